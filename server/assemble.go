@@ -179,9 +179,15 @@ func (p *parts) buildPublication() (err error) {
 	p.publication = &bootstrap.Publication{
 		Catalogue: p.catalogue, Registry: p.reg,
 		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress))),
-		NodePort: int32(p.o.ServiceNodePort), NoEndpoints: p.o.EndpointReconciler == "none",
-		Port: int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust, Gates: p.gates,
+		NodePort: int32(p.o.ServiceNodePort),
+		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust, Gates: p.gates,
 		KubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, Now: time.Now,
+	}
+	if p.o.EndpointReconciler != "none" {
+		p.endpoints = &bootstrap.Endpoints{
+			Publication: p.publication, Store: p.store, Logger: p.logger,
+			Shared: p.o.EndpointReconciler == "lease" && len(p.o.EtcdServers) > 0,
+		}
 	}
 	if p.lease, err = bootstrap.NewLease(p.publication, p.logger); err != nil {
 		return fmt.Errorf("the server's lease: %w", err)

@@ -40,12 +40,20 @@ func (p *parts) loadCaches(ctx context.Context) error {
 	return nil
 }
 
+// publish creates the objects by which the cluster finds the server.
+func (p *parts) publish(ctx context.Context) error {
+	if err := p.publication.Publish(ctx); err != nil || p.endpoints == nil {
+		return err
+	}
+	return p.endpoints.Publish(ctx)
+}
+
 // bootstrapObjects creates the objects that every server has, where they are missing,
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
 	err := bootConcurrently(
 		p.publication.CreateObjects,
-		p.publication.Publish,
+		p.publish,
 		func(ctx context.Context) error {
 			if err := p.flow.controller.Bootstrap(ctx); err != nil {
 				return fmt.Errorf("flow control: %w", err)
@@ -63,6 +71,9 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 		return err
 	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
+	if p.endpoints != nil {
+		p.runLoop("the endpoints of the service kubernetes", func() { p.endpoints.Run(request.AsServer(p.lifetime)) })
+	}
 	p.runLoop("the server's lease", func() { p.lease.Run(request.AsServer(p.lifetime)) })
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil

@@ -188,7 +188,7 @@ func apiFlags(o *Options) []Flag {
 		{Name: "kubernetes-service-node-port", Value: number(&o.ServiceNodePort, 0, port(0, "1 to 65535, or 0 for none")), Check: o.checkServiceNodePort,
 			Help: "Node port of the service kubernetes, which then is of type NodePort. If 0, the service is of type ClusterIP."},
 		{Name: "endpoint-reconciler-type", Value: text(&o.EndpointReconciler, "lease", endpointReconciler),
-			Help: "Kind of maintenance of the endpoints of the service kubernetes: lease, master-count or none. If none, the server does not publish its address. The other two are the same here."},
+			Help: "Kind of maintenance of the endpoints of the service kubernetes: lease, master-count or none. lease publishes the addresses of all servers on the same etcd, which renew a key below masterleases/ every 10 seconds; master-count publishes the address of this server alone; none publishes nothing."},
 		{Name: "delete-collection-workers", Value: number(&o.DeleteCollectionWorkers, 1, notNegative),
 			Help: "Number of objects that a request to delete a collection deletes at a time."},
 		{Name: "event-ttl", Value: duration(&o.EventTTL, time.Hour, notNegative),

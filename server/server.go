@@ -45,6 +45,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -81,8 +82,9 @@ type Server struct {
 	proxy       *proxy.Proxy
 	remotes     *aggregation.Services
 	handler     *handlers.Handler
-	auditor     *audit.Auditor // nil if requests are not recorded
-	converters  *hooks.Clients // of conversion webhooks
+	endpoints   *bootstrap.Endpoints // nil if the server does not publish its address
+	auditor     *audit.Auditor       // nil if requests are not recorded
+	converters  *hooks.Clients       // of conversion webhooks
 	servers     []*http.Server
 	idle        transport.IdleConns
 	controllers *controllers.Set

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Stop stops the server. First /readyz fails for --shutdown-delay-duration. With
@@ -19,12 +21,29 @@ import (
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Do(func() {
 		s.handler.EndReadiness()
+		s.withdraw(ctx)
 		pause(ctx, s.o.ShutdownDelay)
 		s.handler.RefuseRequests(ctx)
 		s.stop(ctx)
 	})
 	<-s.done
 	return s.stopErr
+}
+
+// withdrawTimeout is the maximum time for removing the server from the endpoints.
+const withdrawTimeout = 2 * time.Second
+
+// withdraw removes the server from the endpoints of the service kubernetes, so that clients in the
+// cluster turn to other servers.
+func (s *Server) withdraw(ctx context.Context) {
+	if s.endpoints == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(request.AsServer(ctx), withdrawTimeout)
+	defer cancel()
+	if err := s.endpoints.Withdraw(ctx); err != nil {
+		s.logger.Warn("removing the server from the endpoints of the service kubernetes failed", "error", err)
+	}
 }
 
 // Abandon only removes an ephemeral directory. It is for a process that is about to exit

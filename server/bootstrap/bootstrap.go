@@ -52,10 +52,8 @@ type Publication struct {
 	// Trust has the CAs and headers that other API servers should trust.
 	Trust apiservices.Trust
 	Gates features.Gates
-	// NodePort is the node port of the service, or 0. NoEndpoints means that another program
-	// maintains the endpoints of the service.
-	NodePort    int32
-	NoEndpoints bool
+	// NodePort is the node port of the service, or 0.
+	NodePort int32
 	// KubeletClient means that the server presents a generated certificate to kubelets.
 	KubeletClient bool
 	Now           func() time.Time

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,37 +52,7 @@ func (p *Publication) Publish(ctx context.Context) error {
 		service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, p.NodePort
 	}
 	service.Labels = map[string]string{"provider": serviceName, "component": "apiserver"}
-	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {
-		return err
-	}
-	return p.publishEndpoints(ctx, meta)
-}
-
-// publishEndpoints creates the endpoints of the service, unless the server can be reached
-// only from its own machine.
-func (p *Publication) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
-	if !p.Advertise.IsValid() || p.NoEndpoints {
-		return nil
-	}
-	ip := p.Advertise.String()
-	endpoints := &corev1.Endpoints{ObjectMeta: *meta.DeepCopy(), Subsets: []corev1.EndpointSubset{{
-		Addresses: []corev1.EndpointAddress{{IP: ip}},
-		Ports:     []corev1.EndpointPort{{Name: "https", Port: p.Port, Protocol: corev1.ProtocolTCP}},
-	}}}
-	endpoints.Labels = map[string]string{"endpointslice.kubernetes.io/skip-mirror": "true"}
-	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "endpoints", endpoints); err != nil {
-		return err
-	}
-	name, protocol, isReady := "https", corev1.ProtocolTCP, true
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: *meta.DeepCopy(), AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: &isReady}}},
-		Ports:     []discoveryv1.EndpointPort{{Name: &name, Port: &p.Port, Protocol: &protocol}},
-	}
-	if p.Advertise.Is6() {
-		slice.AddressType = discoveryv1.AddressTypeIPv6
-	}
-	slice.Labels = map[string]string{discoveryv1.LabelServiceName: serviceName}
-	_, err := p.createMissing(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", slice)
+	_, err = p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service)
 	return err
 }
 
