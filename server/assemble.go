@@ -154,7 +154,7 @@ func (p *parts) buildHandler() error {
 		LivezGracePeriod:            p.o.LivezGracePeriod,
 		Starting:                    true,
 		AllowedOrigins:              origins,
-		Version:                     Version(),
+		Version:                     p.o.Version(),
 		RequestTimeout:              p.o.RequestTimeout,
 		MinRequestTimeout:           p.o.MinRequestTimeout,
 		Limiter:                     p.flow.limiter,

@@ -82,7 +82,7 @@ type CommandLine struct {
 	LoggingFormat string   // --logging-format: "text" or "json"
 	Output        string   // --output: "text" or "json"
 	StdinLifetime bool     // --stdin-lifetime
-	Version       string   // --version: "true", or "raw" for all its parts
+	Version       string   // --version: "true", or "raw" for all its parts; "" if it is not to be printed
 	Help          bool     // --help
 	// ContentionProfiling is --contention-profiling.
 	ContentionProfiling bool

@@ -90,6 +90,8 @@ func TestFlagFaults(t *testing.T) {
 		`--audit-log-format: "x" is neither json nor legacy`:                                                 "audit-log-format=x",
 		`--audit-log-maxage: -1 is below 0`:                                                                  "audit-log-maxage=-1",
 		`--audit-webhook-initial-backoff: -1s is below 0`:                                                    "audit-webhook-initial-backoff=-1s",
+		`--version: version "v1.2.3-x" must match major/minor/patch of default version "v1.`:                 "version=v1.2.3-x",
+		`--version: illegal version string "v1.x"`:                                                           "version=v1.x",
 		// Values of flags without an effect.
 		`--emulated-version: "1.30" is not supported, only kube=1.36`:                             "emulated-version=1.30",
 		`--min-compatibility-version: "etcd=1.36" is not supported, only kube=1.36 and kube=1.35`: "min-compatibility-version=etcd=1.36",
@@ -244,11 +246,12 @@ func fieldsOfFlags(t *testing.T) map[string]string {
 
 func TestEveryOptionHasAFlag(t *testing.T) {
 	without := map[string]string{
-		"Options.NoDataDir":      "set by NewKubeAPIServerCommandLine",
-		"Options.ControllersOff": "made from --controllers",
-		"Options.Dial":           "a function",
-		"Options.Lookup":         "a function",
-		"Options.Logger":         "made from --v and --logging-format",
+		"Options.NoDataDir":       "set by NewKubeAPIServerCommandLine",
+		"Options.ControllersOff":  "made from --controllers",
+		"Options.ReportedVersion": "set by --version=vX.Y.Z, but not by --version",
+		"Options.Dial":            "a function",
+		"Options.Lookup":          "a function",
+		"Options.Logger":          "made from --v and --logging-format",
 	}
 	flags := fieldsOfFlags(t)
 	leaves(reflect.ValueOf(CommandLine{}), "", func(path string, _ reflect.Value) {

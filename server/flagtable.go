@@ -40,7 +40,7 @@ func (c *CommandLine) table() []Flag {
 		{"Aggregation", aggregationFlags(o)},
 		{"Controllers", controllerFlags(c, o)},
 		{"Metrics", metricFlags(o)},
-		{"Logging and help", processFlags(c)},
+		{"Logging and help", processFlags(c, o)},
 		{"Flags without an effect", ignoredFlags()},
 		{"Flags that must be empty", refusedFlags()},
 	} {
@@ -364,7 +364,7 @@ func controllerFlags(c *CommandLine, o *Options) []Flag {
 	}
 }
 
-func processFlags(c *CommandLine) []Flag {
+func processFlags(c *CommandLine, o *Options) []Flag {
 	return []Flag{
 		{Name: "v", Shorthand: "v", Value: number(&c.Verbosity, 0),
 			Help: "Verbosity of the log: 0 for warnings and errors, 2 for information, 4 for debugging."},
@@ -378,8 +378,8 @@ func processFlags(c *CommandLine) []Flag {
 			Help: "Form of the message that the server is ready: text, or json for one line with url, ca, token, kubeconfig and pid."},
 		{Name: "stdin-lifetime", Value: boolean(&c.StdinLifetime),
 			Help: "If true, the server also stops when its standard input ends, as it does when the process that holds the other end exits."},
-		{Name: "version", Value: versionRequest(&c.Version),
-			Help: "If true, the version is printed and the server is not started. Use --version=raw for all its parts."},
+		{Name: "version", Value: versionRequest(&c.Version, &o.ReportedVersion),
+			Help: "If true, the version is printed and the server is not started. Use --version=raw for all its parts. If --version=vX.Y.Z with a suffix such as -rc.1 or +build, the server reports that version; the three numbers must be its own."},
 		{Name: "help", Shorthand: "h", Value: boolean(&c.Help),
 			Help: "If true, this help is printed and the server is not started."},
 	}

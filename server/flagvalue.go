@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"crypto/tls"
 	"encoding/csv"
 	"errors"
@@ -112,20 +111,6 @@ func parseInt[T int | int64](text string) (T, error) {
 func decimal(field *float64, initial float64, checks ...func(float64) error) *value[float64] {
 	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 	return scalar("float", field, initial, parse, func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }, checks)
-}
-
-// versionRequest is the value of --version: "", "true" or "raw".
-func versionRequest(field *string) *value[string] {
-	parse := func(text string) (string, error) {
-		if text == "raw" {
-			return text, nil
-		}
-		if on, err := strconv.ParseBool(text); !on || err != nil {
-			return "", err
-		}
-		return "true", nil
-	}
-	return scalar("bool", field, "", parse, func(s string) string { return cmp.Or(s, "false") }, nil)
 }
 
 // boolean is the value of a flag that is false by default.

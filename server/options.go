@@ -127,6 +127,8 @@ type Options struct {
 	ClusterSigningKeyFile  string        // --cluster-signing-key-file
 	ClusterSigningDuration time.Duration // --cluster-signing-duration
 
+	ReportedVersion string // --version=vX.Y.Z; empty means the version of Kubernetes and the release of this project
+
 	// Dial opens connections to kubelets, pods, services and webhooks; nil means direct
 	// connections. Lookup resolves the hosts of kubelets and pods before that, so that
 	// their addresses can be checked; nil means net.DefaultResolver.

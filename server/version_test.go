@@ -2,8 +2,32 @@ package server
 
 import (
 	"runtime/debug"
+	"strings"
 	"testing"
 )
+
+// TestReportedVersion checks that a server reports the version of --version=vX.Y.Z, which may
+// differ from its own in the suffix.
+func TestReportedVersion(t *testing.T) {
+	reported := kubernetesVersion + "-rc.1+example"
+	c := NewCommandLine()
+	if err := set(c, "version=true", "version="+reported); err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Complete()
+	if err != nil || c.Version != "" {
+		t.Fatalf("the request to print the version is %q, %v", c.Version, err)
+	}
+	o.Dir = ""
+	s := run(t, o)
+	version, err := clientOf(t, s.RESTConfig()).Discovery().ServerVersion()
+	if err != nil || version.GitVersion != reported || version.Major != kubernetesMajor || version.Minor != kubernetesMinor {
+		t.Errorf("got %+v, %v", version, err)
+	}
+	if _, err := Start(t.Context(), Options{ReportedVersion: "v1.2.3"}); err == nil || !strings.HasPrefix(err.Error(), "--version: ") {
+		t.Errorf("got %v", err)
+	}
+}
 
 // TestReleaseIn checks that the release is found in the command and in programs that import the
 // server.

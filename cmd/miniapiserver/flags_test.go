@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -204,5 +205,51 @@ func BenchmarkHelp(b *testing.B) {
 		if code := run([]string{"--help"}, io.Discard, io.Discard); code != 0 {
 			b.Fatal(code)
 		}
+	}
+}
+
+// TestEveryFlagNamesItself checks that every flag that cannot have any text as its value
+// refuses a wrong value in one line that names the flag, with status 1, under all names of
+// the program.
+func TestEveryFlagNamesItself(t *testing.T) {
+	anyText := []string{"string", "strings", "stringArray", "key=value", "key=value,...", "namedCertKey", "quantity"}
+	for name, flags := range map[string][]server.Flag{
+		"miniapiserver": server.NewCommandLine().Flags(), asKubeAPIServer: server.NewKubeAPIServerCommandLine().Flags(),
+	} {
+		for _, f := range flags {
+			if !slices.Contains(anyText, f.Value.Type()) {
+				checkRefused(t, name, f.Name)
+			}
+		}
+	}
+	var help bytes.Buffer
+	if code := runAs([]string{asEtcd, "--help"}, &help, io.Discard); code != 0 {
+		t.Fatalf("status %d", code)
+	}
+	typed := regexp.MustCompile(`(?m)^ *--([a-z-]+) '(?:\d+|[\dms]+s|true|false)'`).FindAllStringSubmatch(help.String(), -1)
+	if len(typed) < 20 {
+		t.Errorf("the help of etcd has %d flags of numbers, booleans and durations: %s", len(typed), help.String())
+	}
+	for _, match := range typed {
+		if match[1] != "auto-compaction-retention" { // a text, whose meaning is up to --auto-compaction-mode
+			checkRefused(t, asEtcd, match[1])
+		}
+	}
+	checkRefused(t, asEnvtest, "version")
+}
+
+// checkRefused checks that a program, or its part of that name, refuses nonsense as the value
+// of a flag.
+func checkRefused(t *testing.T, name, flag string) {
+	t.Helper()
+	args := []string{name, "--" + flag + "=no:sense"}
+	if name == asEnvtest {
+		args = append([]string{"miniapiserver"}, args...)
+	}
+	var out, errs bytes.Buffer
+	code := runAs(args, &out, &errs)
+	text := errs.String()
+	if code != 1 || out.Len() > 0 || strings.Count(text, "\n") != 1 || !regexp.MustCompile(`-`+flag+`\b`).MatchString(text) {
+		t.Errorf("%q: status %d, stdout %q, stderr %q", args, code, out.String(), text)
 	}
 }

@@ -28,7 +28,7 @@ func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
 	case p.flags.Help:
 		return p.status(printHelp(stdout, kubeUsage, p.flags.Flags()))
 	case p.flags.Version != "":
-		return p.status(printVersion(stdout, "Kubernetes", p.flags.Version))
+		return p.status(printVersion(stdout, "Kubernetes", p.flags))
 	}
 	return p.serve(o, func(*server.Server) {})
 }

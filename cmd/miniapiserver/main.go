@@ -67,7 +67,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case p.flags.Help:
 		return p.status(printHelp(stdout, usage, p.flags.Flags()))
 	case p.flags.Version != "":
-		return p.status(printVersion(stdout, "miniapiserver "+server.Release()+", Kubernetes", p.flags.Version))
+		return p.status(printVersion(stdout, "miniapiserver "+server.Release()+", Kubernetes", p.flags))
 	}
 	if p.flags.StdinLifetime {
 		p.lifetime = os.Stdin
@@ -144,9 +144,9 @@ func (p *program) fail(err error) int {
 }
 
 // printVersion writes the version after a name, or all its parts if they are requested.
-func printVersion(w io.Writer, name, format string) error {
-	version := server.Version()
-	if format == "raw" {
+func printVersion(w io.Writer, name string, flags *server.CommandLine) error {
+	version := flags.Options.Version()
+	if flags.Version == "raw" {
 		_, err := fmt.Fprintf(w, "%#v\n", version)
 		return err
 	}
@@ -191,7 +191,7 @@ func describe(srv *server.Server) string {
 func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "miniapiserver (Kubernetes %s) is ready at %s after %d ms\n\n",
-		server.Version().GitVersion, srv.URL, took.Milliseconds())
+		o.Version().GitVersion, srv.URL, took.Milliseconds())
 	fmt.Fprintf(&b, "  kubectl --kubeconfig %s get namespaces\n", shellQuote(srv.KubeconfigFile))
 	if srv.InsecureURL != "" {
 		fmt.Fprintf(&b, "  kubectl --server %s get namespaces\n", srv.InsecureURL)

@@ -25,6 +25,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/server"
 )
 
 // commandAs returns the command called by another name.
@@ -331,6 +333,9 @@ func TestPersonalityHelp(t *testing.T) {
 		}
 		if version := as("kube-apiserver", "--version=raw"); !strings.HasPrefix(string(version), "version.Info{") {
 			t.Errorf("raw version of kube-apiserver: %s", version)
+		}
+		if version := as("kube-apiserver", "--version="+server.Version().GitVersion+".x", "--version"); !strings.HasSuffix(string(version), ".x\n") {
+			t.Errorf("reported version of kube-apiserver: %s", version)
 		}
 		if version := as("etcd", "--version"); !strings.HasPrefix(string(version), "etcd Version: 3.") {
 			t.Errorf("version of etcd: %s", version)
