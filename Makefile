@@ -32,9 +32,12 @@ release: ## Build bin/miniapiserver with the profile: faster, and twice as long 
 # Where the archives of a release will be, for the index of setup-envtest.
 DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/download
 
+# DIST_PGO=off builds without the profile, for a trial.
+DIST_PGO ?= auto
+
 .PHONY: dist
 dist: ## Build dist/: the server and the archives for setup-envtest, for Linux and macOS.
-	$(GO) run ./internal/dist dist $(DIST_URL)
+	$(GO) run -pgo=off ./internal/dist dist $(DIST_URL) $(DIST_PGO)
 
 .PHONY: image
 image: ## Build a container image with the server alone. Needs Docker.
@@ -59,6 +62,10 @@ test-fixtures: ## Run the fixtures with which tests in other languages start a s
 test-controller-runtime: ## Run controller-runtime's own tests on this server, through envtest.
 	cd conformance/clients && $(GO) test -count=1 -v -timeout 40m -tags controllerruntime -run TestControllerRuntime .
 
+.PHONY: test-install
+test-install: ## Install the server by "go install" from this checkout as a release. Compiles everything.
+	$(GO) test -pgo=off -count=1 -v -timeout 60m -tags install -run TestInstall ./internal/dist
+
 .PHONY: race
 race: ## Run the tests under the race detector.
 	$(GO) test -pgo=off -race ./...
@@ -74,7 +81,7 @@ faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR ti
 check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet -pgo=off ./...
-	$(GO) vet -pgo=off -tags javascript,fixtures ./conformance/js ./conformance/fixtures
+	$(GO) vet -pgo=off -tags javascript,fixtures,install ./conformance/js ./conformance/fixtures ./internal/dist
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/layering
 

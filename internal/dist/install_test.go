@@ -1,0 +1,172 @@
+//go:build install
+
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"debug/buildinfo"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	modulePath = "github.com/miniapiserver/miniapiserver"
+	release    = "v0.99.0"
+
+	// maxModuleSize is a limit for the compressed module, far below the 500 MB of Go. A file
+	// that exceeds it does not belong into the repository.
+	maxModuleSize = 8 << 20
+)
+
+// TestInstall checks that "go install" of a release works with an empty module cache, with
+// the profile, and that the server then reports the release. A module proxy on this machine
+// has the files of this checkout as the release; other modules come from the user's cache,
+// or else from the user's proxy.
+func TestInstall(t *testing.T) {
+	module := moduleZip(t, "../..")
+	t.Logf("the module has %d KB", len(module)>>10)
+	if len(module) > maxModuleSize {
+		t.Errorf("the module has %d bytes, more than %d", len(module), maxModuleSize)
+	}
+	proxy := moduleProxy(t, module)
+	bin := t.TempDir()
+	install := exec.CommandContext(t.Context(), "go", "install", modulePath+"/cmd/miniapiserver@latest")
+	install.Dir = bin // outside of any module
+	install.Env = append(os.Environ(), "GOBIN="+bin, "GOMODCACHE="+t.TempDir(), "GOSUMDB=off", "GOWORK=off",
+		"GOFLAGS=-modcacherw -trimpath", // -trimpath so that the build cache has what "make release" compiled
+		"GOPROXY="+proxy+",file://"+filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")+","+goEnv(t, "GOPROXY"))
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	server := filepath.Join(bin, "miniapiserver")
+	version, err := exec.CommandContext(t.Context(), server, "--version").Output()
+	if want := "miniapiserver " + release + ", Kubernetes v1."; err != nil || !strings.HasPrefix(string(version), want) || !strings.HasSuffix(string(version), "+miniapiserver."+release+"\n") {
+		t.Errorf("--version prints %q, %v", version, err)
+	}
+	info, err := buildinfo.ReadFile(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := ""
+	for _, setting := range info.Settings {
+		if setting.Key == "-pgo" {
+			profile = setting.Value
+		}
+	}
+	if path.Base(profile) != "default.pgo" {
+		t.Errorf("built with the profile %q", profile)
+	}
+	run := exec.CommandContext(t.Context(), server, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime")
+	if out, err := run.Output(); err != nil || !strings.HasPrefix(string(out), `{"url":"https://127.0.0.1:`) {
+		t.Errorf("the server printed %q and ended with %v", out, err)
+	}
+}
+
+// goEnv returns the value of a variable of the go command.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// moduleZip returns the archive of the module that a module proxy would make of a commit with
+// the files of the checkout: the files of git, without directories that are modules of their
+// own.
+func moduleZip(t *testing.T, root string) []byte {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	var nested []string
+	for _, file := range files {
+		if dir, name := path.Split(file); name == "go.mod" && dir != "" {
+			nested = append(nested, dir)
+		}
+	}
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, file := range files {
+		if !isBelow(file, nested) {
+			copyInto(t, w, modulePath+"@"+release+"/"+file, filepath.Join(root, filepath.FromSlash(file)))
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+func isBelow(file string, dirs []string) bool {
+	for _, dir := range dirs {
+		if strings.HasPrefix(file, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// copyInto copies a regular file into the archive. Archives of modules have no other files.
+func copyInto(t *testing.T, w *zip.Writer, name, file string) {
+	t.Helper()
+	info, err := os.Lstat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !info.Mode().IsRegular() {
+		t.Logf("%s is not in the module, because it is no regular file", file)
+		return
+	}
+	from, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	to, err := w.Create(name)
+	if err == nil {
+		_, err = io.Copy(to, from)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moduleProxy serves the module as its only release, by the protocol of module proxies, and
+// returns the URL. It has no other module.
+func moduleProxy(t *testing.T, module []byte) string {
+	t.Helper()
+	goMod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := fmt.Sprintf(`{"Version":%q}`, release)
+	answers := map[string][]byte{
+		"list": []byte(release + "\n"), release + ".info": []byte(info), release + ".mod": goMod, release + ".zip": module,
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, ok := strings.CutPrefix(r.URL.Path, "/"+modulePath+"/@v/")
+		if answer := answers[name]; ok && answer != nil {
+			_, _ = w.Write(answer) // the go command reports what it misses
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
