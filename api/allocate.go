@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/proto"
 )
@@ -34,6 +36,9 @@ type Allocator interface {
 // PortsKey is the etcd key of the bitmap of allocated node ports. Allocated addresses are
 // stored as objects of AddressResource. Both have the format of kube-apiserver.
 const PortsKey = "ranges/servicenodeports"
+
+// PortsResource is the resource of the core group whose etcd has PortsKey.
+const PortsResource = "services"
 
 // addressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
 // that an allocator created.
@@ -85,7 +90,8 @@ func IPClaimOf(obj Object) (c IPClaim, ok bool) {
 // An empty value means that none is allocated.
 func DecodePorts(value []byte) (*big.Int, error) {
 	var state corev1.RangeAllocation
-	if len(value) > 0 {
+	switch {
+	case proto.Is(value):
 		e, err := proto.Decode(value)
 		if err == nil {
 			err = state.Unmarshal(e.Raw)
@@ -93,13 +99,26 @@ func DecodePorts(value []byte) (*big.Int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("stored node ports: %w", err)
 		}
+	case len(value) > 0:
+		if err := yaml.Unmarshal(value, &state); err != nil { // JSON is YAML
+			return nil, fmt.Errorf("stored node ports: %w", err)
+		}
 	}
 	return new(big.Int).SetBytes(state.Data), nil
 }
 
 // EncodePorts encodes the value that DecodePorts decodes.
-func EncodePorts(first, last int32, used *big.Int) ([]byte, error) {
-	return proto.Append(nil, "v1", "RangeAllocation", &corev1.RangeAllocation{Range: fmt.Sprintf("%d-%d", first, last), Data: used.Bytes()})
+func EncodePorts(as Encoding, first, last int32, used *big.Int) ([]byte, error) {
+	state := corev1.RangeAllocation{Range: fmt.Sprintf("%d-%d", first, last), Data: used.Bytes()}
+	const version, kind = "v1", "RangeAllocation"
+	if as == Protobuf {
+		return proto.Append(nil, version, kind, &state)
+	}
+	state.TypeMeta = metav1.TypeMeta{APIVersion: version, Kind: kind}
+	if as == YAML {
+		return yaml.Marshal(&state)
+	}
+	return json.Marshal(&state)
 }
 
 // FamilyOf returns the address family of ip: "IPv4" or "IPv6".

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
@@ -34,8 +35,10 @@ func (r *Resource) StoredEncoder() func(Object) ([]byte, error) {
 		if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
 			obj = withoutVersion(obj)
 		}
-		if r.Storage.StoredAsJSON {
-			value, err = r.encodeStoredJSON(obj)
+		if r.Storage.Encoding != Protobuf {
+			if value, err = r.encodeStoredJSON(obj); err == nil && r.Storage.Encoding == YAML {
+				value, err = yaml.JSONToYAML(value)
+			}
 		} else if m, ok := obj.(ProtoObject); ok {
 			value, err = head.Append(nil, m)
 		} else {
@@ -75,7 +78,7 @@ func withoutVersion(obj Object) Object {
 	return obj
 }
 
-// DecodeStored decodes a value from etcd, protobuf or JSON, of any version of r. The result
+// DecodeStored decodes a value from etcd in any encoding and of any version of r. The result
 // has the hub type, its defaults, and neither kind nor apiVersion. An object without a Go type
 // stays in the version in which it was stored; Storage.ConvertFromStored converts it.
 func (r *Resource) DecodeStored(value []byte) (Object, error) {
@@ -100,13 +103,13 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 // that DecodeStored would return for the value, without decoding the value. The function
 // writes only to fields that differ, because other goroutines may read parts of the object,
 // and returns false if it cannot compute the result. AsStored returns nil for Go types that are
-// stored as JSON, for which it never can.
+// not stored as protobuf, for which it never can.
 func (r *Resource) AsStored() func(Object) bool {
 	v, err := r.writtenAs(r.StoredVersion().String(), r.Kind)
 	switch {
 	case r.Untyped:
 		return r.untypedAsStored
-	case err != nil, r.Storage.StoredAsJSON, v.ToHub != nil:
+	case err != nil, r.Storage.Encoding != Protobuf, v.ToHub != nil:
 		return nil
 	}
 	normalize := sync.OnceValue(func() roundTrip { return roundTripOf(reflect.TypeOf(r.New()).Elem()) })
@@ -197,7 +200,12 @@ func typeAtFront(value []byte) (t metav1.TypeMeta, ok bool) {
 }
 
 func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
-	if !bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
+	if !isJSONObject(value) && !r.Untyped { // custom resources are never stored as YAML
+		if converted, err := yaml.YAMLToJSON(value); err == nil {
+			value = converted
+		}
+	}
+	if !isJSONObject(value) {
 		return nil, nil, fmt.Errorf("value is neither protobuf nor JSON")
 	}
 	if r.Untyped {
@@ -220,6 +228,8 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return v, obj, nil
 }
+
+func isJSONObject(value []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) }
 
 func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
 	obj, err := untyped.Read(value)

@@ -34,8 +34,8 @@ type Storage struct {
 	// StorageVersion is the group and version that kube-apiserver writes into
 	// stored values; the zero value means that of the hub.
 	StorageVersion schema.GroupVersion
-	// StoredAsJSON: stored values are JSON, not protobuf.
-	StoredAsJSON bool
+	// Encoding is the encoding of values that the server writes. It reads all encodings.
+	Encoding Encoding
 	// ConvertFromStored converts stored objects, each in the version in which it
 	// was stored, to the hub version. ConvertToStored converts an object of the hub
 	// version to the storage version. Both return objects that need no conversion
@@ -51,6 +51,16 @@ type Storage struct {
 	// Expires: objects vanish some time after their last write (--event-ttl).
 	Expires bool
 }
+
+// Encoding is an encoding of stored values.
+type Encoding int
+
+// The encodings. Only kinds that have a Go type can be stored as protobuf and as YAML.
+const (
+	Protobuf Encoding = iota
+	JSON
+	YAML
+)
 
 // CreateStrategy describes what happens to a new object, in this order.
 type CreateStrategy[T Object] struct {

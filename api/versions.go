@@ -33,6 +33,11 @@ func (r *Resource) KindOfList() string {
 // Hub returns the group and version of the hub type.
 func (r *Resource) Hub() schema.GroupVersion { return r.Versions[0].GroupVersion }
 
+// GroupResource returns the group of the hub version and the name.
+func (r *Resource) GroupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Versions[0].Group, Resource: r.Name}
+}
+
 // StoredVersion returns the group and version of values that r writes to etcd.
 func (r *Resource) StoredVersion() schema.GroupVersion {
 	if r.Storage.StorageVersion.Empty() {

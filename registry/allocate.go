@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -276,11 +277,17 @@ func (a *allocation) releasePort(ctx context.Context, port int32) error {
 // changePorts changes the stored set of allocated ports. Bit n of used stands for the port
 // FirstPort+n.
 func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int) error) error {
+	owner := schema.GroupResource{Resource: api.PortsResource}
+	services, err := a.r.FindResource(owner)
+	if err != nil {
+		return err
+	}
+	store := a.r.storeOf(owner)
 	for n := attempts(0); ; {
 		if err := n.next(ctx); err != nil {
 			return err
 		}
-		value, revision, err := a.r.store.Value(ctx, api.PortsKey)
+		value, revision, err := store.Value(ctx, api.PortsKey)
 		if err != nil {
 			return err
 		}
@@ -292,11 +299,11 @@ func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int)
 		if err := change(used); err != nil || a.dryRun || used.Cmp(before) == 0 {
 			return err
 		}
-		encoded, err := api.EncodePorts(a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort, used)
+		encoded, err := api.EncodePorts(services.Storage.Encoding, a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort, used)
 		if err != nil {
 			return err
 		}
-		switch done, err := a.r.store.SetValue(ctx, api.PortsKey, revision, encoded); {
+		switch done, err := store.SetValue(ctx, api.PortsKey, revision, encoded); {
 		case err != nil:
 			return err
 		case done:

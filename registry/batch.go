@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,26 +17,39 @@ import (
 // possible. The objects are of the hub type and have names and namespaces. It is for the
 // objects of the server's start: admission does not run, and nothing is allocated.
 func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, manager string) error {
-	var missing []InitialObject
-	// The first read waits until the cache has all earlier writes. The others read the
-	// cache as it is, so that a second start costs no transaction.
-	var read storage.Read
+	missing := map[*storage.Store][]InitialObject{}
+	var stores []*storage.Store
 	for _, m := range objects {
-		_, err := r.Get(ctx, m.target(), read)
-		read.Match = storage.Any
-		if err != nil {
-			missing = append(missing, m)
+		store := r.storeOf(m.Resource.GroupResource())
+		// The first read of a store waits until the cache has all earlier writes. The others
+		// read the cache as it is, so that a second start costs no transaction.
+		var read storage.Read
+		if slices.Contains(stores, store) {
+			read.Match = storage.Any
+		} else {
+			stores = append(stores, store)
+		}
+		if _, err := r.Get(ctx, m.target(), read); err != nil {
+			missing[store] = append(missing[store], m)
 		}
 	}
 	// Batches of about the same size are created at the same time.
-	n := (len(missing) + storage.MaxBatch - 1) / storage.MaxBatch
-	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for i := range n {
-		batch := missing[i*len(missing)/n : (i+1)*len(missing)/n]
-		wg.Go(func() { errs[i] = r.createBatch(ctx, batch, manager) })
+	var results []*error
+	for _, store := range stores {
+		all := missing[store]
+		n := (len(all) + storage.MaxBatch - 1) / storage.MaxBatch
+		for i := range n {
+			batch, result := all[i*len(all)/n:(i+1)*len(all)/n], new(error)
+			results = append(results, result)
+			wg.Go(func() { *result = r.createBatch(ctx, store, batch, manager) })
+		}
 	}
 	wg.Wait()
+	var errs []error
+	for _, result := range results {
+		errs = append(errs, *result)
+	}
 	return errors.Join(errs...)
 }
 
@@ -49,7 +63,8 @@ func (m InitialObject) target() Target {
 	return Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 }
 
-func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, manager string) error {
+// createBatch creates objects of one store.
+func (r *Registry) createBatch(ctx context.Context, store *storage.Store, objects []InitialObject, manager string) error {
 	creations := make([]creation, len(objects))
 	batch := make([]storage.NewObject, len(objects))
 	for i, m := range objects {
@@ -64,7 +79,7 @@ func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, man
 		}
 		batch[i] = storage.NewObject{In: r.collection(m.Resource), Key: t.Key(), Object: m.Object}
 	}
-	err := r.store.CreateAll(ctx, batch)
+	err := store.CreateAll(ctx, batch)
 	if !errors.Is(err, storage.ErrExists) {
 		return err
 	}

@@ -57,6 +57,9 @@ type Options struct {
 	Reviews func(source string) (Review, bool)
 	// Pools are the addresses and ports that are allocated to services.
 	Pools Pools
+	// Stores are the stores of resources that another etcd has. All other resources, and what
+	// belongs to no resource, are in the store of the registry.
+	Stores map[schema.GroupResource]*storage.Store
 	// Virtual computes the objects of virtual resources, by source (api.Virtual.Source). A
 	// resource whose source is missing is not served.
 	Virtual map[string]Source
@@ -80,7 +83,7 @@ type Registry struct {
 }
 
 // New returns a Registry and adds the stored resources of the catalogue. It must be called
-// before the store is started.
+// before the store and those of the options are started.
 func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -110,7 +113,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	cfg := r.collectionConfig(res)
 	cfg.Oldest = since
-	c, err := r.store.Collection(cfg)
+	c, err := r.storeOf(res.GroupResource()).Collection(cfg)
 	if err != nil {
 		return fmt.Errorf("collection of %s: %w", res.Name, err)
 	}
@@ -118,6 +121,14 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	defer r.mu.Unlock()
 	r.collections[res.Storage.Prefix] = c
 	return nil
+}
+
+// storeOf returns the store of a resource.
+func (r *Registry) storeOf(gr schema.GroupResource) *storage.Store {
+	if other := r.o.Stores[gr]; other != nil {
+		return other
+	}
+	return r.store
 }
 
 func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/apf"
@@ -22,18 +24,21 @@ import (
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/ssa"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // parts are the parts of a server while it starts, in the order in which start builds them.
 // A Server keeps only the parts that Stop closes.
 type parts struct {
 	*Server
-	logging     *logProgress
-	own         *credentials.Certificates
-	presented   []credentials.ReloadedPair // the certificates that the server shows to others
-	metrics     *metrics.Registry
-	gates       features.Gates
-	catalogue   *api.Catalogue
+	logging   *logProgress
+	own       *credentials.Certificates
+	presented []credentials.ReloadedPair // the certificates that the server shows to others
+	metrics   *metrics.Registry
+	gates     features.Gates
+	catalogue *api.Catalogue
+	// otherStores are the stores of the resources that are in another etcd.
+	otherStores map[schema.GroupResource]*storage.Store
 	steps       *bootSteps
 	guards      *writeGuards
 	reg         *registry.Registry
@@ -95,7 +100,8 @@ func (p *parts) buildRegistry() (err error) {
 		Admission:               p.guards.currentAdmission,
 		Access:                  p.guards,
 		Reviews:                 p.guards.review,
-		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},
+		Stores:                  p.otherStores,
+		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores())},
 	})
 	return err
 }

@@ -31,10 +31,12 @@ func (p *parts) prepareBootstrap() error {
 	return nil
 }
 
-// loadCaches fills the caches from etcd and starts to follow its changes.
+// loadCaches fills the caches from each etcd and starts to follow its changes.
 func (p *parts) loadCaches(ctx context.Context) error {
-	if err := p.store.Start(ctx); err != nil {
-		return err
+	for _, store := range p.allStores() {
+		if err := store.Start(ctx); err != nil {
+			return err
+		}
 	}
 	p.steps.finish(stepCaches, stepObjectCounts, stepDefinitions, stepStorage, stepServiceCache, stepServiceIndex)
 	return nil
@@ -132,7 +134,9 @@ func (p *parts) findIssuers(context.Context) error {
 // serveResources ends the refusal of requests for resources, and starts the loops that
 // belong to an API server rather than to a controller manager.
 func (p *parts) serveResources(context.Context) error {
-	p.store.EndBootstrap()
+	for _, store := range p.allStores() {
+		store.EndBootstrap()
+	}
 	p.handler.Started()
 	for step, run := range map[string]func(context.Context, reconcile.BaseConfig){
 		stepNamespaces:    controllers.MaintainSystemNamespaces,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // componentStatuses computes the ComponentStatus objects by health checks at the
@@ -27,19 +28,22 @@ type component struct {
 	check func(context.Context) (string, error)
 }
 
-// newComponentStatuses checks etcd through the store, and the scheduler and the controller
+// newComponentStatuses checks each etcd through its store, and the scheduler and the controller
 // manager at their health ports.
-func newComponentStatuses(etcd func(context.Context) error) *componentStatuses {
+func newComponentStatuses(stores []*storage.Store) *componentStatuses {
 	// Their certificates are self-signed. The requests and responses contain no secrets.
 	transport := outbound.Transport(outbound.Config{TLS: &tls.Config{InsecureSkipVerify: true}})
 	transport.DisableKeepAlives = true
 	client := outbound.Client(transport)
 	client.Timeout = 2 * time.Second
-	return &componentStatuses{parts: []component{
+	c := &componentStatuses{parts: []component{
 		{"controller-manager", healthz(client, "https://127.0.0.1:10257/healthz")},
 		{"scheduler", healthz(client, "https://127.0.0.1:10259/healthz")},
-		{"etcd-0", func(ctx context.Context) (string, error) { return "ok", etcd(ctx) }},
 	}}
+	for i, store := range stores {
+		c.parts = append(c.parts, component{fmt.Sprintf("etcd-%d", i), func(ctx context.Context) (string, error) { return "ok", store.Healthy(ctx) }})
+	}
+	return c
 }
 
 func healthz(client *http.Client, url string) func(context.Context) (string, error) {

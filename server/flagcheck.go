@@ -262,7 +262,7 @@ func (o *Options) checkInsecurePort() error {
 }
 
 func (o *Options) checkEtcdServers() error {
-	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "") {
+	if len(o.EtcdServers) == 0 && len(o.EtcdServersOverrides) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "") {
 		return errors.New("must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are")
 	}
 	return nil

@@ -72,7 +72,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("etcd-db-metric-poll-interval", u.duration(30*time.Second), "the size of the database is not polled"),
 		ignoredFlag("lease-reuse-duration-seconds", u.number(60), "events share leases of a fixed granularity"),
 		ignoredFlag("storage-backend", u.text("", storageBackend), "the store is always etcd"),
-		ignoredFlag("storage-media-type", u.text("application/vnd.kubernetes.protobuf", storageMediaType), "built-in kinds are stored as protobuf, and are read in any encoding"),
 		ignoredFlag("watch-cache", u.yes(), noWatchCache),
 		ignoredFlag("watch-cache-sizes", u.list(watchCacheSizes), noWatchCache),
 		ignoredFlag("peer-advertise-ip", u.text("", optionalIP), noPeers),
@@ -94,7 +93,6 @@ func refusedFlags() []Flag {
 	var all []Flag
 	for _, f := range []struct{ name, note string }{
 		{"egress-selector-config-file", "connections to nodes, webhooks and etcd would leave without the proxy that the file demands"},
-		{"etcd-servers-overrides", "all resources are stored in --etcd-servers, and those of other servers would be missing"},
 		{"peer-ca-file", "this server does not connect to other API servers, and would not verify them by this CA"},
 		{"service-account-signing-endpoint", "this server signs service account tokens by --service-account-signing-key-file alone"},
 	} {
@@ -122,14 +120,6 @@ func optionalPort(text string) error {
 func storageBackend(text string) error {
 	if text != "" && text != "etcd3" {
 		return fmt.Errorf("%q is invalid, allowed values: etcd3", text)
-	}
-	return nil
-}
-
-func storageMediaType(text string) error {
-	allowed := []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
-	if !slices.Contains(allowed, text) {
-		return fmt.Errorf("%q is none of %s", text, strings.Join(allowed, ", "))
 	}
 	return nil
 }

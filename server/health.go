@@ -131,7 +131,8 @@ func (p *parts) checks() []description.Check {
 		{Name: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
 		{Name: "etcd-readiness", Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, p.store.Healthy)},
 	}
-	all := append(first, p.encryptionChecks()...)
+	all := append(first, p.otherStoreChecks()...)
+	all = append(all, p.encryptionChecks()...)
 	all = append(all, description.Check{Name: "informer-sync", Ready: true, Run: p.checkCaches})
 	for _, name := range p.steps.names {
 		all = append(all, p.steps.check(name))

@@ -33,6 +33,8 @@ type Options struct {
 	EtcdCertFile                 string        // --etcd-certfile
 	EtcdKeyFile                  string        // --etcd-keyfile
 	EtcdPrefix                   string        // --etcd-prefix
+	EtcdServersOverrides         []string      // --etcd-servers-overrides: resources that are stored in other etcds
+	StorageMediaType             string        // --storage-media-type
 	EtcdCompactionInterval       time.Duration // --etcd-compaction-interval; 0 means that etcd is never compacted
 	EtcdQuotaBytes               int64         // --quota-backend-bytes
 	EtcdHealthcheckTimeout       time.Duration // --etcd-healthcheck-timeout

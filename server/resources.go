@@ -1,7 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,7 +21,35 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}
+	encoding := storageEncodings()[o.StorageMediaType]
+	for _, r := range resources {
+		if r.Storage.Encoding == api.Protobuf {
+			r.Storage.Encoding = encoding
+		}
+	}
 	return resources, nil
+}
+
+// storageEncodings returns the encodings of stored objects by media type.
+func storageEncodings() map[string]api.Encoding {
+	return map[string]api.Encoding{
+		"application/json": api.JSON, "application/yaml": api.YAML, "application/vnd.kubernetes.protobuf": api.Protobuf,
+	}
+}
+
+func storageMediaTypes() []string { return slices.Sorted(maps.Keys(storageEncodings())) }
+
+// storageMediaType is the value of --storage-media-type. An empty text means JSON, as in
+// kube-apiserver.
+func storageMediaType(field *string) *value[string] {
+	v := text(field, "application/vnd.kubernetes.protobuf", func(mediaType string) error {
+		if _, ok := storageEncodings()[mediaType]; !ok {
+			return fmt.Errorf("%q invalid, allowed values: %s", mediaType, strings.Join(storageMediaTypes(), ", "))
+		}
+		return nil
+	})
+	v.parse = func(text string) (string, error) { return cmp.Or(text, "application/json"), nil }
+	return v
 }
 
 // findResource returns a resource that the server itself uses, whether it is served or not.

@@ -46,14 +46,16 @@ func (p *parts) serve() error {
 		}
 		s.runPart("serving HTTP", func() error { return plain.Serve(s.insecure) })
 	}
-	s.runPart("store", func() error {
-		select {
-		case err := <-s.store.Err():
-			return err
-		case <-s.lifetime.Done():
-			return nil
-		}
-	})
+	for _, store := range s.allStores() {
+		s.runPart("store", func() error {
+			select {
+			case err := <-store.Err():
+				return err
+			case <-s.lifetime.Done():
+				return nil
+			}
+		})
+	}
 	return nil
 }
 

@@ -15,7 +15,7 @@
 //   - The command line: flagtable.go describes all options and their flags; flags.go,
 //     flagvalue.go and flagcheck.go parse and validate them; flagkube.go and flagignored.go
 //     are for other personalities; featuregates.go, resources.go.
-//   - Builders of one part each: store.go, authentication.go, authn.go, authn_others.go,
+//   - Builders of one part each: store.go, etcdoverrides.go, authentication.go, authn.go, authn_others.go,
 //     authorization.go, authz.go, admission.go, guards.go, flowcontrol.go, kubelets.go,
 //     aggregation.go, controllers.go, cors.go, responseheaders.go.
 //   - Credentials: credentials.go, certs.go, keypair.go, tls.go, sni.go,
@@ -78,6 +78,7 @@ type Server struct {
 	encryption  *encryption.Encryption // nil without --encryption-provider-config
 	store       *storage.Store
 	connecting  <-chan error      // the result of connecting the store; nil until that begins
+	others      []*storage.Store  // of --etcd-servers-overrides
 	webhooks    *webhook.Webhooks // of admission
 	proxy       *proxy.Proxy
 	remotes     *aggregation.Services

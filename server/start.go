@@ -50,6 +50,7 @@ func (s *Server) start(ctx context.Context) error {
 			p.loadCredentials, // certificates, and the administrator's kubeconfig
 			p.buildCatalogue,
 		),
+		p.openOtherStores, // connected by connectOtherStores
 		p.openEncryption,
 		p.buildRegistry,
 		p.prepareBootstrap,
@@ -73,6 +74,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.followEncryption,
 		p.findIssuers, // first, since an issuer may take a while to answer
 		p.connectStore,
+		p.connectOtherStores,
 		p.loadCaches,
 		p.bootstrapObjects,
 		p.enforceAdmission,

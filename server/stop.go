@@ -80,8 +80,8 @@ func (s *Server) stop(ctx context.Context) {
 	if s.converters != nil {
 		s.converters.Close()
 	}
-	if s.store != nil {
-		if err := s.store.Close(); err != nil {
+	for _, store := range s.allStores() {
+		if err := store.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("closing the store: %w", err))
 		}
 	}

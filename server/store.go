@@ -25,25 +25,29 @@ func (s *Server) openStore() error {
 			return fmt.Errorf("--%s: %w", file.flag, err)
 		}
 	}
-	s.store = storage.NewStore(storage.Options{
-		Dir:                filepath.Join(s.o.Dir, "etcd"),
-		Ephemeral:          s.ephemeral,
-		SnapshotFile:       s.o.EtcdSnapshot,
-		Servers:            s.o.EtcdServers,
-		CAFile:             s.o.EtcdCAFile,
-		CertFile:           s.o.EtcdCertFile,
-		KeyFile:            s.o.EtcdKeyFile,
-		Prefix:             s.o.EtcdPrefix,
-		CompactionInterval: s.o.EtcdCompactionInterval,
-		QuotaBytes:         s.o.EtcdQuotaBytes,
-		Logger:             s.logger,
-	})
+	options := s.etcdOptions(s.o.EtcdServers)
+	options.Dir, options.Ephemeral = filepath.Join(s.o.Dir, "etcd"), s.ephemeral
+	options.SnapshotFile, options.QuotaBytes = s.o.EtcdSnapshot, s.o.EtcdQuotaBytes
+	s.store = storage.NewStore(options)
 	if s.ephemeral || len(s.o.EtcdServers) > 0 {
 		connecting := make(chan error, 1)
 		s.wg.Go(func() { connecting <- s.connectWithRetries(s.lifetime) })
 		s.connecting = connecting
 	}
 	return nil
+}
+
+// etcdOptions returns the options that the stores of all etcds have in common.
+func (s *Server) etcdOptions(servers []string) storage.Options {
+	return storage.Options{
+		Servers:            servers,
+		CAFile:             s.o.EtcdCAFile,
+		CertFile:           s.o.EtcdCertFile,
+		KeyFile:            s.o.EtcdKeyFile,
+		Prefix:             s.o.EtcdPrefix,
+		CompactionInterval: s.o.EtcdCompactionInterval,
+		Logger:             s.logger,
+	}
 }
 
 // connectPause is the time between two attempts to connect to etcd.
@@ -65,28 +69,34 @@ func (s *Server) connectStore(ctx context.Context) error {
 // connectWithRetries starts the embedded etcd, or connects to another one within
 // --storage-initialization-timeout.
 func (s *Server) connectWithRetries(ctx context.Context) error {
+	err := s.connect(ctx, s.store)
+	var snapshot *storage.SnapshotError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &snapshot):
+		return fmt.Errorf("--etcd-snapshot: %w", err)
+	case len(s.o.EtcdServers) == 0:
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	return fmt.Errorf("--etcd-servers: %w", err)
+}
+
+// connect connects a store, and retries while the etcd of another process does not answer.
+func (s *Server) connect(ctx context.Context, store *storage.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
 	defer cancel()
 	for {
-		err := s.store.Connect(ctx)
-		if err == nil {
-			return nil
-		}
-		var snapshot *storage.SnapshotError
-		switch {
-		case errors.As(err, &snapshot):
-			return fmt.Errorf("--etcd-snapshot: %w", err)
-		case len(s.o.EtcdServers) == 0:
-			return fmt.Errorf("--data-dir: %w", err)
-		case !errors.Is(err, storage.ErrNoAnswer):
-			return fmt.Errorf("--etcd-servers: %w", err)
+		err := store.Connect(ctx)
+		if err == nil || !errors.Is(err, storage.ErrNoAnswer) {
+			return err
 		}
 		if ctx.Err() == nil {
 			s.logger.Warn("etcd does not answer, retrying", "error", err)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("--etcd-servers: %w", err)
+			return err
 		case <-time.After(connectPause):
 		}
 	}

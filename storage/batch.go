@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -19,7 +20,7 @@ type NewObject struct {
 // operations in a transaction.
 const MaxBatch = 128
 
-// CreateAll creates objects in any collections in one transaction. It creates all of them
+// CreateAll creates objects in collections of the store in one transaction. It creates all of them
 // or, with ErrExists, none. The bootstrap uses it to avoid many sequential writes.
 func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 	if s.ctx.Err() != nil {
@@ -31,6 +32,9 @@ func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 	for i, n := range objects {
 		if err := checkKey(n.Key); err != nil {
 			return err
+		}
+		if n.In.store != s {
+			return fmt.Errorf("storage: collection %s belongs to another store", n.In.prefix)
 		}
 		value, err := n.In.encode(n.Object)
 		if err != nil {

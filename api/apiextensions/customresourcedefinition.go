@@ -37,7 +37,7 @@ func CustomResourceDefinition(now func() time.Time) *api.Resource {
 		Storage: api.Storage{
 			Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
 			StorageVersion: apiextensionsv1beta1.SchemeGroupVersion,
-			StoredAsJSON:   true,
+			Encoding:       api.JSON,
 		},
 		Create: api.CreateStrategy[*apiextensionsv1.CustomResourceDefinition]{
 			PrepareForCreate: func(obj *apiextensionsv1.CustomResourceDefinition) {

@@ -32,7 +32,7 @@ func APIService(now func() time.Time) *api.Resource {
 				apiregistrationv1.SetDefaults_ServiceReference(s)
 			}
 		},
-		Storage: api.Storage{Prefix: "apiregistration.k8s.io/apiservices", StoredAsJSON: true},
+		Storage: api.Storage{Prefix: "apiregistration.k8s.io/apiservices", Encoding: api.JSON},
 		Create: api.CreateStrategy[*apiregistrationv1.APIService]{
 			// A group version that this server serves itself is available at once.
 			PrepareForCreate: func(obj *apiregistrationv1.APIService) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/filler"
 )
 
@@ -23,7 +24,7 @@ func TestAsStored(t *testing.T) {
 		}
 		asStored := r.AsStored()
 		if asStored == nil {
-			if !r.Storage.StoredAsJSON {
+			if r.Storage.Encoding == api.Protobuf {
 				t.Logf("%s: never", r.Name)
 			}
 			continue

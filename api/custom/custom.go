@@ -112,7 +112,7 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 		Default:             func(obj api.Object) { s.Default(contentOf(obj)) },
 		Prune:               func(obj api.Object) { s.Prune(contentOf(obj)) },
 		DefaultIsIdempotent: s.DefaultIsIdempotent,
-		Storage:             api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, StoredAsJSON: true},
+		Storage:             api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, Encoding: api.JSON},
 		Create: api.CreateStrategy[api.Object]{
 			RefusesNew: func() error {
 				if !k.Terminating.Load() {

@@ -14,7 +14,7 @@ import (
 // what it probes until the server is ready.
 type distribution struct {
 	name  string
-	flags string // with ${pki}, ${etcd}, ${port} and ${dir}
+	flags string // with ${pki}, ${etcd}, ${events}, ${port} and ${dir}
 	// probes are paths. With certificate they are requested as an administrator, otherwise
 	// anonymously.
 	probes      []string
@@ -38,9 +38,9 @@ const (
 )
 
 // k3s passes --advertise-port as well, to its own build of kube-apiserver, and
-// --egress-selector-config-file unless it is started with --egress-selector-mode=disabled. kops passes
-// --etcd-servers-overrides for its etcd of events. The server refuses these flags, because
-// ignoring them would be dangerous or because kube-apiserver has none of that name.
+// --egress-selector-config-file unless it is started with --egress-selector-mode=disabled. The server
+// refuses these flags, because ignoring them would be dangerous or because kube-apiserver has
+// none of that name.
 var distributions = []distribution{
 	{
 		name: "kubeadm",
@@ -91,7 +91,7 @@ var distributions = []distribution{
 		flags: `--allow-privileged=true --anonymous-auth=false --api-audiences=kubernetes.svc.default --authorization-mode=Node,RBAC
 			--bind-address=0.0.0.0 --enable-admission-plugins=DefaultStorageClass,DefaultTolerationSeconds,LimitRanger,MutatingAdmissionWebhook,NamespaceLifecycle,NodeRestriction,ResourceQuota,RuntimeClass,ServiceAccount,ValidatingAdmissionPolicy,ValidatingAdmissionWebhook
 			--profiling=false --requestheader-allowed-names=aggregator --service-account-issuer=https://api.internal.example.com
-			--service-account-jwks-uri=https://api.internal.example.com/openid/v1/jwks --service-cluster-ip-range=100.64.0.0/13 --storage-backend=etcd3 --v=2` +
+			--service-account-jwks-uri=https://api.internal.example.com/openid/v1/jwks --service-cluster-ip-range=100.64.0.0/13 --storage-backend=etcd3 --etcd-servers-overrides=/events#${events} --v=2` +
 			tlsFlags + etcdFlags + frontProxyFlags + kubeletFlags + serviceAccountFlags,
 		probes: []string{"/healthz", "/livez"}, certificate: true,
 	},
@@ -106,11 +106,11 @@ func TestDistributions(t *testing.T) {
 		t.Fatalf("status %d", code)
 	}
 	pki := filepath.Join(dir, "pki")
-	etcd := startDistributedEtcd(t, pki)
+	etcd, events := startDistributedEtcd(t, pki), startDistributedEtcd(t, pki)
 	for _, d := range distributions {
 		t.Run(d.name, func(t *testing.T) {
 			port := fmt.Sprint(freePort(t))
-			flags := strings.NewReplacer("${pki}", pki, "${etcd}", etcd, "${port}", port, "${dir}", t.TempDir()).Replace(d.flags)
+			flags := strings.NewReplacer("${pki}", pki, "${etcd}", etcd, "${events}", events, "${port}", port, "${dir}", t.TempDir()).Replace(d.flags)
 			p := commandAs(t, asKubeAPIServer, strings.Fields(flags)...)
 			launch(t, p)
 			config := &tls.Config{InsecureSkipVerify: true}

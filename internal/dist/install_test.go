@@ -4,8 +4,10 @@ package main
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,8 +69,23 @@ func TestInstall(t *testing.T) {
 		t.Errorf("built with the profile %q", profile)
 	}
 	run := exec.CommandContext(t.Context(), server, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime")
-	if out, err := run.Output(); err != nil || !strings.HasPrefix(string(out), `{"url":"https://127.0.0.1:`) {
-		t.Errorf("the server printed %q and ended with %v", out, err)
+	stdin, err := run.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, `{"url":"https://127.0.0.1:`) {
+		t.Errorf("the server printed %q, %v", line, err)
+	}
+	if err := errors.Join(stdin.Close(), run.Wait()); err != nil {
+		t.Error(err)
 	}
 }
 

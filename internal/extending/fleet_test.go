@@ -59,7 +59,7 @@ func Fleets() *api.Resource {
 				f.Spec.Engine = "Sail"
 			}
 		},
-		Storage: api.Storage{Prefix: "ships.example.com/fleets", StoredAsJSON: true},
+		Storage: api.Storage{Prefix: "ships.example.com/fleets", Encoding: api.JSON},
 		Create:  api.CreateStrategy[*Fleet]{Validate: validation.Rules(fleetRules)},
 		Update: api.UpdateStrategy[*Fleet]{
 			HasGeneration:  true,

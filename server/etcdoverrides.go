@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/miniapiserver/miniapiserver/handlers/description"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Resources of --etcd-servers-overrides have a store of their own, for each other etcd. The
+// revisions of an etcd are the resource versions of its resources; no part of the server
+// compares those of two resources.
+
+// etcdOverride is an element of --etcd-servers-overrides.
+type etcdOverride struct {
+	resource schema.GroupResource // Resource may be allResources
+	servers  []string
+}
+
+// allResources stands for all resources of a group.
+const allResources = "*"
+
+func parseEtcdOverrides(list []string) ([]etcdOverride, error) {
+	invalid := errors.New("invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated")
+	var all []etcdOverride
+	for _, element := range list {
+		name, urls, ok := strings.Cut(element, "#")
+		group, resource, hasGroup := strings.Cut(name, "/")
+		servers := strings.Split(urls, ";")
+		if !ok || !hasGroup || strings.Contains(resource, "/") || strings.Contains(urls, "#") || slices.Contains(servers, "") {
+			return nil, invalid
+		}
+		all = append(all, etcdOverride{schema.GroupResource{Group: group, Resource: resource}, servers})
+	}
+	return all, nil
+}
+
+func etcdServersOverrides(list []string) error {
+	_, err := parseEtcdOverrides(list)
+	return err
+}
+
+// openOtherStores creates the stores of --etcd-servers-overrides, one for each other etcd.
+func (p *parts) openOtherStores() error {
+	overrides, err := parseEtcdOverrides(p.o.EtcdServersOverrides)
+	if err != nil {
+		return fmt.Errorf("--etcd-servers-overrides: %w", err)
+	}
+	p.otherStores = map[schema.GroupResource]*storage.Store{}
+	stores := map[string]*storage.Store{}
+	for _, o := range overrides {
+		moved := p.movedBy(o, overrides)
+		if len(moved) == 0 {
+			p.logger.Warn("an override names no resource that can be stored elsewhere",
+				"flag", "--etcd-servers-overrides", "group", o.resource.Group, "resource", o.resource.Resource)
+			continue
+		}
+		id := strings.Join(slices.Sorted(slices.Values(o.servers)), ";")
+		if stores[id] == nil {
+			stores[id] = storage.NewStore(p.etcdOptions(o.servers))
+			p.others = append(p.others, stores[id])
+		}
+		for _, gr := range moved {
+			p.otherStores[gr] = stores[id]
+		}
+	}
+	return nil
+}
+
+// movedBy returns the resources that an override moves. As in kube-apiserver, the override of a
+// resource takes precedence over that of its group, and CustomResourceDefinitions and
+// APIServices are never moved.
+func (p *parts) movedBy(o etcdOverride, all []etcdOverride) []schema.GroupResource {
+	var moved []schema.GroupResource
+	for _, r := range p.catalogue.Resources() {
+		gr := r.GroupResource()
+		if r.Virtual != nil || gr.Group == apiextensionsv1.GroupName || gr.Group == apiregistrationv1.GroupName {
+			continue
+		}
+		ofGroup := o.resource == schema.GroupResource{Group: gr.Group, Resource: allResources} &&
+			!slices.ContainsFunc(all, func(other etcdOverride) bool { return other.resource == gr })
+		if ofGroup || o.resource == gr {
+			moved = append(moved, gr)
+		}
+	}
+	return moved
+}
+
+// connectOtherStores connects the stores of --etcd-servers-overrides.
+func (p *parts) connectOtherStores(ctx context.Context) error {
+	for _, store := range p.others {
+		if err := p.connect(ctx, store); err != nil {
+			return fmt.Errorf("--etcd-servers-overrides: %w", err)
+		}
+	}
+	return nil
+}
+
+// allStores returns the store, if it was created, and those of other etcds.
+func (s *Server) allStores() []*storage.Store {
+	if s.store == nil {
+		return nil
+	}
+	return append([]*storage.Store{s.store}, s.others...)
+}
+
+// otherStoreChecks returns the health checks of the other etcds, with kube-apiserver's names.
+func (p *parts) otherStoreChecks() []description.Check {
+	var checks []description.Check
+	for i, store := range p.others {
+		checks = append(checks,
+			description.Check{Name: fmt.Sprintf("etcd-override-%d", i), Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, store.Healthy)},
+			description.Check{Name: fmt.Sprintf("etcd-override-readiness-%d", i), Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, store.Healthy)})
+	}
+	return checks
+}
