@@ -241,7 +241,7 @@ func together(a, b *string, other string) func() error {
 
 func (c *CommandLine) checkAdmissionControl() error {
 	o := &c.Options
-	if len(c.AdmissionControl) > 0 && len(o.EnableAdmissionPlugins)+len(o.DisableAdmissionPlugins) > 0 {
+	if c.AdmissionControl != nil && len(o.EnableAdmissionPlugins)+len(o.DisableAdmissionPlugins) > 0 {
 		return errors.New("cannot be together with --enable-admission-plugins and --disable-admission-plugins")
 	}
 	return nil

@@ -3,9 +3,12 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -213,5 +216,95 @@ func TestAllowPrivileged(t *testing.T) {
 	pod.Spec.Containers[0].SecurityContext = nil
 	if _, err := c.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHTTP2Streams checks that the server announces --http2-max-streams-per-connection to
+// clients, and 250 by default.
+func TestHTTP2Streams(t *testing.T) {
+	for limit, want := range map[int]uint32{0: 250, 7: 7} {
+		s := run(t, Options{HTTP2MaxStreams: limit})
+		conn, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{NextProtos: []string{"h2"}, InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		const settings, maxConcurrentStreams = 4, 3 // of RFC 9113
+		if _, err := conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")); err != nil {
+			t.Fatal(err)
+		}
+		head := make([]byte, 9)
+		if _, err := io.ReadFull(conn, head); err != nil || head[3] != settings {
+			t.Fatalf("the first frame is %x, %v", head, err)
+		}
+		body := make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+		if _, err := io.ReadFull(conn, body); err != nil {
+			t.Fatal(err)
+		}
+		got := uint32(0)
+		for ; len(body) >= 6; body = body[6:] {
+			if binary.BigEndian.Uint16(body) == maxConcurrentStreams {
+				got = binary.BigEndian.Uint32(body[2:])
+			}
+		}
+		if got != want {
+			t.Errorf("with %d, clients may have %d streams, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestAdmissionControl checks that only the plugins of --admission-control run, and none if
+// the list is empty, as with kwokctl.
+func TestAdmissionControl(t *testing.T) {
+	for list, wanted := range map[string]corev1.PullPolicy{"AlwaysPullImages,NamespaceLifecycle": corev1.PullAlways, "": corev1.PullIfNotPresent} {
+		c := NewCommandLine()
+		if err := set(c, "ephemeral=true", "secure-port=0", "admission-control="+list); err != nil {
+			t.Fatal(err)
+		}
+		o, err := c.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := clientOf(t, run(t, o).RESTConfig())
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i:1"}}}}
+		made, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Priority, ServiceAccount and DefaultTolerationSeconds are plugins by default.
+		if made.Spec.Priority != nil || made.Spec.ServiceAccountName != "" || len(made.Spec.Tolerations) > 0 || made.Spec.Containers[0].ImagePullPolicy != wanted {
+			t.Errorf("%q: %+v", list, made.Spec)
+		}
+		_, err = client.CoreV1().ConfigMaps("missing").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		if apierrors.IsNotFound(err) != (list != "") {
+			t.Errorf("%q: in a missing namespace: %v", list, err)
+		}
+	}
+}
+
+// TestAdmissionConfigPath checks that a path in --admission-control-config-file is relative to
+// that file.
+func TestAdmissionConfigPath(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"admission.yaml":   "{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: [{name: PodSecurity, path: podsecurity.yaml}]}",
+		"podsecurity.yaml": `{apiVersion: pod-security.admission.config.k8s.io/v1, kind: PodSecurityConfiguration, defaults: {enforce: baseline}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := Options{AdmissionConfigFile: filepath.Join(dir, "admission.yaml"), DisableAdmissionPlugins: []string{"ServiceAccount"}}
+	client := clientOf(t, run(t, o).RESTConfig())
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{HostPID: true, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	_, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), `violates PodSecurity "baseline:latest"`) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "podsecurity.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Start(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "--admission-control-config-file: ") {
+		t.Errorf("%v, %v", s, err)
 	}
 }

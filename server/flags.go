@@ -148,7 +148,7 @@ func (c *CommandLine) Complete() (Options, error) {
 	if c.Ephemeral {
 		o.Dir = ""
 	}
-	if len(c.AdmissionControl) > 0 {
+	if c.AdmissionControl != nil { // an empty list disables all plugins
 		o.EnableAdmissionPlugins = c.AdmissionControl
 		o.DisableAdmissionPlugins = without(plugins.DefaultNames(), c.AdmissionControl)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,5 +69,38 @@ func TestOutputJSON(t *testing.T) {
 	}
 	if _, err := os.Stat(ready.Kubeconfig); !os.IsNotExist(err) {
 		t.Errorf("the server left %s: %v", ready.Kubeconfig, err)
+	}
+}
+
+// TestContentionProfiling checks that the block profile has samples with --contention-profiling
+// alone.
+func TestContentionProfiling(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		p := command(t, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime", fmt.Sprintf("--contention-profiling=%v", wanted))
+		in, err := p.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		out, err := p.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		launch(t, p)
+		var ready struct{ URL, CA, Token string }
+		if err := json.NewDecoder(out).Decode(&ready); err != nil {
+			t.Fatal(err)
+		}
+		client, err := kubernetes.NewForConfig(&rest.Config{Host: ready.URL, BearerToken: ready.Token, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(ready.CA)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		profile, err := client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/block").Param("debug", "1").DoRaw(t.Context())
+		if err != nil || !strings.HasPrefix(string(profile), "--- contention:") {
+			t.Fatalf("%s, %v", profile, err)
+		}
+		if has := strings.Contains(string(profile), " @ 0x"); has != wanted {
+			t.Errorf("--contention-profiling=%v: %s", wanted, profile)
+		}
 	}
 }
