@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -75,6 +73,9 @@ func (p *parts) openOtherStores() error {
 	return nil
 }
 
+// groupsNeverMoved are the groups of CustomResourceDefinitions and APIServices.
+func groupsNeverMoved() []string { return []string{"apiextensions.k8s.io", "apiregistration.k8s.io"} }
+
 // movedBy returns the resources that an override moves. As in kube-apiserver, the override of a
 // resource takes precedence over that of its group, and CustomResourceDefinitions and
 // APIServices are never moved.
@@ -82,7 +83,7 @@ func (p *parts) movedBy(o etcdOverride, all []etcdOverride) []schema.GroupResour
 	var moved []schema.GroupResource
 	for _, r := range p.catalogue.Resources() {
 		gr := r.GroupResource()
-		if r.Virtual != nil || gr.Group == apiextensionsv1.GroupName || gr.Group == apiregistrationv1.GroupName {
+		if r.Virtual != nil || slices.Contains(groupsNeverMoved(), gr.Group) {
 			continue
 		}
 		ofGroup := o.resource == schema.GroupResource{Group: gr.Group, Resource: allResources} &&
