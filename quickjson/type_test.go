@@ -217,3 +217,22 @@ func BenchmarkPod(b *testing.B) {
 		}
 	})
 }
+
+// TestValidTypes checks that values of a type whose JSON is not validated are written like those of
+// other types: compact, and escaped for HTML.
+func TestValidTypes(t *testing.T) {
+	plans := quickjson.Plans{Valid: []reflect.Type{reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.Time]()}}
+	plan := plans.Of(reflect.TypeFor[metav1.ManagedFieldsEntry]())
+	for _, text := range []string{"", `{"f:a":{}}`, `{"f:a": {}}`, `{"f:<a>":{}}`, `{"f:ä":{}}`} {
+		now := metav1.Unix(1, 0)
+		entry := &metav1.ManagedFieldsEntry{Manager: "m", Time: &now, FieldsV1: &metav1.FieldsV1{}}
+		entry.FieldsV1.SetRawBytes([]byte(text))
+		want, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := plan.Append(nil, entry); err != nil || string(got) != string(want) {
+			t.Errorf("%q: got %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
