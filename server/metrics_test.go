@@ -22,7 +22,7 @@ func TestMetricFlags(t *testing.T) {
 		ShowHiddenMetricsForVersion: "1.35",
 	})
 	c := raw(t, s)
-	for _, path := range []string{"/api/v1/namespaces/default", "/api/v1/namespaces/none"} {
+	for _, path := range []string{"/api/v1/namespaces/default", "/api/v1/namespaces/none", "/api/v1/namespaces"} {
 		get(t, c, s.URL+path, s.Token)
 	}
 	_, body := get(t, c, s.URL+"/metrics", s.Token)
