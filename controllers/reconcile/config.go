@@ -18,6 +18,8 @@ type BaseConfig struct {
 	Catalogue *api.Catalogue
 	Logger    *slog.Logger
 	Now       func() time.Time
+	// QueueMetrics measures the queues of loops; nil measures nothing.
+	QueueMetrics *QueueMetrics
 }
 
 // Complete returns c with defaults for Logger and Now.

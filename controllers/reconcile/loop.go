@@ -95,9 +95,9 @@ func (l *Loop[K]) Run(ctx context.Context) {
 	if p == (BackoffRange{}) {
 		p = quickBackoff()
 	}
-	l.Queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[K](p.First, p.Max),
-		workqueue.TypedRateLimitingQueueConfig[K]{Name: l.Name})
+	queue, forget := newQueue(l.QueueMetrics, l.Name, workqueue.NewTypedItemExponentialFailureRateLimiter[K](p.First, p.Max), l.Now)
+	defer forget()
+	l.Queue = queue
 	defer context.AfterFunc(ctx, l.Queue.ShutDown)()
 	var wg sync.WaitGroup
 	log := l.Logger.With("controller", l.Name)
