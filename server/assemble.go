@@ -17,7 +17,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/internal/metrics"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
@@ -34,7 +33,6 @@ type parts struct {
 	logging   *logProgress
 	own       *credentials.Certificates
 	presented []credentials.ReloadedPair // the certificates that the server shows to others
-	metrics   *metrics.Registry
 	gates     features.Gates
 	catalogue *api.Catalogue
 	// otherStores are the stores of the resources that are in another etcd.

@@ -48,8 +48,12 @@ func (p *parts) buildControllers() (err error) {
 
 // controllersConfig returns the configuration of all controllers.
 func (p *parts) controllersConfig() (controllers.Config, error) {
+	queues := reconcile.NewQueueMetrics()
+	if err := p.metrics.Register(queues); err != nil {
+		return controllers.Config{}, fmt.Errorf("register metrics of queues: %w", err)
+	}
 	c := controllers.Config{
-		BaseConfig:              reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger},
+		BaseConfig:              reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger, QueueMetrics: queues},
 		SigningDuration:         p.o.ClusterSigningDuration,
 		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
 		Ledger:                  p.ledger,

@@ -44,6 +44,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/metrics"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
@@ -72,6 +73,7 @@ type Server struct {
 	secure      net.Listener
 	insecure    net.Listener // nil without --insecure-port
 	logger      *slog.Logger
+	metrics     *metrics.Registry
 	admin       credentials.Access
 	kubeconfig  []byte
 	tls         *tls.Config

@@ -9,6 +9,7 @@ package metrics
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -48,14 +49,14 @@ type Registry struct {
 	unexpected       prometheus.Counter
 
 	mu      sync.Mutex // guards the fields below
-	known   map[string]bool
+	known   map[string]Description
 	omitted map[string]bool     // metrics that are disabled or hidden
 	bounded map[string]struct{} // series that unexpected has counted
 }
 
 // New returns a Registry that only has metrics about metrics.
 func New(o Options) *Registry {
-	r := &Registry{options: o, metrics: prometheus.NewRegistry(), known: map[string]bool{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+	r := &Registry{options: o, metrics: prometheus.NewRegistry(), known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
 		registered: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "registered_metrics_total",
 			Help: "[BETA] Number of registered metrics by stability and by the release that deprecated them."}, []string{"stability_level", "deprecated_version"}),
 		disabled: prometheus.NewCounter(prometheus.CounterOpts{Name: "disabled_metrics_total",
@@ -73,7 +74,7 @@ func New(o Options) *Registry {
 
 // Sibling returns an empty registry with the same options, for metrics that are served apart.
 func (r *Registry) Sibling() *Registry {
-	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), known: map[string]bool{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
 		registered: r.registered, disabled: r.disabled, hidden: r.hidden, unexpected: r.unexpected}
 }
 
@@ -101,24 +102,24 @@ func (r *Registry) MustRegister(collectors ...prometheus.Collector) {
 func (r *Registry) Unregister(c prometheus.Collector) bool { return r.metrics.Unregister(c) }
 
 // note counts a registered metric and decides whether it is shown.
-func (r *Registry) note(d description) {
+func (r *Registry) note(d Description) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.known[d.name] || d.stability == "" {
-		r.known[d.name] = true
-		r.omitted[d.name] = r.omitted[d.name] || slices.Contains(r.options.Disabled, d.name)
+	if _, known := r.known[d.Name]; known || d.Stability == "" {
+		r.known[d.Name] = d
+		r.omitted[d.Name] = r.omitted[d.Name] || slices.Contains(r.options.Disabled, d.Name)
 		return
 	}
-	r.known[d.name] = true
+	r.known[d.Name] = d
 	switch {
-	case slices.Contains(r.options.Disabled, d.name):
-		r.omitted[d.name] = true
+	case slices.Contains(r.options.Disabled, d.Name):
+		r.omitted[d.Name] = true
 		r.disabled.Inc()
-	case d.deprecated != "" && !r.options.ShowHidden && !slices.Contains(r.options.KeepDeprecated, d.name):
-		r.omitted[d.name] = true
+	case d.Deprecated != "" && !r.options.ShowHidden && !slices.Contains(r.options.KeepDeprecated, d.Name):
+		r.omitted[d.Name] = true
 		r.hidden.Inc()
 	default:
-		r.registered.WithLabelValues(d.stability, d.deprecated).Inc()
+		r.registered.WithLabelValues(d.Stability, d.Deprecated).Inc()
 	}
 }
 
@@ -138,11 +139,26 @@ func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 	return families, err
 }
 
-// description is what a Registry needs of a prometheus.Desc.
-type description struct{ name, stability, deprecated string }
+// Metrics returns the descriptions of all registered metrics, also of those without a series,
+// by name.
+func (r *Registry) Metrics() map[string]Description {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.known)
+}
+
+// Description describes a metric.
+type Description struct {
+	Name      string
+	Stability string // empty for the metrics of the process
+	// Deprecated is the release that deprecated the metric; empty if none did.
+	Deprecated string
+	// Labels are the names of the labels, sorted and separated by commas.
+	Labels string
+}
 
 var (
-	descriptionText = regexp.MustCompile(`^Desc\{fqName: ("[^"]*"), help: ("(?:[^"\\]|\\.)*")`)
+	descriptionText = regexp.MustCompile(`^Desc\{fqName: ("[^"]*"), help: ("(?:[^"\\]|\\.)*"), unit: "[^"]*", constLabels: \{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}, variableLabels: \{([^}]*)\}`)
 	helpMarks       = regexp.MustCompile(`^\[(STABLE|BETA|ALPHA|INTERNAL)\] (?:\(Deprecated since ([0-9.]+)\))?`)
 )
 
@@ -150,13 +166,13 @@ var (
 var errDescription = errors.New("metrics: description of an unknown form")
 
 // descriptionsOf returns the descriptions of the metrics of a collector.
-func descriptionsOf(c prometheus.Collector) []description {
+func descriptionsOf(c prometheus.Collector) []Description {
 	ch := make(chan *prometheus.Desc)
 	go func() {
 		defer close(ch)
 		c.Describe(ch)
 	}()
-	var out []description
+	var out []Description
 	for d := range ch {
 		if one, err := parse(d); err == nil {
 			out = append(out, one)
@@ -166,23 +182,38 @@ func descriptionsOf(c prometheus.Collector) []description {
 }
 
 // parse parses the text of a prometheus.Desc, which has no other way to its name and help.
-func parse(d *prometheus.Desc) (description, error) {
+func parse(d *prometheus.Desc) (Description, error) {
 	parts := descriptionText.FindStringSubmatch(d.String())
 	if parts == nil {
-		return description{}, errDescription
+		return Description{}, errDescription
 	}
 	name, err := strconv.Unquote(parts[1])
 	if err != nil {
-		return description{}, errors.Join(errDescription, err)
+		return Description{}, errors.Join(errDescription, err)
 	}
 	help, err := strconv.Unquote(parts[2])
 	if err != nil {
-		return description{}, errors.Join(errDescription, err)
+		return Description{}, errors.Join(errDescription, err)
 	}
-	out := description{name: name}
+	out := Description{Name: name, Labels: labelNames(parts[3], parts[4])}
 	// The help of some histograms begins with a mark of an experimental type.
 	if marks := helpMarks.FindStringSubmatch(strings.TrimPrefix(help, "EXPERIMENTAL: ")); marks != nil {
-		out.stability, out.deprecated = marks[1], marks[2]
+		out.Stability, out.Deprecated = marks[1], marks[2]
 	}
 	return out, nil
 }
+
+// labelNames returns the names of constant labels, given as name="value", and of variable ones.
+func labelNames(constant, variable string) string {
+	var names []string
+	for _, match := range constantLabel.FindAllStringSubmatch(constant, -1) {
+		names = append(names, match[1])
+	}
+	if variable != "" {
+		names = append(names, strings.Split(variable, ",")...)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
+}
+
+var constantLabel = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="(?:[^"\\]|\\.)*"`)

@@ -108,13 +108,13 @@ func TestSiblingFollowsTheSameRules(t *testing.T) {
 
 // TestParse checks that descriptions of this version of prometheus have the parsed form.
 func TestParse(t *testing.T) {
-	for help, want := range map[string]description{
-		"[STABLE] A \"quoted\"\nhelp.":                {"a_b", "STABLE", ""},
-		"EXPERIMENTAL: [ALPHA] x":                     {"a_b", "ALPHA", ""},
-		"[BETA] (Deprecated since 1.34.0) [OLD] rest": {"a_b", "BETA", "1.34.0"},
-		"no mark": {"a_b", "", ""},
+	for help, want := range map[string]Description{
+		"[STABLE] A \"quoted\"\nhelp.":                {"a_b", "STABLE", "", "c,x"},
+		"EXPERIMENTAL: [ALPHA] x":                     {"a_b", "ALPHA", "", "c,x"},
+		"[BETA] (Deprecated since 1.34.0) [OLD] rest": {"a_b", "BETA", "1.34.0", "c,x"},
+		"no mark": {"a_b", "", "", "c,x"},
 	} {
-		got, err := parse(prometheus.NewDesc("a_b", help, []string{"x"}, nil))
+		got, err := parse(prometheus.NewDesc("a_b", help, []string{"x"}, prometheus.Labels{"c": "a\"}"}))
 		if err != nil || got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", help, got, err, want)
 		}

@@ -1,0 +1,90 @@
+// Command metricdocs writes docs/metrics.md from the lists of metrics. It is run by go generate
+// in package server.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+func main() {
+	page, err := document()
+	if err == nil {
+		err = os.WriteFile("../docs/metrics.md", []byte(page), 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "metricdocs:", err)
+		os.Exit(1)
+	}
+}
+
+const introduction = `# Metrics
+
+/metrics has kube-apiserver's metrics with the same names, types and labels, so that dashboards and alerts written for it work.
+/metrics/slis has the results of the health checks: kubernetes_healthcheck and kubernetes_healthchecks_total. Both need the
+permission to get the path, which the ClusterRole system:monitoring gives. [flags.md](flags.md) has the flags that disable metrics,
+bound labels and show hidden metrics.
+
+The tables are generated from server/metrics-kube.txt and server/metrics-missing.txt, and a test compares them with a running
+server. The metrics of the process (process_*) and of the Go runtime (go_*) are those of the Prometheus library. Metrics without a
+series are not shown: most appear with the first event that they count.
+
+apiserver_storage_objects is deprecated, but shown, because dashboards use it. apiserver_request_slo_duration_seconds is hidden.
+`
+
+// areas are the tables of the page, in order: a metric belongs to the first area whose prefix it has.
+var areas = []struct{ title, prefixes string }{
+	{"Priority and fairness", "apiserver_flowcontrol_"},
+	{"Admission", "apiserver_admission_ apiserver_cel_ apiserver_validating_ apiserver_mutating_ pod_security_"},
+	{"Audit", "apiserver_audit_"},
+	{"Storage and caches", "apiserver_storage_ apiserver_resource_ apiserver_watch_cache_ apiserver_cache_ apiserver_init_ apiserver_terminated_ watch_cache_ etcd_ apiserver_envelope_ apiserver_encryption_"},
+	{"Authentication and authorization", "authenticat authoriz apiserver_authoriz apiserver_client_ apiserver_impersonation_ serviceaccount_ node_authorizer_"},
+	{"Aggregation, webhooks and custom kinds", "aggregator_ apiserver_kube_aggregator_ apiserver_webhooks_ apiserver_conversion_ apiserver_crd_ apiextensions_ rest_client_ grpc_"},
+	{"Controllers and services", "workqueue_ kube_apiserver_ apiserver_nodeport_ informer_"},
+	{"Requests and watches", "apiserver_ field_"},
+	{"Metrics, version and features", ""},
+}
+
+func document() (string, error) {
+	all, err := server.KubeMetrics()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(introduction)
+	tables := make([][]server.KubeMetric, len(areas))
+	var missing []server.KubeMetric
+	for _, m := range all {
+		if m.Missing != "" {
+			missing = append(missing, m)
+			continue
+		}
+		at := areaOf(m.Name)
+		tables[at] = append(tables[at], m)
+	}
+	for i, table := range tables {
+		fmt.Fprintf(&b, "\n## %s\n\n| metric | type | stability | labels |\n|---|---|---|---|\n", areas[i].title)
+		for _, m := range table {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, m.Stability, strings.ReplaceAll(m.Labels, ",", ", "))
+		}
+	}
+	b.WriteString("\n## What is not there\n\n| metric | reason |\n|---|---|\n")
+	for _, m := range missing {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", m.Name, m.Missing)
+	}
+	return b.String(), nil
+}
+
+func areaOf(name string) int {
+	for i, area := range areas {
+		for prefix := range strings.FieldsSeq(area.prefixes) {
+			if strings.HasPrefix(name, prefix) {
+				return i
+			}
+		}
+	}
+	return len(areas) - 1
+}
