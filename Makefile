@@ -92,10 +92,12 @@ conformance: ## Replay the recorded conversations against a server in this proce
 .PHONY: bench
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
-	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed \
+	  ./ssa ./quickjson ./registry/jsonpatch ./registry/strategicpatch ./api/custom/structural
 
-# A server with coverage counters in every package, which says what runs for a request.
-FLOW := $(GO) run -pgo=off -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
+# A server with coverage counters in every package, which says what runs for a request. It finds the
+# frames of this module by their paths without those of the machine.
+FLOW := $(GO) run -pgo=off -trimpath -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
 
 .PHONY: flow
 flow: ## Count the functions, files and stack frames of a GET, LIST, WATCH, CREATE and APPLY. Fails over the limit.

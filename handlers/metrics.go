@@ -139,7 +139,11 @@ func (h *Handler) observe(c *requestMetrics, w *responseWriter, r *http.Request,
 	}
 	switch info.Verb {
 	case "create", "update", "patch":
-		m.fieldValidation.WithLabelValues(fieldValidationLabel(info.Query)).Observe(elapsed.Seconds())
+		label := ""
+		if v := info.Query.Get("fieldValidation"); v != "" {
+			label = fieldValidationLabel(v)
+		}
+		m.fieldValidation.WithLabelValues(label).Observe(elapsed.Seconds())
 	}
 	if r.RemoteAddr == "" { // the request came through no connection
 		k := boundLabels(h.Catalogue, r, info)
@@ -195,13 +199,14 @@ func labelsOf(r *http.Request, scope *request.Scope, code int) requestLabels {
 	if info.Connects {
 		k.verb = labelConnect
 	}
-	if info.Query != nil {
-		k.dryRun = dryRunLabel(info.Query["dryRun"])
+	if values := info.Query["dryRun"]; len(values) > 0 {
+		k.dryRun = dryRunLabel(values)
 	}
 	return k
 }
 
-// dryRunLabel returns the value of the label dry_run. Clients cannot make up values.
+// dryRunLabel returns the value of the label dry_run for the values of the parameter. Clients
+// cannot make up values.
 func dryRunLabel(values []string) string {
 	for _, v := range values {
 		if v != metav1.DryRunAll {

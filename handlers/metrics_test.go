@@ -194,7 +194,7 @@ func TestAborts(t *testing.T) {
 // TestFieldValidationLabel checks the values of the label field_validation.
 func TestFieldValidationLabel(t *testing.T) {
 	for value, want := range map[string]string{"": "", "Strict": "Strict", "Warn": "Warn", "Ignore": "Ignore", "x": "invalid"} {
-		if got := fieldValidationLabel(url.Values{"fieldValidation": {value}}); got != want {
+		if got := fieldValidationLabel(value); got != want {
 			t.Errorf("%q: got %q", value, got)
 		}
 	}

@@ -3,7 +3,6 @@ package handlers
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -148,15 +147,10 @@ func (e countEvents) Sent(size int) {
 	e.sizes.Observe(float64(size))
 }
 
-// observeBody observes the size of the body of a request.
-func (m *metrics) observeBody(info *request.Info, size int) {
-	m.sizes.bodies.WithLabelValues(info.Group, info.Resource, info.Verb).Observe(float64(size))
-}
-
-// fieldValidationLabel returns the value of the label field_validation. Clients cannot make up
-// values.
-func fieldValidationLabel(query url.Values) string {
-	switch v := query.Get("fieldValidation"); v {
+// fieldValidationLabel returns the value of the label field_validation for the value of the
+// parameter. Clients cannot make up values.
+func fieldValidationLabel(v string) string {
+	switch v {
 	case "", metav1.FieldValidationIgnore, metav1.FieldValidationWarn, metav1.FieldValidationStrict:
 		return v
 	}

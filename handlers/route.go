@@ -34,7 +34,7 @@ type call struct {
 func (c *call) readBody() ([]byte, error) {
 	data, err := representation.ReadBody(c.w, c.r)
 	if err == nil {
-		c.metrics.observeBody(c.info, len(data))
+		c.metrics.sizes.bodies.WithLabelValues(c.info.Group, c.info.Resource, c.info.Verb).Observe(float64(len(data)))
 	}
 	return data, err
 }

@@ -113,19 +113,6 @@ func (a *Attributes) PluginState(key any) any { return a.pluginState[key] }
 // only a namespace and a name then.
 func (a *Attributes) Unreadable() bool { return a.deletion != nil && a.deletion.IgnoreReadErrors }
 
-// finish calls the functions of OnWriteEnd; a may be nil.
-func (a *Attributes) finish(ctx context.Context, written bool) {
-	if a == nil || len(a.onWriteEnd) == 0 {
-		return
-	}
-	ends := a.onWriteEnd
-	a.onWriteEnd = nil
-	ctx = context.WithoutCancel(ctx)
-	for _, f := range ends {
-		f(ctx, written)
-	}
-}
-
 // Options returns the options of the request as an object of meta.k8s.io: CreateOptions,
 // UpdateOptions (also for a patch) or DeleteOptions; nil for a connection.
 func (a *Attributes) Options() runtime.Object {

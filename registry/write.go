@@ -89,6 +89,13 @@ func (w *write) finish(ctx context.Context, err error) error {
 	if w.allocation != nil {
 		err = w.allocation.finish(ctx, err)
 	}
-	w.attributes.finish(ctx, err == nil)
+	if w.attributes == nil || len(w.attributes.onWriteEnd) == 0 {
+		return err
+	}
+	ends := w.attributes.onWriteEnd
+	w.attributes.onWriteEnd = nil
+	for _, f := range ends {
+		f(context.WithoutCancel(ctx), err == nil)
+	}
 	return err
 }

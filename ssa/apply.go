@@ -19,9 +19,11 @@ func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Obj
 	if err != nil {
 		return nil, err
 	}
-	u := untyped.FromContent(patch)
-	if gvk := u.GroupVersionKind(); gvk != w.Version.WithKind(m.resource.Kind) {
-		return nil, apierrors.NewBadRequest("invalid object type: " + gvk.String())
+	if patch["apiVersion"] != v.apiVersion || patch["kind"] != m.resource.Kind {
+		u := untyped.FromContent(patch) // may write the apiVersion in another way
+		if gvk := u.GroupVersionKind(); gvk != w.Version.WithKind(m.resource.Kind) {
+			return nil, apierrors.NewBadRequest("invalid object type: " + gvk.String())
+		}
 	}
 	a := &applyOperation{m: m, v: v, w: w, live: live, patch: patch}
 	if live != nil {
@@ -112,7 +114,7 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	merged, _ := value.(map[string]any)
 	o := owner{
 		manager: a.w.Manager, operation: metav1.ManagedFieldsOperationApply, subresource: a.w.Subresource,
-		apiVersion: a.w.Version.String(), fields: a.owned, view: a.v,
+		apiVersion: a.v.apiVersion, fields: a.owned, view: a.v,
 	}
 	if o.manager == "" {
 		o.manager = unknownManager

@@ -17,7 +17,7 @@ const maxUpdateOwners = 10
 func (os owners) capped() owners {
 	old := make([]owner, 0, len(os))
 	for _, o := range os {
-		if !o.applied() {
+		if o.operation != metav1.ManagedFieldsOperationApply {
 			old = append(old, o)
 		}
 	}

@@ -63,7 +63,7 @@ func (o *owner) String() string {
 	if o.subresource != "" {
 		s += fmt.Sprintf(" with subresource %q", o.subresource)
 	}
-	if !o.applied() {
+	if o.operation != metav1.ManagedFieldsOperationApply {
 		s += " using " + o.apiVersion
 	}
 	return s

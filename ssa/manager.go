@@ -31,8 +31,10 @@ type Manager struct {
 // view is one version of the resource with its compiled schema.
 type view struct {
 	version *api.Version
-	parse   typed.ParseableType
-	root    *Type
+	// apiVersion is the version as objects contain it.
+	apiVersion string
+	parse      typed.ParseableType
+	root       *Type
 	// plan is nil if the objects do not have Go types.
 	plan *plan
 	// empty is an empty object.
@@ -86,7 +88,7 @@ func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 	if err != nil {
 		return nil, errorf("schema of %s: %w", gvk, err)
 	}
-	v := &view{version: version, parse: parse, root: root, empty: m.resource.NewOf(version)}
+	v := &view{version: version, apiVersion: version.String(), parse: parse, root: root, empty: m.resource.NewOf(version)}
 	if _, ok := v.empty.(*untyped.Object); !ok {
 		p := &planner{plans: map[planID]*plan{}}
 		v.plan = p.root(reflect.TypeOf(v.empty), root)

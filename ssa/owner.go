@@ -28,19 +28,17 @@ type owner struct {
 	view *view
 }
 
-func (o *owner) applied() bool { return o.operation == metav1.ManagedFieldsOperationApply }
-
 // isSame reports whether o and p are the same owner. The version does not distinguish owners with
 // operation Apply.
 func (o *owner) isSame(p *owner) bool {
 	return o.manager == p.manager && o.operation == p.operation && o.subresource == p.subresource &&
-		(o.applied() || o.apiVersion == p.apiVersion)
+		(o.operation == metav1.ManagedFieldsOperationApply || o.apiVersion == p.apiVersion)
 }
 
 // id orders owners that are otherwise equal.
 func (o *owner) id() string {
 	e := metav1.ManagedFieldsEntry{Manager: o.manager, Operation: o.operation, APIVersion: o.apiVersion, Subresource: o.subresource}
-	if o.applied() {
+	if o.operation == metav1.ManagedFieldsOperationApply {
 		e.APIVersion = ""
 	}
 	id, _ := json.Marshal(e) // encoding strings does not fail

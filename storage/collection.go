@@ -272,7 +272,7 @@ func (c *Collection) transition(ch keyEvent) *transition {
 	}
 	item := c.handoff.take(ch.key, rev, func(underway []*keyWrite) *Item {
 		for _, w := range underway {
-			if !w.remove && bytes.Equal(w.stored, ch.kv.Kv.Value) {
+			if w.op != opDelete && bytes.Equal(w.stored, ch.kv.Kv.Value) {
 				return w.item(c.config(), ch.key, rev)
 			}
 		}

@@ -34,7 +34,7 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 	m.guard.Result, m.guard.Target, m.guard.Key, m.guard.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &m.at
 	m.guards[0], m.ops[0], m.ops[1] = &m.guard, &m.then, &m.or
 	m.request.Compare, m.request.Success = m.guards[:], m.ops[:1]
-	if w.remove {
+	if w.op == opDelete {
 		m.remove.Key = key
 		m.then.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.remove}
 	} else {

@@ -213,17 +213,6 @@ const (
 	operations
 )
 
-// operation returns the kind of request that w is.
-func (w *keyWrite) operation() operation {
-	switch {
-	case w.remove:
-		return opDelete
-	case w.expectedRev == 0:
-		return opCreate
-	}
-	return opUpdate
-}
-
 // collectionMetrics are the metrics of one collection. Those that are used often are looked up
 // once.
 type collectionMetrics struct {
@@ -271,17 +260,6 @@ func (c *collectionMetrics) groupResource() string {
 		return c.resource
 	}
 	return c.resource + "." + c.group
-}
-
-// request counts a request to etcd.
-func (c *collectionMetrics) request(op operation, took time.Duration, err error) {
-	r := &c.requests[op]
-	r.total.Inc()
-	r.duration.Observe(took.Seconds())
-	if err != nil {
-		names := [operations]string{opGet: "get", opList: "list", opCreate: "create", opUpdate: "update", opDelete: "delete"}
-		c.store.requestErrors.WithLabelValues(c.group, c.resource, names[op]).Inc()
-	}
 }
 
 // initialized counts that the cache was filled, which began at start.

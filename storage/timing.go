@@ -11,7 +11,13 @@ import (
 // that an audited request has waited for etcd.
 func (c *Collection) observeEtcd(ctx context.Context, op operation, start time.Time, err error) {
 	took := time.Since(start)
-	c.metrics.request(op, took, err)
+	r := &c.metrics.requests[op]
+	r.total.Inc()
+	r.duration.Observe(took.Seconds())
+	if err != nil {
+		names := [operations]string{opGet: "get", opList: "list", opCreate: "create", opUpdate: "update", opDelete: "delete"}
+		c.metrics.store.requestErrors.WithLabelValues(c.metrics.group, c.metrics.resource, names[op]).Inc()
+	}
 	if scope := request.From(ctx); scope.Audit != nil {
 		scope.Durations.Add(request.PartEtcd, took)
 	}

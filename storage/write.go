@@ -36,7 +36,7 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*I
 	if err != nil {
 		return nil, err
 	}
-	w.obj = obj
+	w.op, w.obj = opCreate, obj
 	w.normalizeObject(c.config())
 	item, _, err := c.commit(ctx, key, w)
 	switch {
@@ -66,7 +66,7 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*It
 	if err != nil {
 		return nil, err
 	}
-	w.expectedRev, w.obj = old.rev, obj
+	w.expectedRev, w.op, w.obj = old.rev, opUpdate, obj
 	if old.config == c.config() {
 		w.normalizeObject(old.config)
 	}
@@ -83,7 +83,7 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*It
 // Delete deletes old, with the errors of Update. It returns the last state with the revision
 // of the deletion.
 func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
-	item, current, err := c.commit(ctx, old.key, &keyWrite{expectedRev: old.rev, remove: true, value: old.value})
+	item, current, err := c.commit(ctx, old.key, &keyWrite{expectedRev: old.rev, op: opDelete, value: old.value})
 	if err == nil && item == nil {
 		return nil, c.conflictError(old.key, current)
 	}
@@ -95,7 +95,7 @@ func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
 type keyWrite struct {
 	key         string // in etcd
 	expectedRev int64  // the expected revision; 0 means that the key does not exist
-	remove      bool
+	op          operation
 	value       []byte // the value to put, or the deleted value
 	stored      []byte // the form of value in etcd, which Transformer may encrypt
 	lease       clientv3.LeaseID
@@ -142,7 +142,7 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	}
 	start := time.Now()
 	rev, current, err := transact(ctx, w)
-	c.observeEtcd(ctx, w.operation(), start, err)
+	c.observeEtcd(ctx, w.op, start, err)
 	if err != nil || rev == 0 {
 		c.handoff.finish(key, w, 0, nil)
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
@@ -162,7 +162,7 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 // the current value if the key is not at the expected revision.
 func (s *Store) transactRemote(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
 	op := clientv3.OpDelete(w.key)
-	if !w.remove {
+	if w.op != opDelete {
 		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
 	}
 	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)

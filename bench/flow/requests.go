@@ -33,10 +33,10 @@ func requests() []request {
 		{"GET", budget{functions: 100, frames: 25}, 100, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", budget{functions: 154}, 0, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", budget{functions: 157}, 0, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", budget{functions: 159}, 0, watchOne},
+		{"WATCH", budget{functions: 161}, 0, watchOne},
 		{"CREATE", budget{functions: 328}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
