@@ -98,8 +98,7 @@ func TestWatchesEndOverTime(t *testing.T) {
 			var ended atomic.Int64
 			for range c.watches {
 				ctx, cancel := context.WithCancel(t.Context())
-				var done func()
-				done = h.shutdown.endWatch(ctx, func() {
+				done := h.shutdown.endWatch(ctx, func() {
 					ended.Add(1)
 					cancel()
 				})

@@ -38,7 +38,7 @@ func TestEndpointsOfServers(t *testing.T) {
 	expect := func(when string, want ...string) {
 		t.Helper()
 		eventually(t, when, func(ctx context.Context) error {
-			e, err := client.CoreV1().Endpoints("default").Get(ctx, "kubernetes", metav1.GetOptions{}) //nolint:staticcheck // what old clients read
+			e, err := client.CoreV1().Endpoints("default").Get(ctx, "kubernetes", metav1.GetOptions{})
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func TestEndpointsOfServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e corev1.Endpoints //nolint:staticcheck // kube-apiserver's type of this key
+	var e corev1.Endpoints
 	if err := e.Unmarshal(envelope.Raw); err != nil || e.Subsets[0].Addresses[0].IP != "192.0.2.2" {
 		t.Errorf("the key contains %v, %v", e, err)
 	}

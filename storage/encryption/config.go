@@ -116,9 +116,11 @@ func parseConfig(data []byte) (*configuration, error) {
 	gvk := schema.FromAPIVersionAndKind(c.APIVersion, c.Kind)
 	switch {
 	case c.Kind == "":
-		return nil, errors.New("Object 'Kind' is missing") //nolint:staticcheck // kube-apiserver's text
+		//lint:ignore ST1005 kube-apiserver's words
+		return nil, errors.New("Object 'Kind' is missing")
 	case c.APIVersion == "":
-		return nil, errors.New("Object 'apiVersion' is missing") //nolint:staticcheck // kube-apiserver's text
+		//lint:ignore ST1005 kube-apiserver's words
+		return nil, errors.New("Object 'apiVersion' is missing")
 	case gvk.Group != configGroup || gvk.Version != configVersion || gvk.Kind != configKind:
 		return nil, fmt.Errorf("no kind %q is registered for version %q", c.Kind, c.APIVersion)
 	case len(strict) > 0:
