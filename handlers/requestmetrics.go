@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -94,8 +95,10 @@ func (f *formerName) Describe(ch chan<- *prometheus.Desc) { ch <- f.desc }
 func (f *formerName) Collect(ch chan<- prometheus.Metric) {
 	from := make(chan prometheus.Metric)
 	go func() {
-		defer close(from)
-		f.of.Collect(from)
+		_ = recovery.Call(nil, "collecting metrics", func() {
+			defer close(from)
+			f.of.Collect(from)
+		})
 	}()
 	for m := range from {
 		ch <- renamedMetric{m, f.desc}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -42,7 +43,10 @@ func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, m
 		for i := range n {
 			batch, result := all[i*len(all)/n:(i+1)*len(all)/n], new(error)
 			results = append(results, result)
-			wg.Go(func() { *result = r.createBatch(ctx, store, batch, manager) })
+			wg.Go(func() {
+				defer recovery.Into(nil, "creating the first objects", result)
+				*result = r.createBatch(ctx, store, batch, manager)
+			})
 		}
 	}
 	wg.Wait()

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -104,7 +105,10 @@ func concurrently(steps ...func() error) func() error {
 		errs := make([]error, len(steps))
 		var wg sync.WaitGroup
 		for i, step := range steps[1:] {
-			wg.Go(func() { errs[i+1] = step() })
+			wg.Go(func() {
+				defer recovery.Into(nil, "a step of the start", &errs[i+1])
+				errs[i+1] = step()
+			})
 		}
 		errs[0] = steps[0]()
 		wg.Wait()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -31,7 +32,11 @@ func (s *Server) openStore() error {
 	s.store = storage.NewStore(options)
 	if s.ephemeral || len(s.o.EtcdServers) > 0 {
 		connecting := make(chan error, 1)
-		s.wg.Go(func() { connecting <- s.connectWithRetries(s.lifetime) })
+		s.wg.Go(func() {
+			if err := recovery.Call(s.logger, "connecting to etcd", func() { connecting <- s.connectWithRetries(s.lifetime) }); err != nil {
+				connecting <- err
+			}
+		})
 		s.connecting = connecting
 	}
 	return nil

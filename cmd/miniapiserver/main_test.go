@@ -218,7 +218,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		{[]string{"--ephemeral", "--secure-port", "0", "--tls-cert-file", junk, "--tls-private-key-file", junk}, "--tls-cert-file: " + junk + ": no PEM certificate found"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--token-auth-file", junk}, "--token-auth-file: " + junk + ": line 1: "},
 		{[]string{"--ephemeral", "--secure-port", "0", "--etcd-snapshot", junk}, "--etcd-snapshot: " + junk + ": not an etcd snapshot, or an incomplete one: no checksum at its end"},
-		{[]string{"--ephemeral", "--secure-port", "0", "--client-ca-file", junk + "x"}, "--client-ca-file: stat " + junk + "x: no such file or directory"},
+		{[]string{"--ephemeral", "--secure-port", "0", "--client-ca-file", junk + "x"}, "--client-ca-file: open " + junk + "x: no such file or directory"},
 	}
 	for _, c := range cases {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {

@@ -163,7 +163,7 @@ internal/outbound < internal/review < admission, authn, authz;
 NONE < internal/peercert < registry/hooks, aggregation, server;
 
 # The registry of metrics, with its rules; other packages use the interfaces of prometheus.
-NONE < internal/metrics < server;
+internal/recovery < internal/metrics < server;
 
 # Compressed texts that can be concatenated.
 NONE < internal/compressed < handlers/description;

@@ -18,6 +18,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // Options configures a Registry. The zero value shows all metrics that are not hidden.
@@ -169,8 +171,10 @@ var errDescription = errors.New("metrics: description of an unknown form")
 func descriptionsOf(c prometheus.Collector) []Description {
 	ch := make(chan *prometheus.Desc)
 	go func() {
-		defer close(ch)
-		c.Describe(ch)
+		_ = recovery.Call(nil, "describing metrics", func() {
+			defer close(ch)
+			c.Describe(ch)
+		})
 	}()
 	var out []Description
 	for d := range ch {

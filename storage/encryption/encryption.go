@@ -123,7 +123,9 @@ func (e *Encryption) Run(ctx context.Context, readable func()) {
 			}
 			end := endCurrent
 			endCurrent = e.follow(ctx, &wg, e.current.Load())
-			wg.Go(func() { retire(ctx, former, end) })
+			wg.Go(func() {
+				_ = recovery.Call(e.o.Logger, "ending former KMS plugins", func() { retire(ctx, former, end) })
+			})
 			readable()
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // providerSet is what one version of the file configures: the providers of each resource.
@@ -117,7 +119,9 @@ func (s *providerSet) chainOf(gr schema.GroupResource) *chain {
 func (s *providerSet) checkAll(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, p := range s.plugins {
-		wg.Go(func() { p.checkAndLog(ctx) })
+		wg.Go(func() {
+			_ = recovery.Call(nil, "checking a KMS plugin", func() { p.checkAndLog(ctx) })
+		})
 	}
 	wg.Wait()
 }
