@@ -38,7 +38,7 @@ func TestMarkdown(t *testing.T) {
 	for _, line := range []string{
 		"| `--etcd-prefix` | works |  |",
 		"| `--lease-reuse-duration-seconds` | no effect | events share leases of a fixed granularity |",
-		"| `--etcd-servers-overrides` | must be empty | all resources are stored in --etcd-servers, and those of other servers would be missing |",
+		"| `--peer-ca-file` | must be empty | this server does not connect to other API servers, and would not verify them by this CA |",
 	} {
 		if !strings.Contains(kube, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)
