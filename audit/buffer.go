@@ -99,7 +99,7 @@ func (b *buffer) run() {
 }
 
 // collect waits for an event and returns the batch that it begins: as many events as fit
-// into one, or those that arrive in time. ok is false if the buffer is closed and empty.
+// into one, or the events that arrive within MaxWait. ok is false if the buffer is closed and empty.
 func (b *buffer) collect() (batch []entry, ok bool) {
 	e, ok := <-b.events
 	if !ok {

@@ -6,7 +6,7 @@
 // behind that step add data through request.Scope, so that they need not import this
 // package: annotations through Scope.Annotate, objects through Scope.Audit.
 //
-// Reading order: policyfile.go and policy.go decide what is recorded; trail.go makes the
+// Reading order: policyfile.go and policy.go decide which parts of a request are recorded; trail.go makes the
 // events of a request; event.go and encode.go define their format; config.go, backend.go,
 // buffer.go, log.go, rotate.go and webhook.go send them.
 //

@@ -144,7 +144,7 @@ func TestPolicyFaults(t *testing.T) {
 	}
 }
 
-// FuzzPolicy checks that no text makes the parser panic, and that what it accepts decides.
+// FuzzPolicy checks that no text makes the parser panic, and that an accepted policy decides about a request.
 func FuzzPolicy(f *testing.F) {
 	f.Add([]byte(policyOf("- {level: Request, users: [a], resources: [{group: \"*\", resources: [\"*/a\"]}], omitStages: [Panic]}")), "a", "b", "c")
 	f.Fuzz(func(t *testing.T, text []byte, user, resource, subresource string) {

@@ -21,7 +21,7 @@ func writeFile(t *testing.T, content string) string {
 
 func TestABAC(t *testing.T) {
 	const v1 = `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":`
-	policies, err := readABAC(writeFile(t, `# who may do what
+	policies, err := readABAC(writeFile(t, `# policies of the test
 {"user":"old"}
 {"user":"oldreader","readonly":true,"resource":"pods"}
 

@@ -17,7 +17,7 @@ import (
 type auditEvents map[string][]map[string]any
 
 // TestAuditEvents replays a conversation whose requests have audit IDs, and compares the audit
-// events with those that kube-apiserver 1.37 wrote for the same requests and policy. Of a
+// events with the events that kube-apiserver 1.37 wrote for the same requests and policy. Of a
 // request that is repeated until its response is the expected one, only the last attempt
 // counts. testdata/audit/differs.txt lists the requests whose events differ.
 func TestAuditEvents(t *testing.T) {

@@ -87,7 +87,7 @@ func stages(events []map[string]any) string {
 	return strings.Join(all, ", ")
 }
 
-// TestAuditOrder checks what is recorded of requests that end in a step of the chain.
+// TestAuditOrder checks the events of requests that end in a step of the chain.
 func TestAuditOrder(t *testing.T) {
 	const path = "/api/v1/namespaces/ns/configmaps"
 	for _, c := range []struct {

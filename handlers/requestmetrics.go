@@ -60,7 +60,7 @@ func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
 		events: counter("apiserver_watch_events_total", "[BETA] Number of events sent to watches.", "group", "version", "resource"),
 		selfRequests: counter("apiserver_selfrequest_total", "[ALPHA] Number of requests of the server to itself, such as those of its controllers, by verb and resource.",
 			"verb", "group", "resource", "subresource"),
-		terminations: counter("apiserver_request_terminations_total", "[ALPHA] Number of requests that the server ended to protect itself: those that it had no room for, and those that took too long.",
+		terminations: counter("apiserver_request_terminations_total", "[ALPHA] Number of requests that the server ended to protect itself: requests beyond its limits, and requests that took too long.",
 			"verb", "group", "version", "resource", "subresource", "scope", "component", "code"),
 		aborts: counter("apiserver_request_aborts_total", "[ALPHA] Number of requests whose connection was closed in the middle of the response.",
 			"verb", "group", "version", "resource", "subresource", "scope"),

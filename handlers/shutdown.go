@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// shutdown is the state of a Handler that is about to end.
+// shutdown is the progress of the end of a Handler.
 type shutdown struct {
 	// ending is cancelled by end when long-running requests end.
 	ending context.Context
@@ -38,7 +38,7 @@ func newShutdown() *shutdown {
 	return s
 }
 
-// begun reports whether the server is about to end.
+// begun reports whether the shutdown has begun.
 func (s *shutdown) begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,8 +52,8 @@ func (h *Handler) EndReadiness() {
 	h.shutdown.unready = true
 }
 
-// RefuseRequests makes new requests, but those for health and metrics, fail with 429, so that their clients
-// try another server, and returns when the requests in flight that are not long-running have
+// RefuseRequests makes new requests fail with 429, except requests for health and metrics, so that clients
+// try another server. It returns when the requests in flight that are not long-running have
 // ended, or ctx is done. It has no effect unless Config.RetryDuringShutdown is set.
 func (h *Handler) RefuseRequests(ctx context.Context) {
 	if !h.RetryDuringShutdown {

@@ -27,8 +27,8 @@ func (b blocking) Authorize(context.Context, *request.User, *request.Info) (auth
 	return authz.Deny, "", nil
 }
 
-// TestRefuseRequests checks that RefuseRequests waits for requests in flight, and that later ones are told
-// to retry, but those for health.
+// TestRefuseRequests checks that RefuseRequests waits for requests in flight, and that later requests fail with
+// 429, except requests for health and metrics.
 func TestRefuseRequests(t *testing.T) {
 	slow := blocking{make(chan struct{}, 10), make(chan struct{})}
 	h := chainOnly(t, func(c *Config) { c.RetryDuringShutdown, c.Authorizer = true, slow })

@@ -189,11 +189,11 @@ func (p *parts) buildPublication() (err error) {
 	}
 	if p.o.EndpointReconciler != "none" {
 		p.endpoints = &bootstrap.Endpoints{
-			Publication: p.publication, Store: p.store, Logger: p.logger,
+			Publication: p.publication, Store: p.store,
 			Shared: p.o.EndpointReconciler == "lease" && len(p.o.EtcdServers) > 0,
 		}
 	}
-	if p.lease, err = bootstrap.NewLease(p.publication, p.logger); err != nil {
+	if p.lease, err = bootstrap.NewLease(p.publication); err != nil {
 		return fmt.Errorf("the server's lease: %w", err)
 	}
 	return nil

@@ -74,9 +74,9 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
 	if p.endpoints != nil {
-		p.runLoop("the endpoints of the service kubernetes", func() { p.endpoints.Run(request.AsServer(p.lifetime)) })
+		p.runEvery("the endpoints of the service kubernetes", bootstrap.RefreshInterval, p.endpoints.Refresh)
 	}
-	p.runLoop("the server's lease", func() { p.lease.Run(request.AsServer(p.lifetime)) })
+	p.runEvery("the server's lease", bootstrap.RefreshInterval, p.lease.Renew)
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil
 }

@@ -121,24 +121,17 @@ func (o *Options) ownCertDir() string {
 	return o.CertDir
 }
 
-// expiryCheck is the interval of the checks whether certificates are about to expire.
+// expiryCheck is the interval of the checks of the expiry of certificates.
 const expiryCheck = time.Hour
 
-// watchExpiry warns in the log, once an hour, of certificates of the server that have expired or are
-// about to. A restart replaces a generated certificate.
+// watchExpiry warns in the log, now and once an hour, of certificates of the server that have expired or
+// expire soon. A restart replaces a generated certificate.
 func (p *parts) watchExpiry(context.Context) error {
 	pairs := slices.Clone(p.presented)
-	p.runLoop("expiry of certificates", func() {
-		tick := time.NewTicker(expiryCheck)
-		defer tick.Stop()
-		for {
-			credentials.WarnOfExpiry(p.logger, pairs, time.Now())
-			select {
-			case <-tick.C:
-			case <-p.lifetime.Done():
-				return
-			}
-		}
+	credentials.WarnOfExpiry(p.logger, pairs, time.Now())
+	p.runEvery("expiry of certificates", expiryCheck, func(context.Context) error {
+		credentials.WarnOfExpiry(p.logger, pairs, time.Now())
+		return nil
 	})
 	return nil
 }

@@ -500,7 +500,7 @@ func TestEncryptionKMSAtStart(t *testing.T) {
 	}
 }
 
-// TestEncryptEverything encrypts all resources, with those that the server itself needs to start.
+// TestEncryptEverything encrypts all resources, also the ones that the server itself needs to start.
 // It starts again with the same data, and with a snapshot of them.
 func TestEncryptEverything(t *testing.T) {
 	file, snapshot := filepath.Join(t.TempDir(), "encryption.yaml"), filepath.Join(t.TempDir(), "snapshot")

@@ -52,7 +52,7 @@ func auditWebhookFlags(w *AuditWebhook) []Flag {
 func auditBackendFlags(prefix string, b *AuditBackend, initial AuditBackend) []Flag {
 	return []Flag{
 		{Name: prefix + "mode", Value: text(&b.Mode, initial.Mode, auditMode),
-			Help: "Mode in which events are sent: batch buffers them, and drops those that do not fit into the buffer; blocking makes requests wait until their events are sent; blocking-strict also refuses requests whose arrival could not be recorded."},
+			Help: "Mode in which events are sent: batch buffers them, and drops events for which the buffer has no room; blocking makes requests wait until their events are sent; blocking-strict also refuses requests whose arrival could not be recorded."},
 		{Name: prefix + "batch-buffer-size", Value: number(&b.BufferSize, 10000),
 			Help: "Maximum number of events that wait to be sent. It applies to mode batch only."},
 		{Name: prefix + "batch-max-size", Value: number(&b.BatchSize, initial.BatchSize),

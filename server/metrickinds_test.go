@@ -6,7 +6,7 @@ import (
 )
 
 // TestKubeMetrics compares the metrics of a server with those of kube-apiserver, and with the
-// list of those that are missing.
+// list of missing metrics.
 func TestKubeMetrics(t *testing.T) {
 	wanted, err := KubeMetrics()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
@@ -120,6 +121,24 @@ func (s *Server) runPart(name string, run func() error) {
 // panics is restarted.
 func (s *Server) runLoop(name string, run func()) {
 	s.wg.Go(func() { recovery.RestartOnPanic(s.lifetime, s.logger, name, run) })
+}
+
+// runEvery calls f after each interval, in a goroutine that stop waits for. Failures are logged.
+func (s *Server) runEvery(name string, interval time.Duration, f func(context.Context) error) {
+	s.runLoop(name, func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-s.lifetime.Done():
+				return
+			case <-tick.C:
+			}
+			if err := f(request.AsServer(s.lifetime)); err != nil && s.lifetime.Err() == nil {
+				s.logger.Warn("a periodic task failed", "task", name, "error", err)
+			}
+		}
+	})
 }
 
 // stopAfterFailure stops the server, and gives requests in flight the request timeout. Done

@@ -97,7 +97,7 @@ func configureTokenFile(t *testing.T, env *envtest.Environment) {
 	env.ControlPlane.GetAPIServer().Configure().Append("token-auth-file", writeFile(t, []byte("secret,anna,1\n")))
 }
 
-// configureTokenWebhook starts a webhook that knows one token.
+// configureTokenWebhook starts a webhook that authenticates one token.
 func configureTokenWebhook(t *testing.T, env *envtest.Environment) {
 	t.Helper()
 	webhook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +108,7 @@ func configureTokenWebhook(t *testing.T, env *envtest.Environment) {
 		}
 		review.Status.Authenticated = review.Spec.Token == "secret"
 		review.Status.User.Username = "anna"
-		_ = json.NewEncoder(w).Encode(review) // the server reports what it misses
+		_ = json.NewEncoder(w).Encode(review) // a failure shows in the answer of the server
 	}))
 	t.Cleanup(webhook.Close)
 	file := filepath.Join(t.TempDir(), "webhook.kubeconfig")

@@ -49,15 +49,7 @@ func appendPruned(out []byte, value jsonscan.Value) []byte {
 		}
 		return append(out, '}')
 	case value.IsArray():
-		out = append(out, '[')
-		start := len(out)
-		for m := value.Parts(); m.Next(); {
-			if len(out) > start {
-				out = append(out, ',')
-			}
-			out = appendPruned(out, m.Value())
-		}
-		return append(out, ']')
+		return appendElements(out, value, appendPruned)
 	}
 	return append(out, value.Bytes()...)
 }

@@ -179,7 +179,7 @@ func moduleProxy(t *testing.T, module []byte) string {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := strings.CutPrefix(r.URL.Path, "/"+modulePath+"/@v/")
 		if answer := answers[name]; ok && answer != nil {
-			_, _ = w.Write(answer) // the go command reports what it misses
+			_, _ = w.Write(answer) // the go command fails if the answer is incomplete
 			return
 		}
 		http.NotFound(w, r)

@@ -26,7 +26,7 @@ import (
 type Options struct {
 	// Disabled names the metrics that are not shown.
 	Disabled []string
-	// ShowHidden shows hidden metrics: those that an earlier release deprecated.
+	// ShowHidden shows hidden metrics, which an earlier release deprecated.
 	ShowHidden bool
 	// Allowed has the permitted values of labels. All other values of these labels are
 	// shown as one, Unexpected.

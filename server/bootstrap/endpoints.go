@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"sync"
@@ -26,17 +25,18 @@ import (
 // removes if the server does not renew it. The keys, the times and the values are those of
 // kube-apiserver, so that servers of both kinds count each other.
 const (
-	masterLeases      = "masterleases"
-	masterLeaseTime   = 15 * time.Second
-	endpointsInterval = 10 * time.Second
+	masterLeases    = "masterleases"
+	masterLeaseTime = 15 * time.Second
 )
+
+// RefreshInterval is the interval of Endpoints.Refresh and Lease.Renew, as in kube-apiserver.
+const RefreshInterval = 10 * time.Second
 
 // Endpoints maintains the endpoints of the service kubernetes, in an Endpoints object and an
 // EndpointSlice: the addresses of all servers on the same etcd.
 type Endpoints struct {
 	*Publication
-	Store  *storage.Store
-	Logger *slog.Logger
+	Store *storage.Store
 	// Shared means that other servers may use the same etcd. Otherwise this server is the only
 	// endpoint.
 	Shared bool
@@ -51,27 +51,16 @@ type Endpoints struct {
 // be reached from other machines.
 func (e *Endpoints) Publish(ctx context.Context) error { return e.reconcile(ctx, true) }
 
-// Run brings the addresses of the endpoints up to date every 10 seconds until ctx is done. Failures are
-// logged.
-func (e *Endpoints) Run(ctx context.Context) {
-	if !e.Shared || !e.Advertise.IsValid() {
-		return
+// Refresh renews the key of this server and brings the addresses of the endpoints up to date. The caller
+// calls it every RefreshInterval. It does nothing if no other server uses the etcd.
+func (e *Endpoints) Refresh(ctx context.Context) error {
+	if !e.Shared {
+		return nil
 	}
-	tick := time.NewTicker(endpointsInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := e.reconcile(ctx, false); err != nil && ctx.Err() == nil {
-			e.Logger.Warn("updating the endpoints of the service kubernetes failed", "error", err)
-		}
-	}
+	return e.reconcile(ctx, false)
 }
 
-// Withdraw removes this server from the endpoints, for a server that is about to stop.
+// Withdraw removes this server from the endpoints. Publish and Refresh have no effect afterwards.
 func (e *Endpoints) Withdraw(ctx context.Context) error {
 	if !e.Shared || !e.Advertise.IsValid() {
 		return nil

@@ -5,11 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
-	"log/slog"
 	"net/netip"
 	"os"
 	"strings"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,24 +24,22 @@ const (
 	LeaseLabel      = "apiserver.kubernetes.io/identity"
 	peerAnnotation  = "kubernetes.io/peer-advertise-address"
 	identitySeconds = 3600
-	renewInterval   = 10 * time.Second
 )
 
 // Lease maintains the Lease of this server.
 type Lease struct {
 	*Publication
-	logger             *slog.Logger
 	host, name, holder string
 }
 
 // NewLease returns the Lease of this server, which Renew creates.
-func NewLease(p *Publication, logger *slog.Logger) (*Lease, error) {
+func NewLease(p *Publication) (*Lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	name := ServerID(host)
-	return &Lease{Publication: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
+	return &Lease{Publication: p, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
 }
 
 // ServerID returns the identity of a server on a host, which is the name of its Lease: a digest
@@ -55,23 +51,6 @@ func ServerID(host string) string {
 	}
 	sum := sha256.Sum256(b)
 	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
-}
-
-// Run renews the Lease until ctx is done. A failed renewal is logged, and retried after the
-// interval.
-func (i *Lease) Run(ctx context.Context) {
-	tick := time.NewTicker(renewInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := i.Renew(ctx); err != nil && ctx.Err() == nil {
-			i.logger.Warn("renewing the server's lease failed", "lease", i.name, "error", err)
-		}
-	}
 }
 
 // Renew renews the Lease, or creates it.

@@ -189,7 +189,7 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// TestRotation checks which provider encrypts, which ones decrypt, and what is stale.
+// TestRotation checks which provider encrypts, which providers decrypt, and which values are stale.
 func TestRotation(t *testing.T) {
 	const key = "/registry/secrets/a/b"
 	cbcA, cbcAB, cbcBA := keys("aescbc", "a="+keyA), keys("aescbc", "a="+keyA, "b="+keyB), keys("aescbc", "b="+keyB, "a="+keyA)

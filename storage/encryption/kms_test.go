@@ -115,7 +115,7 @@ func TestKMSKeyRotation(t *testing.T) {
 }
 
 // TestKMSGone stops the plugin. The server encrypts with its data key until that expires, reads
-// what it has the seed of, and recovers when the plugin is back.
+// values of seeds that it has decrypted, and recovers when the plugin is back.
 func TestKMSGone(t *testing.T) {
 	p, c := startPlugin(t), &clock{}
 	body := "resources:\n" + kmsRule("plug", p, "200ms")
