@@ -55,7 +55,7 @@ type Reader[T api.Object] struct {
 // fail, so that a server without it can start.
 func NewReader[T api.Object](o *Objects, gr schema.GroupResource) *Reader[T] {
 	for _, res := range o.catalogue.Resources() {
-		if res.Name == gr.Resource && res.Versions[0].Group == gr.Group {
+		if res.GroupResource() == gr {
 			return &Reader[T]{registry: o.registry, target: registry.Target{Resource: res, Version: &res.Versions[0]}}
 		}
 	}
@@ -100,9 +100,7 @@ func (r *Reader[T]) GetAt(ctx context.Context, namespace, name string, how stora
 	if r.missing != nil {
 		return obj, r.missing
 	}
-	t := r.target
-	t.Namespace, t.Name = namespace, name
-	item, err := r.registry.Get(ctx, t, how)
+	item, err := r.registry.Get(ctx, r.Target(namespace, name), how)
 	if err != nil {
 		return obj, err
 	}

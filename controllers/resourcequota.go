@@ -59,18 +59,14 @@ func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 	reconcile.ResourceFollower{
 		Catalogue: q.Catalogue, Logger: q.Logger,
 		Wants: func(res *api.Resource) bool {
-			return res.Namespaced && reconcile.SupportsVerb(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
+			return res.Namespaced && reconcile.SupportsVerb(res, api.VerbWatch) && !quota.Ignored(res.GroupResource())
 		},
 		Follow: func(ctx context.Context, res *api.Resource, _ reconcile.KnownUIDs) {
-			q.watch(ctx, queue, res, groupResource(res))
+			q.watch(ctx, queue, res, res.GroupResource())
 		},
 		Removed: func(*api.Resource, reconcile.KnownUIDs) { q.queueQuotas(ctx, queue, "") },
 	}.Run(ctx)
 	wg.Wait()
-}
-
-func groupResource(res *api.Resource) schema.GroupResource {
-	return schema.GroupResource{Group: res.Versions[0].Group, Resource: res.Name}
 }
 
 // watch queues the quotas of a namespace when usage there decreases. Admission has charged
@@ -178,7 +174,7 @@ func (q *quotaController) read(ctx context.Context, key objectName) (api.Object,
 func (q *quotaController) usage(ctx context.Context, is *corev1.ResourceQuota, pending []*quota.Charge) (*quota.Count, error) {
 	count := quota.NewCount(is, q.Now())
 	for _, res := range q.Catalogue.Resources() {
-		gr := groupResource(res)
+		gr := res.GroupResource()
 		if !res.Namespaced || res.Virtual != nil || quota.Ignored(gr) || !count.Begin(gr) {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
 	"github.com/miniapiserver/miniapiserver/internal/schematest"
 )
 
@@ -16,9 +18,15 @@ func TestExamplesAreValid(t *testing.T) {
 	defs, named := open(t), models(lists)
 	count := 0
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		schemas, err := defs.Schemas(named[path])
+		closure, err := defs.Closure(named[path])
 		if err != nil {
 			t.Fatal(err)
+		}
+		schemas := map[string]*spec.Schema{}
+		for _, d := range closure {
+			if schemas[d.Name], err = d.Schema(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		v := schematest.New(schemas, named[path])
 		for _, item := range lists[path].Items {

@@ -15,18 +15,3 @@ func (d Definition) Schema() (*spec.Schema, error) {
 	}
 	return s, nil
 }
-
-// Schemas returns the named definitions and all that they refer to, by name.
-func (d *Definitions) Schemas(names ...string) (map[string]*spec.Schema, error) {
-	defs, err := d.Closure(names...)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]*spec.Schema, len(defs))
-	for _, def := range defs {
-		if out[def.Name], err = def.Schema(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}

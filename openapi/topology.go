@@ -159,7 +159,7 @@ func (r *typeReader) reference() (ref schema.TypeRef) {
 		if strings.HasPrefix(name, ".") {
 			name = r.pkg + name[1:]
 		}
-		if !strings.HasPrefix(name, "__") { // those are not definitions, but the types of values without a schema
+		if !strings.HasPrefix(name, "__") { // such names are not definitions, but the types of values without a schema
 			r.references = append(r.references, name)
 		}
 		ref.NamedType = &name

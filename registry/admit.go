@@ -55,7 +55,7 @@ type Attributes struct {
 
 // GroupResource returns the resource as error messages name it.
 func (a *Attributes) GroupResource() schema.GroupResource {
-	return schema.GroupResource{Group: a.Resource.Versions[0].Group, Resource: a.Resource.Name}
+	return a.Resource.GroupResource()
 }
 
 // Warn adds a warning to the response.

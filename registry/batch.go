@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,42 +18,44 @@ import (
 // objects of the server's start: admission does not run, and nothing is allocated.
 func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, manager string) error {
 	missing := map[*storage.Store][]InitialObject{}
-	var stores []*storage.Store
 	for _, m := range objects {
 		store := r.storeOf(m.Resource.GroupResource())
 		// The first read of a store waits until the cache has all earlier writes. The others
 		// read the cache as it is, so that a second start costs no transaction.
+		absent, isRead := missing[store]
 		var read storage.Read
-		if slices.Contains(stores, store) {
+		if isRead {
 			read.Match = storage.Any
-		} else {
-			stores = append(stores, store)
 		}
 		if _, err := r.Get(ctx, m.target(), read); err != nil {
-			missing[store] = append(missing[store], m)
+			absent = append(absent, m)
 		}
+		missing[store] = absent
 	}
 	// Batches of about the same size are created at the same time.
-	var wg sync.WaitGroup
-	var results []*error
-	for _, store := range stores {
-		all := missing[store]
+	var batches []initialBatch
+	for store, all := range missing {
 		n := (len(all) + storage.MaxBatch - 1) / storage.MaxBatch
 		for i := range n {
-			batch, result := all[i*len(all)/n:(i+1)*len(all)/n], new(error)
-			results = append(results, result)
-			wg.Go(func() {
-				defer recovery.Into(nil, "creating the first objects", result)
-				*result = r.createBatch(ctx, store, batch, manager)
-			})
+			batches = append(batches, initialBatch{store, all[i*len(all)/n : (i+1)*len(all)/n]})
 		}
 	}
-	wg.Wait()
-	var errs []error
-	for _, result := range results {
-		errs = append(errs, *result)
+	errs := make([]error, len(batches))
+	var wg sync.WaitGroup
+	for i, b := range batches {
+		wg.Go(func() {
+			defer recovery.Into(nil, "creating the first objects", &errs[i])
+			errs[i] = r.createBatch(ctx, b.store, b.objects, manager)
+		})
 	}
+	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// initialBatch are objects of one store, created in one transaction.
+type initialBatch struct {
+	store   *storage.Store
+	objects []InitialObject
 }
 
 // InitialObject is an object that the server creates at its start.

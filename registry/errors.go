@@ -16,7 +16,7 @@ const modifiedMessage = "the object has been modified; please apply your changes
 
 // groupResource returns the resource as error messages name it.
 func (t Target) groupResource() schema.GroupResource {
-	return schema.GroupResource{Group: t.Resource.Versions[0].Group, Resource: t.Resource.Name}
+	return t.Resource.GroupResource()
 }
 
 func (t Target) groupKind() schema.GroupKind {

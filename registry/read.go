@@ -117,11 +117,8 @@ func (r *Registry) listError(t Target, err error) error {
 	return r.StatusError(t, err)
 }
 
-// IsEmpty reports whether the cache has no objects of a resource.
-func (r *Registry) IsEmpty(res *api.Resource) bool {
-	n, _ := r.collection(res).Size()
-	return n == 0
-}
+// IsEmpty reports whether there are certainly no objects of a resource (storage.Collection.IsEmpty).
+func (r *Registry) IsEmpty(res *api.Resource) bool { return r.collection(res).IsEmpty() }
 
 // WatchOptions are the options of a watch. Watch sets the fields of storage.WatchOptions
 // that follow from Selection and Target.

@@ -57,8 +57,8 @@ type Options struct {
 	Reviews func(source string) (Review, bool)
 	// Pools are the addresses and ports that are allocated to services.
 	Pools Pools
-	// Stores are the stores of resources that another etcd has. All other resources, and what
-	// belongs to no resource, are in the store of the registry.
+	// Stores are the stores of resources that another etcd has. All other resources, and
+	// keys of no resource, are in the store of the registry.
 	Stores map[schema.GroupResource]*storage.Store
 	// Virtual computes the objects of virtual resources, by source (api.Virtual.Source). A
 	// resource whose source is missing is not served.
@@ -132,10 +132,11 @@ func (r *Registry) storeOf(gr schema.GroupResource) *storage.Store {
 }
 
 func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig {
+	gr := res.GroupResource()
 	cfg := storage.CollectionConfig{
 		Prefix:   res.Storage.Prefix,
-		Group:    res.Versions[0].Group,
-		Resource: res.Name,
+		Group:    gr.Group,
+		Resource: gr.Resource,
 		Encode:   res.StoredEncoder(),
 		Decode:   res.DecodeStored,
 		Check:    checkOf(res),
@@ -147,7 +148,7 @@ func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig 
 		cfg.TTL = r.o.EventTTL
 	}
 	if r.o.Transformer != nil {
-		cfg.Transformer = r.o.Transformer(Target{Resource: res}.groupResource())
+		cfg.Transformer = r.o.Transformer(gr)
 	}
 	return cfg
 }

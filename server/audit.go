@@ -112,10 +112,16 @@ func (s *Server) closeAudit(ctx context.Context) error {
 	if s.auditor == nil {
 		return nil
 	}
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < auditFlushTime {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), auditFlushTime)
-		defer cancel()
-	}
+	ctx, cancel := withFlushTime(ctx)
+	defer cancel()
 	return s.auditor.Close(ctx)
+}
+
+// withFlushTime returns ctx, or a context that ends after auditFlushTime if ctx has ended or ends
+// earlier.
+func withFlushTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ctx.Err() != nil || ok && time.Until(end) < auditFlushTime {
+		return context.WithTimeout(context.WithoutCancel(ctx), auditFlushTime)
+	}
+	return ctx, func() {}
 }

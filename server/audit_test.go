@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -226,6 +227,25 @@ func TestAuditEnd(t *testing.T) {
 	}
 	if events, _ := readAudit(t, o.Audit.Log.Path); len(events) != 1000 {
 		t.Errorf("the log has %d events", len(events))
+	}
+}
+
+// TestFlushTime checks that the backends have time for the events that wait even if the time for the stop
+// of the server is over.
+func TestFlushTime(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	short, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	long, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"ended": ended, "short": short, "long": long, "unlimited": context.Background()} {
+		got, cancel := withFlushTime(ctx)
+		end, ok := got.Deadline()
+		if got.Err() != nil || ok && time.Until(end) < auditFlushTime-time.Second {
+			t.Errorf("%s: %v, until %v", name, got.Err(), end)
+		}
+		cancel()
 	}
 }
 

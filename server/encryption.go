@@ -52,7 +52,13 @@ func (p *parts) followEncryption(ctx context.Context) error {
 	if p.encryption == nil {
 		return nil
 	}
-	p.runLoop("encryption", func() { p.encryption.Run(p.lifetime, p.store.DecryptAgain) })
+	p.runLoop("encryption", func() {
+		p.encryption.Run(p.lifetime, func() {
+			for _, store := range p.allStores() {
+				store.DecryptAgain()
+			}
+		})
+	})
 	p.steps.finish(stepEncryptionReload)
 	if slices.ContainsFunc(bootstrap.Resources(), p.encryption.NeedsPlugin) {
 		p.awaitPlugins(ctx)

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -160,4 +161,37 @@ func TestEtcdOverrideLost(t *testing.T) {
 	if _, err := Start(t.Context(), Options{EtcdServersOverrides: []string{"/events#http://" + addr}, StorageInitializationTimeout: 100 * time.Millisecond}); err == nil || !strings.HasPrefix(err.Error(), "--etcd-servers-overrides: etcd does not answer: ") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestEtcdOverrideDecryptsAgain checks that values in another etcd that could not be decrypted are
+// readable after the configuration has their key again.
+func TestEtcdOverrideDecryptsAgain(t *testing.T) {
+	main, other := externalEtcd(t), externalEtcd(t)
+	file := filepath.Join(t.TempDir(), "encryption.yaml")
+	o := Options{
+		EtcdServers: []string{main}, EtcdServersOverrides: []string{"/configmaps#" + other},
+		EncryptionConfigFile: file, ReloadEncryption: true,
+	}
+	encryptionConfig(t, file, "configmaps", keyProvider("aesgcm", "old", encryptionKeyA))
+	s := run(t, o)
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: map[string]string{"a": "b"}}
+	if _, err := clientOf(t, s.RESTConfig()).CoreV1().ConfigMaps("default").Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	encryptionConfig(t, file, "configmaps", keyProvider("aesgcm", "new", encryptionKeyB)+", {identity: {}}")
+	maps := clientOf(t, run(t, o).RESTConfig()).CoreV1().ConfigMaps("default")
+	if _, err := maps.Get(t.Context(), "x", metav1.GetOptions{ResourceVersion: "0"}); !apierrors.IsInternalError(err) {
+		t.Fatalf("without the key: %v, want an internal error", err)
+	}
+	encryptionConfig(t, file, "configmaps", keyProvider("aesgcm", "new", encryptionKeyB)+", "+keyProvider("aesgcm", "old", encryptionKeyA))
+	eventuallySucceeds(t, "the value is readable", func() error {
+		got, err := maps.Get(t.Context(), "x", metav1.GetOptions{ResourceVersion: "0"})
+		if err == nil && got.Data["a"] != "b" {
+			err = fmt.Errorf("it has %v", got.Data)
+		}
+		return err
+	})
 }

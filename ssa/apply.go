@@ -60,8 +60,8 @@ type applyOperation struct {
 	os owners
 	// before is live as decoded JSON of version v, without managedFields.
 	before map[string]any
-	// fields are the fields of patch that the request can set; owned are those of them that the
-	// applier owns.
+	// fields are the fields of patch that the request can set; owned are the members of
+	// fields that the applier owns.
 	fields, owned Set
 }
 
@@ -163,11 +163,11 @@ func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self
 		if os[i].isSame(self) {
 			continue
 		}
-		difference, comparable, err := d.forOwner(&os[i])
+		difference, isCompared, err := d.forOwner(&os[i])
 		if err != nil {
 			return nil, err
 		}
-		if !comparable {
+		if !isCompared {
 			os[i].setFields(nil)
 			continue
 		}

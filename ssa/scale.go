@@ -27,7 +27,7 @@ func (r Replicas) path(apiVersion string) (s Set, known bool) {
 // ScaleFields returns the managedFields of an object's Scale: the owners of the replica count in
 // the object's managedFields.
 func ScaleFields(parent []metav1.ManagedFieldsEntry, r Replicas) ([]metav1.ManagedFieldsEntry, error) {
-	os, err := decodeOwners(parent, &setCache{})
+	os, err := decodeOwners(parent, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func ScaleFields(parent []metav1.ManagedFieldsEntry, r Replicas) ([]metav1.Manag
 // apiVersion of the object. parent are the managedFields of the object before the write, scale the
 // ones of the Scale after it.
 func ParentFields(parent, scale []metav1.ManagedFieldsEntry, apiVersion string, r Replicas) ([]metav1.ManagedFieldsEntry, error) {
-	before, err := decodeOwners(parent, &setCache{})
+	before, err := decodeOwners(parent, nil)
 	if err != nil {
 		return nil, err
 	}
-	scaled, err := decodeOwners(scale, &setCache{})
+	scaled, err := decodeOwners(scale, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -29,28 +29,34 @@ const (
 	maxCachedText = 8 << 10
 )
 
-// decode returns the Set of a text. It is safe for concurrent use.
+// decode returns the Set of a text. It is safe for concurrent use. A nil cache holds nothing.
 func (c *setCache) decode(text string) (*decodedSet, error) {
-	c.mu.Lock()
-	s := c.recent[text]
-	if s == nil && c.older[text] != nil {
-		s = c.older[text]
-		c.add(text, s)
+	if c != nil {
+		c.mu.Lock()
+		s := c.recent[text]
+		if s == nil && c.older[text] != nil {
+			s = c.older[text]
+			c.add(text, s)
+		}
+		c.mu.Unlock()
+		if s != nil {
+			return s, nil
+		}
 	}
-	c.mu.Unlock()
-	if s != nil {
-		return s, nil
-	}
-	s = &decodedSet{}
+	s := &decodedSet{}
 	var err error
 	if s.fields, s.exact, err = parseSet(text); err != nil {
 		return nil, err
 	}
-	if len(text) <= maxCachedText {
-		c.mu.Lock()
-		c.add(text, s)
-		c.mu.Unlock()
+	if c == nil || len(text) > maxCachedText {
+		return s, nil
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other := c.recent[text]; other != nil {
+		return other, nil // another request has decoded it meanwhile
+	}
+	c.add(text, s)
 	return s, nil
 }
 

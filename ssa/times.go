@@ -51,6 +51,6 @@ func differsOnlyInTimes(a, b []metav1.ManagedFieldsEntry) bool {
 
 // Validate validates managedFields that another package set, such as an admission plugin.
 func Validate(entries []metav1.ManagedFieldsEntry) error {
-	_, err := decodeOwners(entries, &setCache{})
+	_, err := decodeOwners(entries, nil)
 	return err
 }

@@ -112,11 +112,11 @@ func (os owners) addFields(o owner) owners {
 // drops owners in versions that are not compared and owners without remaining fields.
 func (d *differences) removeAllChanged(os owners) (owners, error) {
 	for i := range os {
-		difference, comparable, err := d.forOwner(&os[i])
+		difference, isCompared, err := d.forOwner(&os[i])
 		if err != nil {
 			return nil, err
 		}
-		if !comparable {
+		if !isCompared {
 			os[i].setFields(nil)
 			continue
 		}
@@ -157,9 +157,9 @@ func (d *differences) at(v *view) (Set, error) {
 	return difference, nil
 }
 
-// forOwner returns the difference in the version of o. comparable is false if the request's
+// forOwner returns the difference in the version of o. isCompared is false if the request's
 // version is not converted to that version.
-func (d *differences) forOwner(o *owner) (difference Set, comparable bool, err error) {
+func (d *differences) forOwner(o *owner) (difference Set, isCompared bool, err error) {
 	if (o.view.version.Group == "") != d.core {
 		return nil, false, nil
 	}

@@ -40,11 +40,11 @@ func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 		if err != nil {
 			return err
 		}
-		if writes[i], err = n.In.newWrite(ctx, n.Key, value); err != nil {
+		if writes[i], err = n.In.newWrite(ctx, opCreate, n.Key, value); err != nil {
 			return err
 		}
 		full := n.In.prefix + n.Key
-		puts[i] = clientv3.OpPut(full, string(writes[i].stored))
+		puts[i] = clientv3.OpPut(full, string(writes[i].stored), clientv3.WithLease(writes[i].lease))
 		guards[i] = clientv3.Compare(clientv3.ModRevision(full), "=", 0)
 	}
 	for i, n := range objects {

@@ -58,8 +58,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	if cfg.Prefix == "" || cfg.Encode == nil || cfg.Decode == nil {
 		return nil, errors.New("storage: a collection needs a prefix, Encode and Decode")
 	}
-	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldestWatch: cfg.Oldest,
-		metrics: s.metrics.collection(cfg.Group, cfg.Resource)}
+	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldestWatch: cfg.Oldest}
 	c.settings.Store(&itemConfig{CollectionConfig: cfg, path: c.prefix, onError: c.logUndecodable})
 	c.window = changeWindow{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
 	if c.window.span == 0 {
@@ -74,6 +73,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 		return nil, fmt.Errorf("storage: collection %s is there already", cfg.Prefix)
 	}
 	s.routes[cfg.Prefix] = c
+	c.metrics = s.metrics.collection(cfg.Group, cfg.Resource)
 	s.metrics.add(c)
 	if !s.started {
 		return c, nil
@@ -200,6 +200,16 @@ func (c *Collection) Size() (objects int, bytes int64) {
 		return st.items.Len(), st.bytes
 	}
 	return 0, 0
+}
+
+// IsEmpty reports whether the collection certainly has no objects: the cache has none, and it has
+// applied all writes that were acknowledged through this store before the call.
+func (c *Collection) IsEmpty() bool {
+	if c.written.rev.Load() > c.store.applied.rev.Load() {
+		return false
+	}
+	st := c.current.Load() // last: a state that is loaded now has all changes up to the applied revision
+	return st != nil && st.items.Len() == 0
 }
 
 // State returns a comparable value that changes whenever the content of the cache does. Data

@@ -84,7 +84,7 @@ func (s *Store) electCompactor(ctx context.Context, rev int64) (bool, error) {
 		return true, nil
 	}
 	s.compact.version = 0
-	if kv := failureKeyValue((*pb.TxnResponse)(resp)); kv != nil {
+	if kv := firstKeyValue((*pb.TxnResponse)(resp)); kv != nil {
 		s.compact.version = kv.Version
 		if rev, err := strconv.ParseInt(string(kv.Value), 10, 64); err == nil {
 			s.noteCompaction(rev)

@@ -13,21 +13,11 @@ type Cursor struct {
 // Cursor returns a Cursor that has returned no changes yet.
 func (c *Collection) Cursor() *Cursor { return &Cursor{c: c} }
 
-// Step is one change that a Cursor returns: the new item of a key or, with Gone, the last
+// Step is one change that a Cursor returns: the new item of a key or, with Deleted, the last
 // item of a deleted key.
 type Step struct {
 	Item    *Item
 	Deleted bool
-}
-
-// IsEmpty reports whether the collection certainly has no objects: the cache has none, and it has
-// applied all writes that were acknowledged through this store before the call.
-func (c *Collection) IsEmpty() bool {
-	if c.written.rev.Load() > c.store.applied.rev.Load() {
-		return false
-	}
-	st := c.current.Load() // last: a state that is loaded now has all changes up to the applied revision
-	return st != nil && st.items.Len() == 0
 }
 
 // Behind reports whether Next has changes to return or Wait has a write to wait for. It is

@@ -13,8 +13,8 @@ import (
 // watch, call the server directly. An in-process client would copy values three times and
 // pass each event through four goroutines.
 
-// transact executes w as the server's own request handler would. It returns what transactRemote
-// does.
+// transact executes w as the server's own request handler would. Its results
+// are the results of transactRemote.
 func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
 	key := []byte(w.key)
 	// One allocation for all messages, because they have the same lifetime.
@@ -54,7 +54,7 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 	if resp.Succeeded {
 		return resp.Header.Revision, nil, nil
 	}
-	return 0, failureKeyValue(resp), nil
+	return 0, firstKeyValue(resp), nil
 }
 
 // follow applies the events of the server's watch of all keys until ctx ends.

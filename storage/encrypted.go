@@ -46,9 +46,9 @@ func (c *Collection) newItem(config *itemConfig, key string, rev int64, stored [
 }
 
 // newWrite returns the write of a value: the value itself, the stored form of it, and the lease of
-// a key that expires.
-func (c *Collection) newWrite(ctx context.Context, key string, value []byte) (*keyWrite, error) {
-	w := &keyWrite{value: value, stored: value}
+// a key that expires. op is opCreate or opUpdate.
+func (c *Collection) newWrite(ctx context.Context, op operation, key string, value []byte) (*keyWrite, error) {
+	w := &keyWrite{op: op, value: value, stored: value}
 	var err error
 	if ttl := c.config().TTL; ttl > 0 {
 		if w.lease, err = c.store.leases.get(ctx, c.store, ttl); err != nil {
@@ -63,29 +63,7 @@ func (c *Collection) newWrite(ctx context.Context, key string, value []byte) (*k
 	return w, nil
 }
 
-// readUnchanged is verifyCurrent for an encrypted collection. It returns nil if old is current but
-// its stored value is stale.
-func (c *Collection) readUnchanged(ctx context.Context, t Transformer, old *Item) (*Item, error) {
-	if c.store.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	full := c.prefix + old.key
-	resp, err := c.store.client.Get(ctx, full)
-	switch {
-	case err != nil:
-		return nil, c.etcdReadError(ctx, err, 0)
-	case len(resp.Kvs) == 0:
-		return nil, ErrNotFound
-	case resp.Kvs[0].ModRevision != old.rev:
-		return nil, c.conflictError(old.key, resp.Kvs[0])
-	}
-	if _, isStale, err := t.Decrypt(ctx, full, resp.Kvs[0].Value); err != nil || isStale {
-		return nil, nil // old has the value, so it can be stored again even if this one is unreadable now
-	}
-	return old, nil
-}
-
-// DecryptAgain decrypts those values again that could not be decrypted. It is called when they
+// DecryptAgain decrypts again the values that could not be decrypted. It is called when they
 // may be readable. If some are, the watches of their collections end, because the changes in
 // between cannot be delivered.
 func (s *Store) DecryptAgain() {

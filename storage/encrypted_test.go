@@ -115,7 +115,7 @@ func TestEncryptedValues(t *testing.T) {
 // event is recognized by the encrypted value, and is not decrypted.
 func TestEncryptedWatchIsFirst(t *testing.T) {
 	_, c, cipher := startEncrypted(t, Options{})
-	w, err := c.newWrite(t.Context(), "a/b", []byte("{}"))
+	w, err := c.newWrite(t.Context(), opCreate, "a/b", []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

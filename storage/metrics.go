@@ -2,11 +2,12 @@ package storage
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // storeMetrics are the metrics of a Store, with kube-apiserver's names and labels. Sizes are
@@ -213,7 +214,12 @@ const (
 	operations
 )
 
-// collectionMetrics are the metrics of one collection. Those that are used often are looked up
+// String returns the name of the operation in metrics.
+func (o operation) String() string {
+	return [operations]string{opGet: "get", opList: "list", opCreate: "create", opUpdate: "update", opDelete: "delete"}[o]
+}
+
+// collectionMetrics are the metrics of one collection. Metrics that are used often are looked up
 // once.
 type collectionMetrics struct {
 	store           *storeMetrics
@@ -246,9 +252,9 @@ func (m *storeMetrics) collection(group, resource string) *collectionMetrics {
 		consistent:     m.consistentReads.WithLabelValues(group, resource, "true", "false"),
 		readWait:       m.readWait.WithLabelValues(group, resource),
 	}
-	for op, name := range [operations]string{opGet: "get", opList: "list", opCreate: "create", opUpdate: "update", opDelete: "delete"} {
-		c.requests[op].total = m.requests.WithLabelValues(group, resource, name)
-		c.requests[op].duration = m.requestDuration.WithLabelValues(group, resource, name)
+	for op := range operations {
+		c.requests[op].total = m.requests.WithLabelValues(group, resource, op.String())
+		c.requests[op].duration = m.requestDuration.WithLabelValues(group, resource, op.String())
 	}
 	c.fromCache = c.lists(listedFromCache, "")
 	return c
@@ -320,8 +326,23 @@ func (c *Collection) listed(l *List, o *ListOptions) {
 func (c *Collection) listedRemotely(l *List, o *ListOptions, start time.Time) {
 	m := c.metrics.lists(listedFromEtcd, "")
 	m.count(l, l.examined)
-	c.metrics.store.listDuration.WithLabelValues(c.metrics.group, c.metrics.resource, strconv.FormatBool(false)).Observe(time.Since(start).Seconds())
+	c.metrics.store.listDuration.WithLabelValues(c.metrics.group, c.metrics.resource, "false").Observe(time.Since(start).Seconds())
 	if o.Match == Consistent {
 		c.metrics.store.consistentReads.WithLabelValues(c.metrics.group, c.metrics.resource, "false", "true").Inc()
+	}
+}
+
+// observeEtcd counts a request to etcd that began at start, and adds its duration to the time
+// that an audited request has waited for etcd.
+func (c *Collection) observeEtcd(ctx context.Context, op operation, start time.Time, err error) {
+	took := time.Since(start)
+	r := &c.metrics.requests[op]
+	r.total.Inc()
+	r.duration.Observe(took.Seconds())
+	if err != nil {
+		c.metrics.store.requestErrors.WithLabelValues(c.metrics.group, c.metrics.resource, op.String()).Inc()
+	}
+	if scope := request.From(ctx); scope.Audit != nil {
+		scope.Durations.Add(request.PartEtcd, took)
 	}
 }

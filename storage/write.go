@@ -32,11 +32,11 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*I
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.newWrite(ctx, key, value)
+	w, err := c.newWrite(ctx, opCreate, key, value)
 	if err != nil {
 		return nil, err
 	}
-	w.op, w.obj = opCreate, obj
+	w.obj = obj
 	w.normalizeObject(c.config())
 	item, _, err := c.commit(ctx, key, w)
 	switch {
@@ -49,9 +49,9 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*I
 }
 
 // Update replaces old by obj. It returns a ConflictError if the key was changed since old
-// was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old and
-// that is not stale (Transformer), Update only verifies that old is current and returns it. obj may share memory with the
-// object of old; otherwise the rules of Create apply to it.
+// was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old, and
+// the stored value is not stale (Transformer), Update only verifies that old is current and returns
+// it. obj may share memory with the object of old; otherwise the rules of Create apply to it.
 func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*Item, error) {
 	value, err := c.encode(obj)
 	if err != nil {
@@ -62,11 +62,11 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*It
 			return item, err
 		}
 	}
-	w, err := c.newWrite(ctx, old.key, value)
+	w, err := c.newWrite(ctx, opUpdate, old.key, value)
 	if err != nil {
 		return nil, err
 	}
-	w.expectedRev, w.op, w.obj = old.rev, opUpdate, obj
+	w.expectedRev, w.obj = old.rev, obj
 	if old.config == c.config() {
 		w.normalizeObject(old.config)
 	}
@@ -173,10 +173,10 @@ func (s *Store) transactRemote(ctx context.Context, w *keyWrite) (int64, *mvccpb
 	case resp.Succeeded:
 		return resp.Header.Revision, nil, nil
 	}
-	return 0, failureKeyValue((*pb.TxnResponse)(resp)), nil
+	return 0, firstKeyValue((*pb.TxnResponse)(resp)), nil
 }
 
-func failureKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
+func firstKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
 	if len(resp.Responses) > 0 {
 		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 			return kvs[0]
@@ -188,24 +188,34 @@ func failureKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
 // verifyCurrent checks, without a write, that old is the current item of the key. It returns nil
 // if it is, but its stored value is stale.
 func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error) {
-	if t := c.config().Transformer; t != nil {
-		return c.readUnchanged(ctx, t, old)
-	}
 	if c.store.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
 	full := c.prefix + old.key
+	get := clientv3.OpGet(full)
+	var then []clientv3.Op
+	t := c.config().Transformer
+	if t != nil {
+		then = []clientv3.Op{get}
+	}
 	guard := clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
 	start := time.Now()
-	resp, err := c.store.client.Txn(ctx).If(guard).Else(clientv3.OpGet(full)).Commit()
+	resp, err := c.store.client.Txn(ctx).If(guard).Then(then...).Else(get).Commit()
 	c.observeEtcd(ctx, opGet, start, err)
 	if err != nil {
 		return nil, c.etcdReadError(ctx, err, 0)
 	}
-	if resp.Succeeded {
+	current := firstKeyValue((*pb.TxnResponse)(resp))
+	switch {
+	case !resp.Succeeded:
+		return nil, c.conflictError(old.key, current)
+	case t == nil:
 		return old, nil
 	}
-	return nil, c.conflictError(old.key, failureKeyValue((*pb.TxnResponse)(resp)))
+	if _, isStale, err := t.Decrypt(ctx, full, current.Value); err != nil || isStale {
+		return nil, nil // old has the value, so it can be stored again even if this one is unreadable now
+	}
+	return old, nil
 }
 
 func (c *Collection) conflictError(key string, current *mvccpb.KeyValue) error {

@@ -1,5 +1,5 @@
 // Package kmstest is a KMS v2 plugin for tests: a gRPC server on a Unix socket that can be
-// stopped and started again, and that can be told to fail.
+// stopped and started again, and that can be made to fail.
 package kmstest
 
 import (

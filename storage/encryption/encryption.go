@@ -54,7 +54,6 @@ type Options struct {
 // Encryption is an encryption configuration in use. It is safe for concurrent use.
 type Encryption struct {
 	o       Options
-	metrics *Metrics
 	current atomic.Pointer[providerSet]
 	// changed signals Run that values which could not be decrypted may be readable now.
 	changed chan struct{}
@@ -77,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 	if o.ReloadInterval == 0 {
 		o.ReloadInterval = time.Second
 	}
-	e := &Encryption{o: o, metrics: o.Metrics, changed: make(chan struct{}, 1)}
+	e := &Encryption{o: o, changed: make(chan struct{}, 1)}
 	set, err := e.load()
 	if err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 	e.warnOfPermissions()
 	set.checkAll(ctx)
 	e.current.Store(set)
-	e.metrics.configLoaded(set.hash)
+	e.o.Metrics.configLoaded(set.hash)
 	return e, nil
 }
 
@@ -100,8 +99,10 @@ func (e *Encryption) warnOfPermissions() {
 // could not be decrypted may be readable: another configuration is in use, or a plugin answers
 // again.
 func (e *Encryption) Run(ctx context.Context, readable func()) {
+	ctx, end := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer end() // also for a panic, after which the caller calls Run again
 	endCurrent := e.follow(ctx, &wg, e.current.Load())
 	var tick <-chan time.Time
 	if e.o.Reload {
@@ -112,7 +113,6 @@ func (e *Encryption) Run(ctx context.Context, readable func()) {
 	for {
 		select {
 		case <-ctx.Done():
-			endCurrent()
 			return
 		case <-e.changed:
 			readable()
@@ -121,10 +121,10 @@ func (e *Encryption) Run(ctx context.Context, readable func()) {
 			if !e.reload(ctx) {
 				continue
 			}
-			end := endCurrent
+			endFormer := endCurrent
 			endCurrent = e.follow(ctx, &wg, e.current.Load())
 			wg.Go(func() {
-				_ = recovery.Call(e.o.Logger, "ending former KMS plugins", func() { retire(ctx, former, end) })
+				_ = recovery.Call(e.o.Logger, "ending former KMS plugins", func() { retire(ctx, former, endFormer) })
 			})
 			readable()
 		}

@@ -3,7 +3,6 @@ package encryption
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -67,7 +66,8 @@ type dataKey struct {
 
 // newPlugin returns a plugin that was not called yet. answered is called after an outage, during
 // a status check.
-func newPlugin(c *kmsPluginConfig, o *Options, m *Metrics, answered func()) (*plugin, error) {
+func newPlugin(c *kmsPluginConfig, o *Options, answered func()) (*plugin, error) {
+	m := o.Metrics
 	p := &plugin{name: c.Name, metrics: m, logger: o.Logger, now: o.Now, failed: make(chan struct{}, 1), answered: answered}
 	p.seeds = seedCache{now: o.Now, sized: func(n int) { m.cacheSized(c.Name, n) }}
 	var err error
@@ -281,11 +281,7 @@ func (p *plugin) decryptSeed(ctx context.Context, e *envelope) (codec, error) {
 
 // isOutage reports whether a call failed because the plugin did not answer.
 func isOutage(err error) bool {
-	var remote interface{ GRPCStatus() *status.Status }
-	if !errors.As(err, &remote) {
-		return false
-	}
-	code := remote.GRPCStatus().Code()
+	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 

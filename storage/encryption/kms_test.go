@@ -3,6 +3,7 @@ package encryption
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -323,4 +324,62 @@ func BenchmarkKMS(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestRunPanics checks that Run ends its goroutines when it panics, so that its caller can run it
+// again.
+func TestRunPanics(t *testing.T) {
+	p := startPlugin(t)
+	e := open(t, Options{}, "resources:\n"+kmsRule("plug", p, "10s"))
+	e.signal()
+	ended := make(chan any, 1)
+	go func() {
+		defer func() { ended <- recover() }()
+		e.Run(t.Context(), func() { panic("in a test") })
+	}()
+	select {
+	case got := <-ended:
+		if got != "in a test" {
+			t.Errorf("Run ended with %v, want the panic", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Run hangs")
+	}
+}
+
+// TestSeedPanics checks that a panic while a seed is decrypted does not block another reader of the
+// seed, and that the next one decrypts it.
+func TestSeedPanics(t *testing.T) {
+	c := seedCache{now: time.Now, sized: func(int) {}}
+	decrypting, blocked := make(chan struct{}), make(chan struct{})
+	first := make(chan any, 1)
+	go func() {
+		defer func() { first <- recover() }()
+		_, _ = c.get(t.Context(), seedID{}, func() (codec, error) {
+			close(decrypting)
+			<-blocked
+			panic("in a test")
+		})
+	}()
+	<-decrypting
+	second := make(chan error, 1)
+	go func() {
+		_, err := c.get(t.Context(), seedID{}, func() (codec, error) { return nil, errors.New("decrypted twice") })
+		second <- err
+	}()
+	close(blocked)
+	if got := <-first; got != "in a test" {
+		t.Errorf("the first reader ended with %v, want the panic", got)
+	}
+	select {
+	case err := <-second:
+		if err == nil {
+			t.Error("the second reader got a codec")
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the second reader hangs")
+	}
+	if _, err := c.get(t.Context(), seedID{}, func() (codec, error) { return nil, nil }); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
 }

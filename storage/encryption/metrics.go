@@ -2,13 +2,11 @@ package encryption
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"k8s.io/utils/lru"
 )
@@ -124,12 +122,8 @@ func hashOf(id string) string {
 
 // statusCode returns the gRPC code of an error as metrics name it.
 func statusCode(err error) string {
-	var remote interface{ GRPCStatus() *status.Status }
-	switch {
-	case err == nil:
-		return codes.OK.String()
-	case errors.As(err, &remote):
-		return remote.GRPCStatus().Code().String()
+	if s, ok := status.FromError(err); ok {
+		return s.Code().String()
 	}
 	return "unknown-non-grpc"
 }

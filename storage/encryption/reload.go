@@ -30,7 +30,7 @@ func (e *Encryption) reload(ctx context.Context) bool {
 		}
 		return false
 	}
-	e.metrics.reloaded(err, e.o.Now())
+	e.o.Metrics.reloaded(err, e.o.Now())
 	if err != nil {
 		e.refused, e.refusedAt = hash, now
 		e.o.Logger.Error("encryption configuration not reloaded, the former one stays", "file", e.o.File, "error", err)
@@ -38,7 +38,7 @@ func (e *Encryption) reload(ctx context.Context) bool {
 	}
 	e.refused, e.refusedAt = "", time.Time{}
 	e.current.Store(set)
-	e.metrics.configLoaded(set.hash)
+	e.o.Metrics.configLoaded(set.hash)
 	e.warnOfPermissions()
 	e.o.Logger.Info("encryption configuration reloaded", "file", e.o.File, "hash", set.hash)
 	return true

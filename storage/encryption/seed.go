@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hkdf"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ const (
 
 // extendedGCM is AES-GCM with a key of its own for each value, so that one seed encrypts any
 // number of values: HKDF derives the key from the seed and random bytes, the info. A value is
-// the info, and what gcm makes of the value with that key.
+// the info, and the value encrypted by gcm with that key.
 type extendedGCM struct{ seed []byte }
 
 func newExtendedGCM(seed []byte) (codec, error) {
@@ -99,7 +100,17 @@ func (c *seedCache) get(ctx context.Context, id seedID, decrypt func() (codec, e
 	s = &cachedSeed{ready: make(chan struct{}), used: c.now()}
 	c.insert(id, s)
 	c.mu.Unlock()
+	s.err = errNotDecrypted
+	defer c.finish(id, s) // also for a panic, which must not block other readers of the seed
 	s.codec, s.err = decrypt()
+	return s.codec, s.err
+}
+
+// errNotDecrypted is the error of readers that wait for a decryption that panics.
+var errNotDecrypted = errors.New("the seed was not decrypted")
+
+// finish lets the readers of a seed continue, and drops the seed if it could not be obtained.
+func (c *seedCache) finish(id seedID, s *cachedSeed) {
 	if s.err != nil {
 		c.mu.Lock()
 		if c.seeds[id] == s {
@@ -109,7 +120,6 @@ func (c *seedCache) get(ctx context.Context, id seedID, decrypt func() (codec, e
 		c.mu.Unlock()
 	}
 	close(s.ready)
-	return s.codec, s.err
 }
 
 // put caches the codec of a seed that the server generated.

@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// providerSet is what one version of the file configures: the providers of each resource.
+// providerSet has the providers of each resource in one version of the file.
 type providerSet struct {
 	hash    string
 	chains  map[schema.GroupResource]*chain // by resource, *.group or *.*
@@ -54,7 +54,7 @@ func (e *Encryption) addRule(set *providerSet, rule resourceRule) error {
 			}
 		}
 		if set.chains[gr] == nil {
-			set.chains[gr] = &chain{missing: errNoProvider, describe: describeValue, metrics: e.metrics}
+			set.chains[gr] = &chain{missing: errNoProvider, describe: describeValue, metrics: e.o.Metrics}
 		}
 		set.chains[gr].links = append(set.chains[gr].links, links...)
 	}
@@ -86,7 +86,7 @@ func (e *Encryption) newLink(set *providerSet, p providerConfig) (link, error) {
 	case p.Secretbox != nil:
 		keys, prefix, title, build = p.Secretbox, "secretbox", "Secretbox", newBox
 	}
-	c, err := newKeyChain(prefix, title, keys.Keys, build, e.metrics)
+	c, err := newKeyChain(prefix, title, keys.Keys, build, e.o.Metrics)
 	return link{prefix: encryptedPrefix + prefix + ":v1:", codec: c}, err
 }
 
@@ -95,7 +95,7 @@ func (e *Encryption) newPluginLink(set *providerSet, c *kmsPluginConfig) (link, 
 	if c.APIVersion == kmsV1 { // kube-apiserver's text; this server has no such gate that can be turned on
 		return link{}, errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead") //nolint:staticcheck
 	}
-	p, err := newPlugin(c, &e.o, e.metrics, e.signal)
+	p, err := newPlugin(c, &e.o, e.signal)
 	if err != nil {
 		return link{}, err
 	}
@@ -120,7 +120,7 @@ func (s *providerSet) checkAll(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, p := range s.plugins {
 		wg.Go(func() {
-			_ = recovery.Call(nil, "checking a KMS plugin", func() { p.checkAndLog(ctx) })
+			_ = recovery.Call(p.logger, "checking a KMS plugin", func() { p.checkAndLog(ctx) })
 		})
 	}
 	wg.Wait()
