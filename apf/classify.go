@@ -173,7 +173,7 @@ func (r *rule) matches(info *request.Info) bool {
 	}
 	for i := range r.paths {
 		if p := &r.paths[i]; containsOrStar(p.Verbs, info.Verb) && slices.ContainsFunc(p.NonResourceURLs, func(pattern string) bool {
-			return matchesPath(pattern, info.Path)
+			return request.MatchesPath(pattern, info.Path)
 		}) {
 			return true
 		}
@@ -203,14 +203,6 @@ func containsOrStar(list []string, value string) bool {
 		}
 	}
 	return false
-}
-
-// matchesPath reports whether pattern matches path; a trailing "*" matches any suffix.
-func matchesPath(pattern, path string) bool {
-	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
-		return strings.HasPrefix(path, prefix)
-	}
-	return pattern == path
 }
 
 // distinguisher returns the value by which the schema separates its flows: the user, the

@@ -61,19 +61,6 @@ func infoOf(text string) *request.Info {
 	return info
 }
 
-func TestPaths(t *testing.T) {
-	for _, c := range []struct {
-		pattern, path string
-		want          bool
-	}{
-		{"*", "/a", true}, {"/a/*", "/a/b/c", true}, {"/a/*", "/a", false}, {"/a", "/a", true}, {"/a", "/a/b", false}, {"/", "/", true},
-	} {
-		if got := matchesPath(c.pattern, c.path); got != c.want {
-			t.Errorf("%s %s: %v", c.pattern, c.path, got)
-		}
-	}
-}
-
 // TestClassifier compares the classifier with a linear search through all schemas.
 func TestClassifier(t *testing.T) {
 	words := func(t *rapid.T, label string, of ...string) []string {

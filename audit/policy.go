@@ -16,7 +16,7 @@ type rule struct {
 	decision
 }
 
-// decision is what a rule decides about a request.
+// decision is the result of a rule for a request about a request.
 type decision struct {
 	level             request.AuditLevel
 	omit              stageSet
@@ -73,7 +73,7 @@ func (r *policyRule) matches(user *request.User, info *request.Info) bool {
 	case len(r.Namespaces) > 0 || len(r.Resources) > 0:
 		return info.IsResource && r.matchesResource(info)
 	case len(r.NonResourceURLs) > 0:
-		return !info.IsResource && slices.ContainsFunc(r.NonResourceURLs, func(pattern string) bool { return matchesPath(pattern, info.Path) })
+		return !info.IsResource && slices.ContainsFunc(r.NonResourceURLs, func(pattern string) bool { return request.MatchesPath(pattern, info.Path) })
 	}
 	return true
 }
@@ -85,11 +85,6 @@ func containsAny(list, wanted []string) bool {
 		}
 	}
 	return false
-}
-
-// matchesPath reports whether a pattern, which may end in *, matches a path.
-func matchesPath(pattern, path string) bool {
-	return pattern == path || strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
 }
 
 func (r *policyRule) matchesResource(info *request.Info) bool {

@@ -5,18 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/review"
 )
 
-// Attempts to send a batch to a webhook, as in kube-apiserver.
-const (
-	maxAttempts    = 5
-	backoffGrowth  = 1.5
-	backoffJitter  = 0.2
-	attemptTimeout = 30 * time.Second
-)
+// attemptTimeout bounds one attempt to send a batch, as in kube-apiserver.
+const attemptTimeout = 30 * time.Second
 
 // maxDiscarded is how much of a response is read so that its connection can be used again.
 const maxDiscarded = 64 << 10
@@ -43,21 +39,7 @@ func (w *webhook) send(ctx context.Context, batch []entry) error {
 		body = append(body, e.data...)
 	}
 	body = append(body, "]}"...)
-	pause := w.config.InitialBackoff
-	for attempt := 1; ; attempt++ {
-		err := w.post(ctx, body)
-		if err == nil || attempt == maxAttempts {
-			return err
-		}
-		timer := time.NewTimer(pause + time.Duration(rand.Float64()*backoffJitter*float64(pause)))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		case <-timer.C:
-		}
-		pause = time.Duration(float64(pause) * backoffGrowth)
-	}
+	return review.Retry(ctx, w.config.InitialBackoff, func() (retry bool, err error) { return true, w.post(ctx, body) })
 }
 
 func (w *webhook) post(ctx context.Context, body []byte) error {

@@ -171,8 +171,8 @@ func (k *Keys) signing() (crypto.Signer, error) {
 	return k.files.Get().signer, nil
 }
 
-// generation returns a number that increases when keys are replaced. What was verified by an earlier
-// generation of keys has to be verified again.
+// generation returns a number that increases when keys are replaced. Tokens that an
+// earlier generation of keys verified must be verified again.
 func (k *Keys) generation() int {
 	_, generation := k.files.GetWithGeneration()
 	return generation

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
@@ -159,7 +158,7 @@ func (p *abacPolicy) allows(info *request.Info) bool {
 		return false
 	}
 	if !info.IsResource {
-		return abacPathMatches(p.NonResourcePath, info.Path)
+		return request.MatchesPath(p.NonResourcePath, info.Path)
 	}
 	return (p.Namespace == "*" || p.Namespace == info.Namespace) &&
 		(p.Resource == "*" || p.Resource == info.Resource) &&
@@ -167,8 +166,3 @@ func (p *abacPolicy) allows(info *request.Info) bool {
 }
 
 func isReadOnlyVerb(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
-
-func abacPathMatches(pattern, path string) bool {
-	return pattern == "*" || pattern == path ||
-		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
-}

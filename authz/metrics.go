@@ -39,12 +39,12 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 }
 
 // Attempts wraps the authorizer of the request chain to count its decisions and observe their
-// duration. filter observes the duration of all decisions.
-func (m *Metrics) Attempts(a Authorizer, filter prometheus.Observer) Authorizer {
+// duration.
+func (m *Metrics) Attempts(a Authorizer) Authorizer {
 	metrics := func(result string) attemptMetrics {
 		return attemptMetrics{m.attempts.WithLabelValues(result), m.duration.WithLabelValues(result)}
 	}
-	return &attemptCounter{Authorizer: a, filter: filter, allowed: metrics("allowed"), denied: metrics("denied"), noOpinion: metrics("no-opinion"), failed: metrics("error")}
+	return &attemptCounter{Authorizer: a, allowed: metrics("allowed"), denied: metrics("denied"), noOpinion: metrics("no-opinion"), failed: metrics("error")}
 }
 
 type attemptMetrics struct {
@@ -54,7 +54,6 @@ type attemptMetrics struct {
 
 type attemptCounter struct {
 	Authorizer
-	filter                             prometheus.Observer
 	allowed, denied, noOpinion, failed attemptMetrics
 }
 
@@ -72,9 +71,7 @@ func (a *attemptCounter) Authorize(ctx context.Context, user *request.User, info
 		result = &a.denied
 	}
 	result.total.Inc()
-	took := time.Since(start).Seconds()
-	result.duration.Observe(took)
-	a.filter.Observe(took)
+	result.duration.Observe(time.Since(start).Seconds())
 	return decision, reason, err
 }
 

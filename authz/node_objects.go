@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -97,7 +98,7 @@ func (o nodeObjects) pods(ctx context.Context, node, namespace, kind string, f f
 			continue
 		}
 		pod := obj.(*corev1.Pod)
-		if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !mirror && !f(pod) {
+		if !podkind.IsMirrorPod(pod) && !f(pod) {
 			return
 		}
 	}

@@ -274,7 +274,7 @@ func resourceMatches(list []string, resource, sub string) bool {
 // pathMatches reports whether the list contains a path; an entry may end with a star.
 func pathMatches(list []string, path string) bool {
 	for _, e := range list {
-		if e == "*" || e == path || strings.HasSuffix(e, "*") && strings.HasPrefix(path, strings.TrimRight(e, "*")) {
+		if request.MatchesPath(e, path) {
 			return true
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// identityLabel marks the Leases of running API servers.
-const identityLabel = "apiserver.kubernetes.io/identity"
+// IdentityLabel marks the Leases of running API servers.
+const IdentityLabel = "apiserver.kubernetes.io/identity"
 
 // DeleteExpiredIdentityLeases deletes the Leases of API servers that no longer
 // renew them, until ctx is done.
@@ -36,7 +36,7 @@ func DeleteExpiredIdentityLeases(ctx context.Context, c reconcile.BaseConfig) {
 }
 
 func isIdentityLease(obj api.Object) bool {
-	return obj.GetLabels()[identityLabel] == reconcile.ServerManager
+	return obj.GetLabels()[IdentityLabel] == reconcile.ServerManager
 }
 
 type leaseCleaner struct {

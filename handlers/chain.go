@@ -81,20 +81,18 @@ func (h *Handler) parse(next http.HandlerFunc) http.HandlerFunc {
 
 // authorize asks the authorizer and refuses the request unless it is allowed.
 func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
-	authorizer := h.Authorizer
+	authorizer, filter := h.Authorizer, h.metrics.sizes.filters[filterAuthorization]
 	if h.Decisions != nil {
-		authorizer = h.Decisions.Attempts(authorizer, h.metrics.sizes.filters[filterAuthorization])
+		authorizer = h.Decisions.Attempts(authorizer)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		scope := request.From(r.Context())
-		var start time.Time
-		if scope.Audit != nil {
-			start = time.Now()
-		}
+		scope, start := request.From(r.Context()), time.Now()
 		decision, reason, err := authorizer.Authorize(r.Context(), scope.User, &scope.Info)
+		took := time.Since(start)
+		filter.Observe(took.Seconds())
 		if scope.Audit != nil {
 			annotateDecision(scope, decision, reason, err)
-			scope.Durations.Raise(request.PartAuthorization, time.Since(start))
+			scope.Durations.Raise(request.PartAuthorization, took)
 		}
 		if decision == authz.Allow {
 			next(w, r)

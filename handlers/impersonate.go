@@ -52,11 +52,11 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		scope.Durations.Add(request.PartImpersonation, took)
 		h.metrics.sizes.filters[filterImpersonation].Observe(took.Seconds())
 		if err != nil {
-			h.metrics.impersonation.attempt("", "denied", time.Since(start))
+			h.metrics.impersonation.attempt("", "denied", took)
 			h.responder.WriteError(w, r, err)
 			return
 		}
-		h.metrics.impersonation.attempt(mode, "allowed", time.Since(start))
+		h.metrics.impersonation.attempt(mode, "allowed", took)
 		h.Logger.Debug("impersonating", "id", scope.ID, "user", scope.User.Name, "as", user.Name)
 		scope.Impersonator, scope.User = scope.User, user
 		if scope.Audit != nil && mode != modeLegacy {

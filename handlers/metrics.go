@@ -112,7 +112,7 @@ func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 			if !scope.Info.Watch {
 				c.duration.Observe(elapsed.Seconds())
 			}
-			h.observe(c, sw, r, elapsed)
+			h.observe(c, &k, sw, r, elapsed)
 			if h.Logger.Enabled(r.Context(), levelRequests) {
 				h.Logger.Log(r.Context(), levelRequests, "request", "id", scope.ID, "verb", scope.Info.Verb, "uri", r.URL.RequestURI(),
 					"code", k.code, "duration", elapsed, "user", userName(scope), "agent", r.UserAgent())
@@ -124,7 +124,7 @@ func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 
 // observe observes the size of a request, and its duration without the time in webhooks and
 // queues.
-func (h *Handler) observe(c *requestMetrics, w *responseWriter, r *http.Request, elapsed time.Duration) {
+func (h *Handler) observe(c *requestMetrics, k *requestLabels, w *responseWriter, r *http.Request, elapsed time.Duration) {
 	m, info := h.metrics.sizes, &w.scope.Info
 	d := &w.scope.Durations
 	waited := d.Of(request.PartAPFQueueWait)
@@ -146,7 +146,9 @@ func (h *Handler) observe(c *requestMetrics, w *responseWriter, r *http.Request,
 		m.fieldValidation.WithLabelValues(label).Observe(elapsed.Seconds())
 	}
 	if r.RemoteAddr == "" { // the request came through no connection
-		k := boundLabels(h.Catalogue, r, info)
+		if !w.scope.Routed {
+			*k = boundLabels(h.Catalogue, r, info)
+		}
 		m.selfRequests.WithLabelValues(k.verb, k.group, k.resource, k.subresource).Inc()
 	}
 	if w.code == http.StatusGatewayTimeout && !info.Connects {

@@ -141,7 +141,8 @@ func TestSLIExcludesWaiting(t *testing.T) {
 		scope.Durations.Add(request.PartMutatingWebhook, c.mutating)
 		scope.Durations.Raise(request.PartValidatingWebhook, c.validating)
 		r := httptest.NewRequest(http.MethodGet, mapsPath, nil)
-		h.observe(h.metrics.child(requestLabels{verb: "GET", code: 200}), &responseWriter{scope: scope}, r, 10*time.Second)
+		k := requestLabels{verb: "GET", code: 200}
+		h.observe(h.metrics.child(k), &k, &responseWriter{scope: scope}, r, 10*time.Second)
 		if _, text := series(t, h.Metrics, "apiserver_request_sli_duration_seconds"); !strings.Contains(text, fmt.Sprint("sample_sum:", c.want)) {
 			t.Errorf("%+v: got %s", c, text)
 		}

@@ -179,3 +179,8 @@ func splitPath(path string) []string {
 	}
 	return strings.Split(path, "/")
 }
+
+// MatchesPath reports whether a pattern, which may end in a star, matches a path of a request.
+func MatchesPath(pattern, path string) bool {
+	return pattern == path || strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
+}

@@ -149,3 +149,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestMatchesPath(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"*", "/a", true}, {"/a/*", "/a/b/c", true}, {"/a/*", "/a", false}, {"/a", "/a", true}, {"/a", "/a/b", false}, {"/", "/", true},
+	} {
+		if got := MatchesPath(c.pattern, c.path); got != c.want {
+			t.Errorf("%s %s: %v", c.pattern, c.path, got)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/tls"
-	"fmt"
 	"os"
 	"slices"
 
@@ -32,14 +31,8 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 // proxyCertificate returns the certificate that the server presents to other API
 // servers.
 func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
-	const name = "client certificate for API servers"
-	var pair credentials.ReloadedPair
-	var err error
-	if p.o.ProxyClientCertFile == "" {
-		pair, err = credentials.GeneratedPair(name, p.own.Proxy, p.o.ownCertDir(), credentials.FrontProxyName, p.logger)
-	} else if pair, err = credentials.NewReloadedPair(name, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile, p.logger); err != nil {
-		err = fmt.Errorf("--proxy-client-cert-file: %w", err)
-	}
+	generated := generatedFiles{p.own.Proxy, p.o.ownCertDir(), credentials.FrontProxyName}
+	pair, err := presentedPair("client certificate for API servers", "proxy-client-cert-file", p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile, generated, p.logger)
 	if err != nil {
 		return nil, err
 	}

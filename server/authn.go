@@ -12,9 +12,9 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
-	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -60,10 +60,10 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	lookup := lookupIn(p.catalogue, p.reg)
+	lookup := lookupIn(p.reg)
 	tokens, err := newTokens(o, &authn.ServiceAccounts{
 		Issuers: o.Authentication.Issuers, Keys: keys, Audiences: audiences, NoLookup: o.Authentication.NoLookup,
-		Objects: lookup, OnSecretTokenUse: recordTokenUse(p.catalogue, p.reg), Metrics: counts,
+		Objects: lookup, OnSecretTokenUse: recordTokenUse(p.reg), Metrics: counts,
 	})
 	if err != nil {
 		return err
@@ -168,11 +168,11 @@ func (id *identities) discovery(o *Options, url string) *authn.Discovery {
 }
 
 // lookupIn returns the function by which authentication reads objects of the core group.
-func lookupIn(catalogue *api.Catalogue, reg *registry.Registry) authn.Lookup {
+func lookupIn(reg *registry.Registry) authn.Lookup {
 	targets := map[string]registry.Target{}
 	for _, name := range []string{"serviceaccounts", "secrets", "pods", "nodes"} {
-		if res, version, ok := findResource(catalogue, corev1.SchemeGroupVersion, name); ok {
-			targets[name] = registry.Target{Resource: res, Version: version}
+		if res, err := reg.FindResource(corev1.Resource(name)); err == nil {
+			targets[name] = registry.Target{Resource: res, Version: res.Version(corev1.SchemeGroupVersion)}
 		}
 	}
 	return func(ctx context.Context, resource, namespace, name string, fresh bool) (api.Object, error) {
@@ -196,18 +196,18 @@ func lookupIn(catalogue *api.Catalogue, reg *registry.Registry) authn.Lookup {
 // recordTokenUse returns a function that labels a Secret with the day on which its
 // token was last used. A user whose Secret cannot be written is authenticated all the
 // same.
-func recordTokenUse(catalogue *api.Catalogue, reg *registry.Registry) func(context.Context, *corev1.Secret) {
-	res, version, ok := findResource(catalogue, corev1.SchemeGroupVersion, "secrets")
+func recordTokenUse(reg *registry.Registry) func(context.Context, *corev1.Secret) {
+	res, err := reg.FindResource(corev1.Resource("secrets"))
 	return func(ctx context.Context, secret *corev1.Secret) {
 		today := time.Now().UTC().Format(time.DateOnly)
-		if !ok || secret.Labels[authn.LabelLastUsed] == today {
+		if err != nil || secret.Labels[authn.LabelLastUsed] == today {
 			return
 		}
 		ctx = request.With(ctx, &request.Scope{User: &request.User{Name: request.UserAPIServer, Groups: []string{request.GroupMasters}}})
-		t := registry.Target{Resource: res, Version: version, Namespace: secret.Namespace, Name: secret.Name}
+		t := registry.Target{Resource: res, Version: res.Version(corev1.SchemeGroupVersion), Namespace: secret.Namespace, Name: secret.Name}
 		_, _ = reg.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 			metav1.SetMetaDataLabel(&old.(*corev1.Secret).ObjectMeta, authn.LabelLastUsed, today)
 			return old, nil
-		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: bootstrap.Manager}})
+		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
 	}
 }

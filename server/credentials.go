@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"slices"
@@ -40,15 +41,10 @@ func (p *parts) loadCredentials() (err error) {
 	if err != nil {
 		return err
 	}
-	const servingPair = "serving certificate"
-	var certificate credentials.ReloadedPair
-	if p.o.TLSCertFile == "" {
-		certificate, err = credentials.GeneratedPair(servingPair, serving, p.o.CertDir, credentials.ServingName, p.logger)
-	} else {
-		certificate, err = credentials.NewReloadedPair(servingPair, p.o.TLSCertFile, p.o.TLSKeyFile, p.logger)
-	}
+	generated := generatedFiles{serving, p.o.CertDir, credentials.ServingName}
+	certificate, err := presentedPair("serving certificate", "tls-cert-file", p.o.TLSCertFile, p.o.TLSKeyFile, generated, p.logger)
 	if err != nil {
-		return fmt.Errorf("--tls-cert-file: %w", err)
+		return err
 	}
 	named, err := credentials.LoadSNI(p.o.SNICertificates, p.logger)
 	if err != nil {
@@ -110,6 +106,24 @@ func serverNameFor(p *credentials.KeyPair, host string) string {
 		return p.Cert.IPAddresses[0].String()
 	}
 	return ""
+}
+
+// generatedFiles is a pair that the server generates, and the directory and name of its files.
+type generatedFiles struct {
+	pair      *credentials.KeyPair
+	dir, name string
+}
+
+// presentedPair returns the certificate in the files of a flag or, if there is none, a generated one.
+func presentedPair(name, flag, certFile, keyFile string, generated generatedFiles, logger *slog.Logger) (credentials.ReloadedPair, error) {
+	if certFile == "" {
+		return credentials.GeneratedPair(name, generated.pair, generated.dir, generated.name, logger)
+	}
+	pair, err := credentials.NewReloadedPair(name, certFile, keyFile, logger)
+	if err != nil {
+		return pair, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return pair, nil
 }
 
 // ownCertDir returns the directory of the client certificates that the server generates, or "" if

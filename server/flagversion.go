@@ -52,8 +52,8 @@ func (v versionValue) reset() {
 
 func (v versionValue) check() error { return checkReportedVersion(*v.reported) }
 
-// checkReportedVersion returns an error if a version differs from the served one in more than
-// what follows the three numbers.
+// checkReportedVersion returns an error if a version differs from the served one in its major, minor
+// or patch number.
 func checkReportedVersion(text string) error {
 	served := Version().GitVersion
 	if text == "" || text == served {

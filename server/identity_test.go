@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/miniapiserver/miniapiserver/server/bootstrap"
+	"github.com/miniapiserver/miniapiserver/controllers"
 )
 
 // TestIdentity checks the Lease of a server, and that a later server on the same host takes
@@ -25,7 +25,7 @@ func TestIdentity(t *testing.T) {
 			}
 		}()
 		client := kubernetes.NewForConfigOrDie(s.RESTConfig())
-		leases, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).List(t.Context(), metav1.ListOptions{LabelSelector: bootstrap.LeaseLabel + "=kube-apiserver"})
+		leases, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).List(t.Context(), metav1.ListOptions{LabelSelector: controllers.IdentityLabel + "=kube-apiserver"})
 		if err != nil || len(leases.Items) != 1 {
 			t.Fatalf("%v %v", leases, err)
 		}

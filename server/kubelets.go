@@ -14,15 +14,8 @@ import (
 
 // kubeletCertificate returns the certificate that the server presents to kubelets.
 func kubeletCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
-	const name = "client certificate for kubelets"
-	if o.KubeletCertFile == "" {
-		return credentials.GeneratedPair(name, own.Kubelets, o.ownCertDir(), credentials.KubeletClientFile, o.Logger)
-	}
-	pair, err := credentials.NewReloadedPair(name, o.KubeletCertFile, o.KubeletKeyFile, o.Logger)
-	if err != nil {
-		return pair, fmt.Errorf("--kubelet-client-certificate: %w", err)
-	}
-	return pair, nil
+	generated := generatedFiles{own.Kubelets, o.ownCertDir(), credentials.KubeletClientFile}
+	return presentedPair("client certificate for kubelets", "kubelet-client-certificate", o.KubeletCertFile, o.KubeletKeyFile, generated, o.Logger)
 }
 
 // newConnections returns the proxy that connects clients to kubelets, pods and

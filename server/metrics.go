@@ -27,7 +27,7 @@ func newMetrics(o *Options) (*metrics.Registry, error) {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(o), compatibilityInfo(o),
+		buildInfo(), compatibilityInfo(),
 	} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -36,8 +36,8 @@ func newMetrics(o *Options) (*metrics.Registry, error) {
 	return reg, nil
 }
 
-// buildInfo returns the metric whose labels are the reported version.
-func buildInfo(_ *Options) prometheus.Collector {
+// buildInfo returns the metric with the version of this build in its labels.
+func buildInfo() prometheus.Collector {
 	v := Version()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kubernetes_build_info",
 		Help: "[BETA] Always 1. The labels are the version, commit and build of the server, and the platform that it runs on.",
@@ -48,7 +48,7 @@ func buildInfo(_ *Options) prometheus.Collector {
 
 // compatibilityInfo returns the metric whose labels are the versions that the server is
 // compatible with.
-func compatibilityInfo(_ *Options) prometheus.Collector {
+func compatibilityInfo() prometheus.Collector {
 	v := Version()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "version_info",
 		Help: "[ALPHA] Always 1. The labels are the version of the component, the version that it emulates, and the oldest version that it is compatible with.",

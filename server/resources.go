@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -50,14 +48,4 @@ func storageMediaType(field *string) *value[string] {
 	})
 	v.parse = func(text string) (string, error) { return cmp.Or(text, "application/json"), nil }
 	return v
-}
-
-// findResource returns a resource that the server itself uses, whether it is served or not.
-func findResource(c *api.Catalogue, gv schema.GroupVersion, name string) (*api.Resource, *api.Version, bool) {
-	for _, r := range c.Resources() {
-		if v := r.Version(gv); v != nil && r.Name == name {
-			return r, v, true
-		}
-	}
-	return nil, nil, false
 }

@@ -11,17 +11,18 @@
 //
 //   - The life of a server: options.go; start.go, which lists the parts of a server in the
 //     order in which they are built; assemble.go and boot.go with the steps of that list;
-//     ephemeral.go, server.go, serve.go, idle.go, stop.go.
+//     ephemeral.go, server.go, serve.go, stop.go.
 //   - The command line: flagtable.go describes all options and their flags; flags.go,
 //     flagvalue.go and flagcheck.go parse and validate them; flagkube.go and flagignored.go
-//     are for other personalities; featuregates.go, resources.go.
+//     are for other personalities, flagaudit.go and flagversion.go for their subjects;
+//     featuregates.go, resources.go.
 //   - Builders of one part each: store.go, etcdoverrides.go, authentication.go, authn.go, authn_others.go,
 //     authorization.go, authz.go, admission.go, guards.go, flowcontrol.go, kubelets.go,
-//     aggregation.go, controllers.go, cors.go, responseheaders.go.
-//   - Credentials: credentials.go, certs.go, keypair.go, tls.go, sni.go,
-//     kubeconfig.go; insecure.go, the port without credentials.
-//   - The server's own objects: bootstrap.go, kubernetes.go, identity.go, componentstatus.go.
-//   - Health and version: health.go, logwatch.go, version.go.
+//     aggregation.go, controllers.go, audit.go, encryption.go, metrics.go; credentials.go and tls.go.
+//   - Health and version: health.go, componentstatus.go, logwatch.go, version.go.
+//
+// Package credentials makes and reads certificates, keys and kubeconfig files; package transport is the
+// part of the HTTP server below the handler chain; package bootstrap creates the objects that every cluster has.
 //
 // Package client-go is imported for the *rest.Config that Server.RESTConfig returns, and
 // for the format of kubeconfig files.

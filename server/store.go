@@ -99,10 +99,8 @@ func (s *Server) connect(ctx context.Context, store *storage.Store) error {
 		if ctx.Err() == nil {
 			s.logger.Warn("etcd does not answer, retrying", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if pause(ctx, connectPause); ctx.Err() != nil {
 			return err
-		case <-time.After(connectPause):
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/internal/review"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -72,7 +73,7 @@ type cachedImageReview struct {
 
 func (p *imagePolicy) validate(ctx context.Context, a *registry.Attributes) error {
 	pod := a.Object.(*corev1.Pod)
-	if !admission.HasNewImages(pod, a.Old) {
+	if !podkind.HasNewImages(pod, a.Old) {
 		return nil
 	}
 	status, err := p.review(ctx, p.reviewSpec(a, pod))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -43,7 +44,7 @@ func (n nodeRestrictionPlugin) podCertificate(ctx context.Context, a *registry.A
 		return fmt.Errorf("PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q", name, s.PodUID, string(pod.UID))
 	case pod.Spec.NodeName != node:
 		return admission.Forbiddenf(a, "pod %q is not running on node %q named in the PodCertificateRequest", name, s.NodeName)
-	case admission.IsMirrorPod(pod):
+	case podkind.IsMirrorPod(pod):
 		return admission.Forbiddenf(a, "pod %q is a mirror pod", name)
 	case pod.Spec.ServiceAccountName != s.ServiceAccountName:
 		return admission.Forbiddenf(a, "PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)", name, s.ServiceAccountName, pod.Spec.ServiceAccountName)

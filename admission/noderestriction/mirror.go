@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -16,7 +17,7 @@ import (
 func (n nodeRestrictionPlugin) mirror(ctx context.Context, a *registry.Attributes, node string) error {
 	pod := a.Object.(*corev1.Pod)
 	switch {
-	case !admission.IsMirrorPod(pod):
+	case !podkind.IsMirrorPod(pod):
 		return admission.Forbiddenf(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
 	case pod.Spec.NodeName != node:
 		return admission.Forbiddenf(a, "node %q can only create pods with spec.nodeName set to itself", node)
@@ -67,7 +68,7 @@ func apiReference(spec *corev1.PodSpec) (string, error) {
 	switch {
 	case spec.ServiceAccountName != "":
 		return "serviceaccounts", nil
-	case len(admission.SecretsOf(spec)) > 0:
+	case len(podkind.SecretsOf(spec)) > 0:
 		return "secrets", nil
 	case refersToConfigMap(spec):
 		return "configmaps", nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -20,14 +21,14 @@ func alwaysPullImages() admission.Plugin {
 			{Verbs: []string{api.VerbUpdate}, Resources: admission.CoreResources("pods/ephemeralcontainers")},
 		},
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
-			if pod := a.Object.(*corev1.Pod); admission.HasNewImages(pod, a.Old) {
+			if pod := a.Object.(*corev1.Pod); podkind.HasNewImages(pod, a.Old) {
 				eachPullPolicy(&pod.Spec, func(p *corev1.PullPolicy, _ *field.Path) { *p = corev1.PullAlways })
 			}
 			return nil
 		},
 		Validate: func(_ context.Context, a *registry.Attributes) (err error) {
 			pod := a.Object.(*corev1.Pod)
-			if !admission.HasNewImages(pod, a.Old) {
+			if !podkind.HasNewImages(pod, a.Old) {
 				return nil
 			}
 			eachPullPolicy(&pod.Spec, func(p *corev1.PullPolicy, at *field.Path) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -56,7 +57,7 @@ func podSpecOf(obj api.Object) (*corev1.PodSpec, *field.Path) {
 	case *batchv1.CronJob:
 		return &o.Spec.JobTemplate.Spec.Template.Spec, at.Child("jobTemplate", "spec", "template", "spec")
 	}
-	if template := admission.PodTemplateOf(obj); template != nil {
+	if template := podkind.PodTemplateOf(obj); template != nil {
 		return &template.Spec, at.Child("template", "spec")
 	}
 	return nil, nil

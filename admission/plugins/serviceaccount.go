@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -51,7 +52,7 @@ func (p serviceAccountPlugin) mutate(ctx context.Context, a *registry.Attributes
 	if a.Verb != api.VerbCreate {
 		return nil
 	}
-	if admission.IsMirrorPod(pod) {
+	if podkind.IsMirrorPod(pod) {
 		return checkMirror(a, pod)
 	}
 	if pod.Spec.ServiceAccountName == "" {
@@ -73,7 +74,7 @@ func (p serviceAccountPlugin) mutate(ctx context.Context, a *registry.Attributes
 
 func (p serviceAccountPlugin) validate(ctx context.Context, a *registry.Attributes) error {
 	pod := a.Object.(*corev1.Pod)
-	if admission.IsMirrorPod(pod) && a.Verb == api.VerbCreate {
+	if podkind.IsMirrorPod(pod) && a.Verb == api.VerbCreate {
 		return checkMirror(a, pod)
 	}
 	if pod.Spec.ServiceAccountName == "" {
@@ -134,7 +135,7 @@ func checkMirror(a *registry.Attributes, pod *corev1.Pod) error {
 	switch {
 	case pod.Spec.ServiceAccountName != "":
 		return admission.Forbiddenf(a, "a mirror pod may not reference service accounts")
-	case len(admission.SecretsOf(&pod.Spec)) > 0:
+	case len(podkind.SecretsOf(&pod.Spec)) > 0:
 		return admission.Forbiddenf(a, "a mirror pod may not reference secrets")
 	}
 	for i := range pod.Spec.Volumes {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -102,7 +103,7 @@ func (p *podSecurity) pod(ctx context.Context, a *registry.Attributes, pod *core
 		annotatePodSecurity(a, psa.EnforcedPolicyAnnotationKey, levels.Enforce.String())
 		return nil
 	}
-	if !admission.HasNewImages(pod, a.Old) {
+	if !podkind.HasNewImages(pod, a.Old) {
 		return nil
 	}
 	return p.evaluate(a, levels, errs.ToAggregate(), &pod.ObjectMeta, &pod.Spec, true)
@@ -110,7 +111,7 @@ func (p *podSecurity) pod(ctx context.Context, a *registry.Attributes, pod *core
 
 // workload checks the pod template of a workload.
 func (p *podSecurity) workload(ctx context.Context, a *registry.Attributes) error {
-	template := admission.PodTemplateOf(a.Object)
+	template := podkind.PodTemplateOf(a.Object)
 	if template == nil || p.exempt(a) {
 		return nil
 	}

@@ -114,10 +114,10 @@ type verifiedTransport struct {
 }
 
 func (v *verifiedTransport) get() *http.Transport {
+	roots, generation := v.roots() // may read a file, and needs no lock
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	roots, generation := v.roots()
-	if v.current == nil || generation != v.generation {
+	if v.current == nil || generation > v.generation {
 		v.close()
 		v.current, v.generation = v.create(roots), generation
 	}

@@ -157,7 +157,7 @@ NONE < internal/reload < authn, authz, registry/hooks, server, server/credential
 NONE < internal/outbound < internal/review, registry/hooks;
 
 # Reviews by webhooks.
-internal/outbound < internal/review < admission, authn, authz;
+internal/outbound < internal/review < admission, authn, authz, audit;
 
 # Counters of outdated certificates of other servers.
 NONE < internal/peercert < registry/hooks, aggregation, server;

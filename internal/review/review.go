@@ -1,6 +1,6 @@
 // Package review sends reviews to webhooks that decide for this server: about tokens,
 // permissions and images. Packages authn, authz and admission define the reviews and
-// interpret the responses.
+// interpret the responses. Package audit sends its events with the same retries.
 package review
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Limits of one review.
 const (
-	// MaxAttempts is the maximum number of attempts.
+	// MaxAttempts, also of Retry, is the maximum number of attempts.
 	MaxAttempts = 5
 	// MaxResponse is the maximum size of a response in bytes.
 	MaxResponse = 1 << 20
@@ -51,16 +51,28 @@ func (e *StatusError) Error() string { return "the webhook answered " + e.Status
 func (s *Webhook) Review(ctx context.Context, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	pause := s.Backoff
-	for attempt := 1; ; attempt++ {
-		data, retry, err := s.post(ctx, body)
-		if err == nil {
-			if err = json.Unmarshal(data, answer); err != nil {
-				return fmt.Errorf("the webhook's answer: %w", err)
-			}
-			return nil
-		}
-		if !retry || attempt == MaxAttempts {
+	var data []byte
+	err := Retry(ctx, s.Backoff, func() (retry bool, err error) {
+		data, retry, err = s.post(ctx, body)
+		return retry, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, answer); err != nil {
+		return fmt.Errorf("the webhook's answer: %w", err)
+	}
+	return nil
+}
+
+// Retry calls attempt until it succeeds, does not permit another attempt, has been called
+// MaxAttempts times, or ctx ends. It returns the last error. backoff is the pause before the
+// second attempt; later pauses grow from there.
+func Retry(ctx context.Context, backoff time.Duration, attempt func() (retry bool, err error)) error {
+	pause := backoff
+	for n := 1; ; n++ {
+		retry, err := attempt()
+		if err == nil || !retry || n == MaxAttempts {
 			return err
 		}
 		timer := time.NewTimer(pause + time.Duration(rand.Float64()*jitter*float64(pause)))

@@ -29,13 +29,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
-
-// Manager is the field manager of the server's own writes.
-const Manager = "kube-apiserver"
 
 // Publication describes this server to the cluster. Catalogue, Registry, Ranges and Now are
 // required.
@@ -101,10 +99,10 @@ func (p *Publication) CreateObjects(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := authz.ReconcileBootstrapPolicy(ctx, reg, objects[others:], Manager); err != nil {
+	if err := authz.ReconcileBootstrapPolicy(ctx, reg, objects[others:], reconcile.ServerManager); err != nil {
 		return fmt.Errorf("default roles: %w", err)
 	}
-	if err := reg.CreateMissing(ctx, objects, Manager); err != nil {
+	if err := reg.CreateMissing(ctx, objects, reconcile.ServerManager); err != nil {
 		return fmt.Errorf("default objects: %w", err)
 	}
 	return nil

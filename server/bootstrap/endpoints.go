@@ -11,10 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -153,7 +150,7 @@ func (e *Endpoints) writeEndpoints(ctx context.Context, servers []netip.Addr, po
 	for _, ip := range servers {
 		want.Addresses = append(want.Addresses, corev1.EndpointAddress{IP: ip.String()})
 	}
-	err := e.put(ctx, corev1.SchemeGroupVersion, "endpoints", &corev1.Endpoints{}, func(obj api.Object) {
+	err := e.put(ctx, corev1.SchemeGroupVersion, "endpoints", &corev1.Endpoints{ObjectMeta: serviceMeta()}, func(obj api.Object) {
 		o := obj.(*corev1.Endpoints)
 		if o.Labels == nil {
 			o.Labels = map[string]string{}
@@ -179,7 +176,7 @@ func (e *Endpoints) writeSlice(ctx context.Context, subset corev1.EndpointSubset
 	if err := e.deleteSliceOfOtherType(ctx, addressType); err != nil {
 		return err
 	}
-	return e.put(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", &discoveryv1.EndpointSlice{AddressType: addressType}, func(obj api.Object) {
+	return e.put(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", &discoveryv1.EndpointSlice{ObjectMeta: serviceMeta(), AddressType: addressType}, func(obj api.Object) {
 		o := obj.(*discoveryv1.EndpointSlice)
 		if o.Labels == nil {
 			o.Labels = map[string]string{}
@@ -212,40 +209,5 @@ func (e *Endpoints) deleteSliceOfOtherType(ctx context.Context, want discoveryv1
 		return err
 	}
 	_, err = e.Registry.Delete(ctx, t, registry.DeleteOptions{})
-	return err
-}
-
-// put changes the object of the service kubernetes, or creates it from empty. It writes nothing if the
-// change leaves the object as it is.
-func (e *Endpoints) put(ctx context.Context, gv schema.GroupVersion, resource string, empty api.Object, change func(api.Object)) error {
-	t, err := e.target(gv, resource)
-	if err != nil {
-		return err
-	}
-	t.Namespace, t.Name = metav1.NamespaceDefault, serviceName
-	if item, err := e.Registry.Get(ctx, t, storage.Read{Match: storage.Any}); err == nil {
-		current, err := item.Object()
-		if err != nil {
-			return err
-		}
-		changed := current.DeepCopyObject().(api.Object)
-		if change(changed); equality.Semantic.DeepEqual(current, changed) {
-			return nil
-		}
-	}
-	empty.SetNamespace(t.Namespace)
-	empty.SetName(t.Name)
-	change(empty)
-	created, err := e.createMissing(ctx, gv, resource, empty)
-	if err != nil || created {
-		return err
-	}
-	_, err = e.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		change(old)
-		return old, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: Manager}})
-	if apierrors.IsNotFound(err) {
-		return nil // the next run creates it
-	}
 	return err
 }

@@ -11,17 +11,16 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // A server announces itself to other servers by a Lease, which it renews while it runs.
 const (
-	LeaseLabel      = "apiserver.kubernetes.io/identity"
 	peerAnnotation  = "kubernetes.io/peer-advertise-address"
 	identitySeconds = 3600
 )
@@ -46,7 +45,7 @@ func NewLease(p *Publication) (*Lease, error) {
 // of the host's name and the kind of server, each prefixed by its length.
 func ServerID(host string) string {
 	var b []byte
-	for _, part := range []string{host, Manager} {
+	for _, part := range []string{host, reconcile.ServerManager} {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(part))), part...)
 	}
 	sum := sha256.Sum256(b)
@@ -56,24 +55,7 @@ func ServerID(host string) string {
 // Renew renews the Lease, or creates it.
 func (i *Lease) Renew(ctx context.Context) error {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: i.name, Namespace: metav1.NamespaceSystem}}
-	i.sign(lease)
-	created, err := i.createMissing(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
-	if err != nil || created {
-		return err
-	}
-	t, err := i.target(coordinationv1.SchemeGroupVersion, "leases")
-	if err != nil {
-		return err
-	}
-	t.Namespace, t.Name = lease.Namespace, lease.Name
-	_, err = i.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		i.sign(old.(*coordinationv1.Lease))
-		return old, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: Manager}})
-	if apierrors.IsNotFound(err) {
-		return nil // the next renewal creates it
-	}
-	return err
+	return i.put(ctx, coordinationv1.SchemeGroupVersion, "leases", lease, func(obj api.Object) { i.sign(obj.(*coordinationv1.Lease)) })
 }
 
 // sign sets the fields of a Lease that identify this server.
@@ -81,7 +63,7 @@ func (i *Lease) sign(l *coordinationv1.Lease) {
 	if l.Labels == nil {
 		l.Labels = map[string]string{}
 	}
-	l.Labels[LeaseLabel], l.Labels[corev1.LabelHostname] = Manager, i.host
+	l.Labels[controllers.IdentityLabel], l.Labels[corev1.LabelHostname] = reconcile.ServerManager, i.host
 	if i.Advertise.IsValid() {
 		if l.Annotations == nil {
 			l.Annotations = map[string]string{}

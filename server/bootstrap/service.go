@@ -8,12 +8,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -42,8 +44,7 @@ func (p *Publication) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	meta := metav1.ObjectMeta{Name: serviceName, Namespace: metav1.NamespaceDefault}
-	service := &corev1.Service{ObjectMeta: *meta.DeepCopy(), Spec: corev1.ServiceSpec{
+	service := &corev1.Service{ObjectMeta: serviceMeta(), Spec: corev1.ServiceSpec{
 		ClusterIP: p.Ranges[0].Masked().Addr().Next().String(),
 		Type:      corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
 		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: ServicePort, TargetPort: intstr.FromInt32(p.Port)}},
@@ -64,6 +65,46 @@ func (p *Publication) target(gv schema.GroupVersion, resource string) (registry.
 	return registry.Target{Resource: res, Version: res.Version(gv)}, nil
 }
 
+// serviceMeta returns the name and namespace of the service of the API, and of its endpoints.
+func serviceMeta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: serviceName, Namespace: metav1.NamespaceDefault}
+}
+
+// put changes the object with the name and namespace of empty, or creates it from empty. It writes
+// nothing if the change leaves the object as it is. If the object is deleted meanwhile, the next call
+// creates it.
+func (p *Publication) put(ctx context.Context, gv schema.GroupVersion, resource string, empty api.Object, change func(api.Object)) error {
+	t, err := p.target(gv, resource)
+	if err != nil {
+		return err
+	}
+	t.Namespace, t.Name = empty.GetNamespace(), empty.GetName()
+	item, err := p.Registry.Get(ctx, t, storage.Read{Match: storage.Any})
+	if err != nil {
+		change(empty)
+		if created, err := p.createMissing(ctx, gv, resource, empty); err != nil || created {
+			return err
+		}
+	} else {
+		current, err := item.Object()
+		if err != nil {
+			return err
+		}
+		changed := current.DeepCopyObject().(api.Object)
+		if change(changed); equality.Semantic.DeepEqual(current, changed) {
+			return nil
+		}
+	}
+	_, err = p.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		change(old)
+		return old, nil
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
 // createMissing creates an object unless it exists, and reports whether it did.
 func (p *Publication) createMissing(ctx context.Context, gv schema.GroupVersion, resource string, obj api.Object) (bool, error) {
 	t, err := p.target(gv, resource)
@@ -77,7 +118,7 @@ func (p *Publication) createMissing(ctx context.Context, gv schema.GroupVersion,
 	if t.Resource.Default != nil {
 		t.Resource.Default(obj)
 	}
-	_, err = p.Registry.Create(ctx, t, obj, registry.WriteOptions{Manager: Manager})
+	_, err = p.Registry.Create(ctx, t, obj, registry.WriteOptions{Manager: reconcile.ServerManager})
 	if apierrors.IsAlreadyExists(err) {
 		return false, nil
 	}
@@ -97,7 +138,7 @@ func (p *Publication) setReady(ctx context.Context, ready metav1.Condition) erro
 		cidr := old.(*networkingv1.ServiceCIDR)
 		cidr.Status.Conditions = []metav1.Condition{ready}
 		return cidr, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: Manager}, SkipStrategy: true})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}, SkipStrategy: true})
 	return err
 }
 

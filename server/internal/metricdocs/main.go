@@ -1,5 +1,5 @@
 // Command metricdocs writes docs/metrics.md from the lists of metrics. It is run by go generate
-// in package server.
+// in package kubemetrics.
 package main
 
 import (
@@ -7,13 +7,13 @@ import (
 	"os"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/server"
+	"github.com/miniapiserver/miniapiserver/server/internal/kubemetrics"
 )
 
 func main() {
 	page, err := document()
 	if err == nil {
-		err = os.WriteFile("../docs/metrics.md", []byte(page), 0o644)
+		err = os.WriteFile("../../../docs/metrics.md", []byte(page), 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "metricdocs:", err)
@@ -28,7 +28,7 @@ const introduction = `# Metrics
 permission to get the path, which the ClusterRole system:monitoring gives. [flags.md](flags.md) has the flags that disable metrics,
 bound labels and show hidden metrics.
 
-The tables are generated from server/metrics-kube.txt and server/metrics-missing.txt, and a test compares them with a running
+The tables are generated from server/internal/kubemetrics, and a test compares them with a running
 server. The metrics of the process (process_*) and of the Go runtime (go_*) are those of the Prometheus library. Metrics without a
 series are not shown: most appear with the first event that they count.
 
@@ -49,14 +49,14 @@ var areas = []struct{ title, prefixes string }{
 }
 
 func document() (string, error) {
-	all, err := server.KubeMetrics()
+	all, err := kubemetrics.Metrics()
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	b.WriteString(introduction)
-	tables := make([][]server.KubeMetric, len(areas))
-	var missing []server.KubeMetric
+	tables := make([][]kubemetrics.Metric, len(areas))
+	var missing []kubemetrics.Metric
 	for _, m := range all {
 		if m.Missing != "" {
 			missing = append(missing, m)

@@ -1,4 +1,7 @@
-package server
+// Package kubemetrics lists the metrics of kube-apiserver, and the reason for each metric that this server
+// does not have. The command metricdocs writes docs/metrics.md from it, and a test of package
+// server compares it with a running server.
+package kubemetrics
 
 import (
 	_ "embed"
@@ -6,17 +9,17 @@ import (
 	"strings"
 )
 
-//go:generate go run ./internal/metricdocs
+//go:generate go run ../metricdocs
 
 var (
 	//go:embed metrics-kube.txt
-	kubeMetrics string
+	known string
 	//go:embed metrics-missing.txt
-	missingMetrics string
+	missing string
 )
 
-// KubeMetric describes a metric of kube-apiserver.
-type KubeMetric struct {
+// Metric describes a metric of kube-apiserver.
+type Metric struct {
 	Name, Type, Stability string
 	// Labels are sorted and separated by commas.
 	Labels string
@@ -24,15 +27,15 @@ type KubeMetric struct {
 	Missing string
 }
 
-// KubeMetrics returns the metrics of kube-apiserver, by name, except those of the Go runtime.
-func KubeMetrics() ([]KubeMetric, error) {
+// Metrics returns the metrics of kube-apiserver, by name, except those of the Go runtime.
+func Metrics() ([]Metric, error) {
 	reasons, err := missingReasons()
 	if err != nil {
 		return nil, err
 	}
-	var all []KubeMetric
-	for _, line := range dataLines(kubeMetrics) {
-		m := KubeMetric{}
+	var all []Metric
+	for _, line := range dataLines(known) {
+		m := Metric{}
 		if n, err := fmt.Sscan(line, &m.Name, &m.Type, &m.Stability, &m.Labels); n != 4 || err != nil {
 			return nil, fmt.Errorf("metrics-kube.txt: malformed line %q", line)
 		}
@@ -51,7 +54,7 @@ func KubeMetrics() ([]KubeMetric, error) {
 // the names in the lines after it.
 func missingReasons() (map[string]string, error) {
 	reasons, reason := map[string]string{}, ""
-	for _, line := range dataLines(missingMetrics) {
+	for _, line := range dataLines(missing) {
 		if text, ok := strings.CutSuffix(line, ":"); ok {
 			reason = text
 			continue

@@ -3,12 +3,14 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/server/internal/kubemetrics"
 )
 
 // TestKubeMetrics compares the metrics of a server with those of kube-apiserver, and with the
 // list of missing metrics.
 func TestKubeMetrics(t *testing.T) {
-	wanted, err := KubeMetrics()
+	wanted, err := kubemetrics.Metrics()
 	if err != nil {
 		t.Fatal(err)
 	}
