@@ -42,10 +42,10 @@ func (p *parts) loadCaches(ctx context.Context) error {
 	return nil
 }
 
-// publish creates the objects by which the cluster finds the server.
-func (p *parts) publish(ctx context.Context) error {
-	if err := p.publication.Publish(ctx); err != nil || p.endpoints == nil {
-		return err
+// publishEndpoints creates the endpoints at which the cluster finds the server.
+func (p *parts) publishEndpoints(ctx context.Context) error {
+	if p.endpoints == nil {
+		return nil
 	}
 	return p.endpoints.Publish(ctx)
 }
@@ -55,7 +55,8 @@ func (p *parts) publish(ctx context.Context) error {
 func (p *parts) bootstrapObjects(ctx context.Context) error {
 	err := bootConcurrently(
 		p.publication.CreateObjects,
-		p.publish,
+		p.publication.Publish,
+		p.publishEndpoints,
 		func(ctx context.Context) error {
 			if err := p.flow.controller.Bootstrap(ctx); err != nil {
 				return fmt.Errorf("flow control: %w", err)

@@ -244,8 +244,9 @@ func (c *Collection) apply(batch []keyEvent) {
 		c.pending = append(c.pending, batch...)
 		return
 	}
-	c.metrics.eventsReceived.Add(float64(len(batch)))
-	c.metrics.cacheReceived.Add(float64(len(batch)))
+	events := c.metrics.events()
+	events.received.Add(float64(len(batch)))
+	events.cacheReceived.Add(float64(len(batch)))
 	now := c.store.opts.Now()
 	var few [8]*transition
 	changes := few[:0]
@@ -261,7 +262,7 @@ func (c *Collection) apply(batch []keyEvent) {
 	if len(changes) == 0 {
 		return
 	}
-	c.metrics.dispatched.Add(float64(len(changes)))
+	events.dispatched.Add(float64(len(changes)))
 	c.working.rev = batch[len(batch)-1].kv.Kv.ModRevision
 	c.window.trim(now)
 	c.current.Store(c.working.copy())

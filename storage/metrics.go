@@ -220,19 +220,32 @@ func (o operation) String() string {
 }
 
 // collectionMetrics are the metrics of one collection. Metrics that are used often are looked up
-// once.
+// once, at their first use: most collections of a server are never used.
 type collectionMetrics struct {
 	store           *storeMetrics
 	group, resource string
 
-	requests [operations]struct {
-		total    prometheus.Counter
-		duration prometheus.Observer
-	}
-	eventsReceived, cacheReceived, dispatched, initEvents prometheus.Counter
-	consistent                                            prometheus.Counter
-	readWait                                              prometheus.Observer
-	fromCache                                             listMetrics
+	requests [operations]func() requestMetrics
+	events   func() eventMetrics
+	reads    func() readMetrics
+}
+
+// requestMetrics are the metrics of one operation in etcd.
+type requestMetrics struct {
+	total    prometheus.Counter
+	duration prometheus.Observer
+}
+
+// eventMetrics are the metrics of the events of a collection.
+type eventMetrics struct {
+	received, cacheReceived, dispatched, initial prometheus.Counter
+}
+
+// readMetrics are the metrics of the reads of a collection from the cache.
+type readMetrics struct {
+	consistent prometheus.Counter
+	wait       prometheus.Observer
+	lists      listMetrics
 }
 
 // listMetrics are the metrics of the lists of a collection from one storage by one index.
@@ -243,20 +256,30 @@ type listMetrics struct {
 
 // collection returns the metrics of a collection.
 func (m *storeMetrics) collection(group, resource string) *collectionMetrics {
-	c := &collectionMetrics{
-		store: m, group: group, resource: resource,
-		eventsReceived: m.eventsReceived.WithLabelValues(group, resource),
-		cacheReceived:  m.cacheReceived.WithLabelValues(group, resource),
-		dispatched:     m.dispatched.WithLabelValues(group, resource),
-		initEvents:     m.initEvents.WithLabelValues(group, resource),
-		consistent:     m.consistentReads.WithLabelValues(group, resource, "true", "false"),
-		readWait:       m.readWait.WithLabelValues(group, resource),
-	}
+	c := &collectionMetrics{store: m, group: group, resource: resource}
 	for op := range operations {
-		c.requests[op].total = m.requests.WithLabelValues(group, resource, op.String())
-		c.requests[op].duration = m.requestDuration.WithLabelValues(group, resource, op.String())
+		c.requests[op] = sync.OnceValue(func() requestMetrics {
+			return requestMetrics{
+				total:    m.requests.WithLabelValues(group, resource, op.String()),
+				duration: m.requestDuration.WithLabelValues(group, resource, op.String()),
+			}
+		})
 	}
-	c.fromCache = c.lists(listedFromCache, "")
+	c.events = sync.OnceValue(func() eventMetrics {
+		return eventMetrics{
+			received:      m.eventsReceived.WithLabelValues(group, resource),
+			cacheReceived: m.cacheReceived.WithLabelValues(group, resource),
+			dispatched:    m.dispatched.WithLabelValues(group, resource),
+			initial:       m.initEvents.WithLabelValues(group, resource),
+		}
+	})
+	c.reads = sync.OnceValue(func() readMetrics {
+		return readMetrics{
+			consistent: m.consistentReads.WithLabelValues(group, resource, "true", "false"),
+			wait:       m.readWait.WithLabelValues(group, resource),
+			lists:      c.lists(listedFromCache, ""),
+		}
+	})
 	return c
 }
 
@@ -307,7 +330,8 @@ func (l *listMetrics) count(list *List, evaluated int) {
 
 // listed counts a list from the cache.
 func (c *Collection) listed(l *List, o *ListOptions) {
-	m := &c.metrics.fromCache
+	reads := c.metrics.reads()
+	m := &reads.lists
 	if o.Field != "" && c.indexed(o.Field) {
 		indexed := c.metrics.lists(listedFromCache, "f:"+o.Field)
 		m = &indexed
@@ -318,7 +342,7 @@ func (c *Collection) listed(l *List, o *ListOptions) {
 	}
 	m.count(l, evaluated)
 	if o.Match == Consistent {
-		c.metrics.consistent.Inc()
+		reads.consistent.Inc()
 	}
 }
 
@@ -336,7 +360,7 @@ func (c *Collection) listedRemotely(l *List, o *ListOptions, start time.Time) {
 // that an audited request has waited for etcd.
 func (c *Collection) observeEtcd(ctx context.Context, op operation, start time.Time, err error) {
 	took := time.Since(start)
-	r := &c.metrics.requests[op]
+	r := c.metrics.requests[op]()
 	r.total.Inc()
 	r.duration.Observe(took.Seconds())
 	if err != nil {

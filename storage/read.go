@@ -101,11 +101,11 @@ func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 		wanted = rev
 	}
 	if s.applied.rev.Load() >= wanted {
-		c.metrics.readWait.Observe(0)
+		c.metrics.reads().wait.Observe(0)
 		return nil
 	}
 	start := time.Now()
-	defer func() { c.metrics.readWait.Observe(time.Since(start).Seconds()) }()
+	defer func() { c.metrics.reads().wait.Observe(time.Since(start).Seconds()) }()
 	wait, cancel := context.WithTimeout(ctx, s.opts.FutureWait)
 	defer cancel()
 	err := s.caughtUp(wait, wanted)

@@ -247,7 +247,7 @@ func (w *Watcher) sendInitial() {
 			w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
 		}
 	}
-	w.collection.metrics.initEvents.Add(float64(len(w.out)))
+	w.collection.metrics.events().initial.Add(float64(len(w.out)))
 	w.initialAfter = page.Next
 	if page.Next == "" {
 		w.initial = nil

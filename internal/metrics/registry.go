@@ -50,15 +50,40 @@ type Registry struct {
 	disabled, hidden prometheus.Counter
 	unexpected       prometheus.Counter
 
+	undescribed *collectors
+
 	mu      sync.Mutex // guards the fields below
 	known   map[string]Description
 	omitted map[string]bool     // metrics that are disabled or hidden
 	bounded map[string]struct{} // series that unexpected has counted
 }
 
+// collectors are the registered collectors whose metrics have not been described. They are
+// described when metrics are read, so that a start does not wait for it.
+type collectors struct {
+	mu   sync.Mutex
+	list []func()
+}
+
+func (c *collectors) add(describe func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, describe)
+}
+
+// describe describes the metrics of all collectors.
+func (c *collectors) describe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, describe := range c.list {
+		describe()
+	}
+	c.list = nil
+}
+
 // New returns a Registry that only has metrics about metrics.
 func New(o Options) *Registry {
-	r := &Registry{options: o, metrics: prometheus.NewRegistry(), known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+	r := &Registry{options: o, metrics: prometheus.NewRegistry(), undescribed: &collectors{}, known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
 		registered: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "registered_metrics_total",
 			Help: "[BETA] Number of registered metrics by stability and by the release that deprecated them."}, []string{"stability_level", "deprecated_version"}),
 		disabled: prometheus.NewCounter(prometheus.CounterOpts{Name: "disabled_metrics_total",
@@ -76,7 +101,7 @@ func New(o Options) *Registry {
 
 // Sibling returns an empty registry with the same options, for metrics that are served apart.
 func (r *Registry) Sibling() *Registry {
-	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), undescribed: r.undescribed, known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
 		registered: r.registered, disabled: r.disabled, hidden: r.hidden, unexpected: r.unexpected}
 }
 
@@ -85,9 +110,11 @@ func (r *Registry) Register(c prometheus.Collector) error {
 	if err := r.metrics.Register(c); err != nil {
 		return err
 	}
-	for _, d := range descriptionsOf(c) {
-		r.note(d)
-	}
+	r.undescribed.add(func() {
+		for _, d := range descriptionsOf(c) {
+			r.note(d)
+		}
+	})
 	return nil
 }
 
@@ -127,6 +154,7 @@ func (r *Registry) note(d Description) {
 
 // Gather implements prometheus.Gatherer.
 func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
+	r.undescribed.describe()
 	families, err := r.metrics.Gather()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,6 +172,7 @@ func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 // Metrics returns the descriptions of all registered metrics, also of those without a series,
 // by name.
 func (r *Registry) Metrics() map[string]Description {
+	r.undescribed.describe()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.known)

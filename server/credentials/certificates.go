@@ -59,13 +59,14 @@ func Load(dir string, names Names, now time.Time, durable bool) (*Certificates, 
 
 // Generate makes all certificates in memory, except that it reads the serving certificate
 // from dir, or writes it there with its CA if it is missing. If dir is empty, it makes that
-// in memory too.
+// in memory too. Like kube-apiserver it does not sync the files, since no stored data depends
+// on them and a start would wait for the disk.
 func Generate(dir string, names Names, now time.Time) (*Certificates, error) {
 	c, err := pki{now: now}.load(names)
 	if err != nil || dir == "" {
 		return c, err
 	}
-	p := pki{dir: dir, now: now, durable: true}
+	p := pki{dir: dir, now: now}
 	have, err := p.read(ServingName)
 	switch {
 	case err != nil:
