@@ -57,9 +57,11 @@ func (s *Store) compactOnce(ctx context.Context) error {
 	if !ours || rev == 0 { // in the first call the age of revisions is unknown
 		return nil
 	}
+	start := time.Now()
 	if _, err := s.client.Compact(ctx, rev, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting to revision %d: %w", rev, err)
 	}
+	s.metrics.compaction.Observe(float64(time.Since(start).Milliseconds()))
 	s.noteCompaction(rev)
 	if s.embedded != nil {
 		return s.embedded.defragment(ctx, s.opts.QuotaBytes)

@@ -31,3 +31,28 @@ func TestRunsOn(t *testing.T) {
 		t.Errorf("%v %v", i, err)
 	}
 }
+
+// TestCompactionMetrics checks that a compaction is counted with its revision.
+func TestCompactionMetrics(t *testing.T) {
+	s, c := startStore(t, Options{CompactionInterval: -1})
+	mustCreate(t, c, "a/x", "1")
+	if err := s.compactOnce(t.Context()); err != nil { // finds the revision for the next one
+		t.Fatal(err)
+	}
+	rev := s.compact.rev
+	mustCreate(t, c, "a/y", "1")
+	if err := s.compactOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text := shownMetrics(t, s)
+	for _, want := range []string{
+		"etcd_debugging_mvcc_db_compaction_total_duration_milliseconds 1\n",
+		fmt.Sprintf("etcd_debugging_mvcc_compact_revision %d\n", rev),
+		"etcd_disk_backend_defrag_duration_seconds 0\n",
+		"etcd_mvcc_db_total_size_in_bytes ", "etcd_mvcc_db_total_size_in_use_in_bytes ", "etcd_server_quota_backend_bytes 8.589934592e+09\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+}

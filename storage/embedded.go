@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -19,7 +20,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// embeddedEtcd is an etcd server with one member inside this process. It has no listeners.
+// embeddedEtcd is an etcd server with one member inside this process. Its only listener is the
+// socket for maintenance.
 type embeddedEtcd struct {
 	dir       string
 	ephemeral bool
@@ -28,6 +30,9 @@ type embeddedEtcd struct {
 	server    *etcdserver.EtcdServer // the server of etcd
 	kv        pb.KVServer            // the KV service of server
 	client    *clientv3.Client
+
+	maintenance *maintenanceServer // nil if its socket cannot be made
+	defrag      prometheus.Histogram
 	// acked is the newest revision in any response. All requests go through one
 	// clientv3.Client, so a consistent read can use it as the current revision instead of
 	// asking etcd.
@@ -36,8 +41,8 @@ type embeddedEtcd struct {
 
 // startEmbedded starts the server and returns when it is the leader. It calls fatal with
 // errors that the running server cannot recover from.
-func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embeddedEtcd, err error) {
-	e = &embeddedEtcd{dir: o.Dir, ephemeral: o.Ephemeral}
+func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram, fatal func(error)) (e *embeddedEtcd, err error) {
+	e = &embeddedEtcd{dir: o.Dir, ephemeral: o.Ephemeral, defrag: defrag}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -85,6 +90,9 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 	}()
 	if err := e.becomeLeader(ctx); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
+	}
+	if e.maintenance, err = serveMaintenance(e, o.Logger); err != nil {
+		o.Logger.Warn("etcd serves no maintenance API, so no snapshot can be saved while the server runs", "error", err)
 	}
 	return e, nil
 }
@@ -183,8 +191,8 @@ func (e *embeddedEtcd) defragment(ctx context.Context, quota int64) error {
 	const minSize = 128 << 20
 	b, full := e.server.Backend(), len(e.server.Alarms()) > 0
 	if full || b.Size() > minSize && b.SizeInUse() < b.Size()/3 {
-		if err := b.Defrag(); err != nil {
-			return fmt.Errorf("defragmenting etcd: %w", err)
+		if err := e.defragmentNow(); err != nil {
+			return err
 		}
 	}
 	if !full || b.Size() > quota/10*9 {
@@ -196,8 +204,21 @@ func (e *embeddedEtcd) defragment(ctx context.Context, quota int64) error {
 	return nil
 }
 
+// defragmentNow defragments the database.
+func (e *embeddedEtcd) defragmentNow() error {
+	start := time.Now()
+	if err := e.server.Defragment(); err != nil {
+		return fmt.Errorf("defragmenting etcd: %w", err)
+	}
+	e.defrag.Observe(time.Since(start).Seconds())
+	return nil
+}
+
 func (e *embeddedEtcd) close() error {
 	var errs []error
+	if e.maintenance != nil {
+		errs = append(errs, e.maintenance.close())
+	}
 	if e.client != nil {
 		// The in-process client returns context.Canceled on Close.
 		if err := e.client.Close(); err != nil && !errors.Is(err, context.Canceled) {

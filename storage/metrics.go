@@ -27,6 +27,8 @@ type storeMetrics struct {
 	cacheLists, cacheListFetched               *prometheus.CounterVec // by index
 	cacheListReturned                          *prometheus.CounterVec
 	leaseKeys                                  prometheus.Histogram
+	compaction                                 prometheus.Histogram // in milliseconds
+	defragmentation                            prometheus.Histogram
 
 	mu          sync.Mutex
 	collections map[*Collection]struct{}
@@ -55,6 +57,14 @@ var (
 		"[ALPHA] Number of recent changes of a resource from which watches can start.", []string{"group", "resource"}, nil)
 	databaseDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"[STABLE] Size of the file of etcd's database, in bytes.", []string{"storage_cluster_id"}, nil)
+	compactedDesc = prometheus.NewDesc("etcd_debugging_mvcc_compact_revision",
+		"[ALPHA] The newest known revision to which the history in etcd was compacted.", nil, nil)
+	embeddedSizeDesc = prometheus.NewDesc("etcd_mvcc_db_total_size_in_bytes",
+		"[ALPHA] Size of the file of the embedded etcd's database, in bytes.", nil, nil)
+	embeddedUsedDesc = prometheus.NewDesc("etcd_mvcc_db_total_size_in_use_in_bytes",
+		"[ALPHA] Part of the embedded etcd's database that is in use, in bytes. A defragmentation frees the rest.", nil, nil)
+	quotaDesc = prometheus.NewDesc("etcd_server_quota_backend_bytes",
+		"[ALPHA] Size of the embedded etcd's database above which writes are refused, in bytes.", nil, nil)
 )
 
 func newStoreMetrics(s *Store) *storeMetrics {
@@ -92,6 +102,10 @@ func newStoreMetrics(s *Store) *storeMetrics {
 		cacheListReturned: counter("apiserver_cache_list_returned_objects_total", "[ALPHA] Number of objects returned by lists from the cache, by resource."),
 		leaseKeys: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_lease_object_counts",
 			Help: "[ALPHA] Number of objects of one lease of etcd.", Buckets: []float64{10, 50, 100, 500, 1000, 2500, 5000}}),
+		compaction: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_debugging_mvcc_db_compaction_total_duration_milliseconds",
+			Help: "[ALPHA] Duration of the compactions of etcd that this server requested, in milliseconds.", Buckets: prometheus.ExponentialBuckets(100, 2, 14)}),
+		defragmentation: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_disk_backend_defrag_duration_seconds",
+			Help: "[ALPHA] Duration of the defragmentations of the embedded etcd, in seconds.", Buckets: prometheus.ExponentialBuckets(0.1, 2, 13)}),
 	}
 }
 
@@ -100,7 +114,7 @@ func (m *storeMetrics) vectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.requests, m.requestErrors, m.requestDuration, m.eventsReceived, m.cacheReceived, m.dispatched, m.bookmarks, m.initEvents,
 		m.terminated, m.corrupt, m.initializations, m.initialization, m.readWait, m.consistentReads, m.listDuration, m.lists,
-		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned, m.leaseKeys,
+		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned, m.leaseKeys, m.compaction, m.defragmentation,
 	}
 }
 
@@ -112,7 +126,8 @@ func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, v := range m.vectors() {
 		v.Describe(ch)
 	}
-	for _, d := range []*prometheus.Desc{objectsDesc, formerObjectsDesc, objectBytesDesc, cacheRevisionDesc, windowDesc, databaseDesc} {
+	for _, d := range []*prometheus.Desc{objectsDesc, formerObjectsDesc, objectBytesDesc, cacheRevisionDesc, windowDesc, databaseDesc,
+		compactedDesc, embeddedSizeDesc, embeddedUsedDesc, quotaDesc} {
 		ch <- d
 	}
 }
@@ -127,7 +142,13 @@ func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	if size, ok := m.store.databaseSize(); ok {
 		gauge(databaseDesc, float64(size), "etcd-0")
+		if embedded := m.store.embedded; embedded != nil {
+			gauge(embeddedSizeDesc, float64(size))
+			gauge(embeddedUsedDesc, float64(embedded.server.Backend().SizeInUse()))
+			gauge(quotaDesc, float64(embedded.server.Cfg.QuotaBackendBytes))
+		}
 	}
+	gauge(compactedDesc, float64(m.store.compacted.Load()))
 	// kube-apiserver truncates revisions, because a float64 has no more digits.
 	const digits = 1_000_000_000_000_000
 	revision := float64(m.store.applied.rev.Load() % digits)

@@ -77,22 +77,44 @@ func copySnapshot(file, to string) error {
 	if err != nil {
 		return fmt.Errorf("reading the snapshot: %w", err)
 	}
+	if err := verifyChecksum(out, size); err != nil {
+		return err
+	}
+	return out.Truncate(size - sha256.Size)
+}
+
+// verifySnapshot verifies the checksum at the end of an uncompressed snapshot and returns its size.
+func verifySnapshot(file string) (int64, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), verifyChecksum(f, info.Size())
+}
+
+// verifyChecksum verifies that a database is followed by its SHA-256.
+func verifyChecksum(f io.ReaderAt, size int64) error {
 	const page = 512 // the size of a database is a multiple of it
 	if size < sha256.Size || size%page != sha256.Size {
 		return errors.New("not an etcd snapshot, or an incomplete one: no checksum at its end")
 	}
 	sum := make([]byte, sha256.Size)
-	if _, err := out.ReadAt(sum, size-sha256.Size); err != nil {
+	if _, err := f.ReadAt(sum, size-sha256.Size); err != nil {
 		return err
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(out, 0, size-sha256.Size)); err != nil {
+	if _, err := io.Copy(hash, io.NewSectionReader(f, 0, size-sha256.Size)); err != nil {
 		return err
 	}
 	if !bytes.Equal(hash.Sum(nil), sum) {
 		return errors.New("not an etcd snapshot, or a damaged one: wrong checksum")
 	}
-	return out.Truncate(size - sha256.Size)
+	return nil
 }
 
 // gunzipReader returns a reader of f that decompresses it if it is in the gzip format.

@@ -75,7 +75,7 @@ func (s *Store) Connect(ctx context.Context) error {
 	var err error
 	if len(s.opts.Servers) > 0 {
 		client, err = dialEtcd(ctx, &s.opts)
-	} else if embedded, err = startEmbedded(ctx, &s.opts, s.reportFatal); err == nil {
+	} else if embedded, err = startEmbedded(ctx, &s.opts, s.metrics.defragmentation, s.reportFatal); err == nil {
 		client = embedded.client
 	}
 	if err != nil {

@@ -59,6 +59,8 @@ Usage:
   miniapiserver kube-apiserver [flags]    behaves as kube-apiserver
   miniapiserver etcd [flags]              behaves as etcd
   miniapiserver envtest [flags]           writes both for KUBEBUILDER_ASSETS
+  miniapiserver snapshot save FILE        saves a snapshot of a running server
+  miniapiserver snapshot restore FILE     restores it into a new data directory
 `
 
 const kubeUsage = `kube-apiserver serves the Kubernetes API from an etcd.

@@ -3,7 +3,8 @@
 // reach it, and stops it at a signal.
 //
 // Called as kube-apiserver or etcd, or with one of these names as its first argument, it
-// behaves as that command. With the first argument envtest it writes what envtest starts.
+// behaves as that command. With the first argument envtest it writes what envtest starts, and
+// with snapshot it saves or restores a snapshot of etcd.
 package main
 
 import (
@@ -29,7 +30,8 @@ import (
 const (
 	asKubeAPIServer = "kube-apiserver"
 	asEtcd          = "etcd"
-	asEnvtest       = "envtest" // only as first argument
+	asEnvtest       = "envtest"  // only as first argument
+	asSnapshot      = "snapshot" // only as first argument
 )
 
 func main() {
@@ -40,12 +42,14 @@ func main() {
 // runAs runs the command whose name is that of the program or the first argument.
 func runAs(args []string, stdout, stderr io.Writer) int {
 	name, args := filepath.Base(args[0]), args[1:]
-	if name != asKubeAPIServer && name != asEtcd && len(args) > 0 && slices.Contains([]string{asKubeAPIServer, asEtcd, asEnvtest}, args[0]) {
+	if name != asKubeAPIServer && name != asEtcd && len(args) > 0 && slices.Contains([]string{asKubeAPIServer, asEtcd, asEnvtest, asSnapshot}, args[0]) {
 		name, args = args[0], args[1:]
 	}
 	switch name {
 	case asEnvtest:
 		return runEnvtest(args, stdout, stderr)
+	case asSnapshot:
+		return runSnapshot(args, stdout, stderr)
 	case asKubeAPIServer:
 		defer watchParent(args).removeDirs()
 		return runKubeAPIServer(args, stdout, stderr)
