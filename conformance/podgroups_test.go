@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
@@ -16,7 +16,7 @@ import (
 // workloadOptions enables workloads and pod groups, with further gates.
 func workloadOptions(gates ...string) server.Options {
 	o := server.Options{
-		RuntimeConfig: map[string]string{"scheduling.k8s.io/v1alpha2": "true"},
+		RuntimeConfig: map[string]string{"scheduling.k8s.io/v1beta1": "true"},
 		FeatureGates:  map[string]bool{"GenericWorkload": true},
 	}
 	for _, g := range gates {
@@ -29,7 +29,7 @@ func workloadOptions(gates ...string) server.Options {
 // terminated.
 func TestPodGroupProtection(t *testing.T) {
 	_, c := startWith(t, workloadOptions())
-	ctx, groups, pods := t.Context(), c.SchedulingV1alpha2().PodGroups("default"), c.CoreV1().Pods("default")
+	ctx, groups, pods := t.Context(), c.SchedulingV1beta1().PodGroups("default"), c.CoreV1().Pods("default")
 	must := func(_ any, err error) {
 		t.Helper()
 		if err != nil {
@@ -37,8 +37,8 @@ func TestPodGroupProtection(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"used", "ended", "unused"} {
-		group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}
+		group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}
 		group, err := groups.Create(ctx, group, metav1.CreateOptions{})
 		must(group, err)
 		if !slices.Equal(group.Finalizers, []string{plugins.PodGroupProtection}) {
@@ -82,10 +82,10 @@ func TestPodGroupProtection(t *testing.T) {
 // that lost it.
 func TestPodGroupWithoutFinalizer(t *testing.T) {
 	_, c := startWith(t, workloadOptions())
-	groups := c.SchedulingV1alpha2().PodGroups("default")
+	groups := c.SchedulingV1beta1().PodGroups("default")
 	for _, name := range []string{"first", "second"} {
-		group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}
+		group := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}
 		if _, err := groups.Create(t.Context(), group, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -113,32 +113,25 @@ func TestPodGroupWithoutFinalizer(t *testing.T) {
 	}
 }
 
-// TestDisruptionModeDefault checks the default disruption mode Pod; other modes require a feature
-// gate. Like in kube-apiserver, the default does not depend on the gate and is set on every read.
-// Templates have no default.
+// TestDisruptionModeDefault checks the default disruption mode of pod groups, which is set on
+// every read. Templates have no default.
 func TestDisruptionModeDefault(t *testing.T) {
-	mode := schedulingv1alpha2.DisruptionModePodGroup
-	for _, gates := range [][]string{nil, {"GangScheduling", "WorkloadAwarePreemption"}} {
-		_, c := startWith(t, workloadOptions(gates...))
-		policy := schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}
-		for name, chosen := range map[string]*schedulingv1alpha2.DisruptionMode{"default": nil, "chosen": &mode} {
-			group, err := c.SchedulingV1alpha2().PodGroups("default").Create(t.Context(), &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
-				Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: policy, DisruptionMode: chosen}}, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := schedulingv1alpha2.DisruptionModePod
-			if chosen != nil && len(gates) > 0 {
-				want = *chosen
-			}
-			if got := group.Spec.DisruptionMode; got == nil || *got != want {
-				t.Errorf("%s group, gates %q: got %v, want %s", name, gates, got, want)
-			}
+	_, c := startWith(t, workloadOptions())
+	policy := schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}
+	chosen := &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+	for name, mode := range map[string]*schedulingv1beta1.DisruptionMode{"default": nil, "chosen": chosen} {
+		group, err := c.SchedulingV1beta1().PodGroups("default").Create(t.Context(), &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: schedulingv1beta1.PodGroupSpec{SchedulingPolicy: policy, DisruptionMode: mode}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
 		}
-		w, err := c.SchedulingV1alpha2().Workloads("default").Create(t.Context(), &schedulingv1alpha2.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w"},
-			Spec: schedulingv1alpha2.WorkloadSpec{PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: policy}}}}, metav1.CreateOptions{})
-		if err != nil || w.Spec.PodGroupTemplates[0].DisruptionMode != nil {
-			t.Errorf("workload, gates %q: %+v, %v", gates, w, err)
+		if got := group.Spec.DisruptionMode; got == nil || (got.All != nil) != (mode != nil) || (got.Single != nil) != (mode == nil) {
+			t.Errorf("%s group: got %v", name, got)
 		}
+	}
+	w, err := c.SchedulingV1beta1().Workloads("default").Create(t.Context(), &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w"},
+		Spec: schedulingv1beta1.WorkloadSpec{PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "t", SchedulingPolicy: policy}}}}, metav1.CreateOptions{})
+	if err != nil || w.Spec.PodGroupTemplates[0].DisruptionMode != nil {
+		t.Errorf("workload: %+v, %v", w, err)
 	}
 }

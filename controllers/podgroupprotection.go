@@ -4,7 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -17,7 +17,7 @@ const podGroupProtectionName = "podgroup-protection-controller"
 // newPodGroupProtection returns the controller that protects a pod group until its last
 // running pod ends. Admission alone adds the finalizer.
 func newPodGroupProtection(c Config) Controller {
-	groups, pods := c.Served(schedulingv1alpha2.SchemeGroupVersion, "podgroups"), c.Served(corev1.SchemeGroupVersion, "pods")
+	groups, pods := c.Served(schedulingv1beta1.SchemeGroupVersion, "podgroups"), c.Served(corev1.SchemeGroupVersion, "pods")
 	if groups == nil || pods == nil {
 		return nil
 	}

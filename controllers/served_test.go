@@ -24,7 +24,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		{features.Default(), nil, false},
 		{features.Default(), map[string]string{"api/all": "true"}, false},
 		{gates, nil, false},
-		{gates, map[string]string{"scheduling.k8s.io/v1alpha2": "true"}, true},
+		{gates, map[string]string{"scheduling.k8s.io/v1beta1": "true"}, true},
 	} {
 		resources, err := api.Enable(builtin.KindsFor(c.gates), c.config, c.gates)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestCustomDocument checks that the document of custom resources equals that of
-// kube-apiserver 1.36 for the same CustomResourceDefinition, except for the order of keys.
+// kube-apiserver for the same CustomResourceDefinition, except for the order of keys.
 func TestCustomDocument(t *testing.T) {
 	var want struct {
 		Components struct{ Schemas map[string]json.RawMessage }

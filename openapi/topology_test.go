@@ -40,7 +40,7 @@ type list struct {
 }
 
 // TestMergeTopology checks that the merge topology of every type in a served kind equals the
-// one that kube-apiserver 1.36 publishes.
+// one that kube-apiserver 1.37 publishes.
 func TestMergeTopology(t *testing.T) {
 	var want map[string]map[string]any
 	loadTestdata(t, "merge-topology.json.gz", &want)

@@ -47,6 +47,9 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 	if err := r.validate(ctx, a); err != nil {
 		return err
 	}
+	if o.DryRun {
+		return nil
+	}
 	_, err = c.Delete(ctx, item)
 	var conflict *storage.ConflictError
 	switch {

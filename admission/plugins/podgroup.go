@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +20,7 @@ import (
 const PodGroupProtection = "scheduling.k8s.io/podgroup-protection"
 
 func podGroups() []schema.GroupResource {
-	return []schema.GroupResource{schedulingv1alpha2.Resource("podgroups")}
+	return []schema.GroupResource{schedulingv1beta1.Resource("podgroups")}
 }
 
 // podGroupProtection adds the finalizer to new pod groups. A controller removes it when no pod is
@@ -39,15 +39,15 @@ func podGroupProtection(*admission.Objects) admission.Plugin {
 
 // podGroupWorkloadExists rejects pod groups that refer to a missing template.
 func podGroupWorkloadExists(o *admission.Objects) admission.Plugin {
-	workloads := admission.NewReader[*schedulingv1alpha2.Workload](o, schedulingv1alpha2.Resource("workloads"))
+	workloads := admission.NewReader[*schedulingv1beta1.Workload](o, schedulingv1beta1.Resource("workloads"))
 	return admission.Plugin{
 		Handles: admission.HandlesFor(podGroups(), api.VerbCreate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
-			ref := a.Object.(*schedulingv1alpha2.PodGroup).Spec.PodGroupTemplateRef
-			if ref == nil || ref.Workload == nil {
+			ref := a.Object.(*schedulingv1beta1.PodGroup).Spec.WorkloadRef
+			if ref == nil {
 				return nil
 			}
-			name, template := ref.Workload.WorkloadName, ref.Workload.PodGroupTemplateName
+			name, template := ref.WorkloadName, ref.TemplateName
 			w, err := workloads.Get(ctx, a.Namespace, name)
 			switch {
 			case apierrors.IsNotFound(err):
@@ -56,7 +56,7 @@ func podGroupWorkloadExists(o *admission.Objects) admission.Plugin {
 				return apierrors.NewInternalError(err)
 			case w.DeletionTimestamp != nil:
 				return admission.Forbiddenf(a, "PodGroup rejected: Workload %q is being deleted", name)
-			case slices.ContainsFunc(w.Spec.PodGroupTemplates, func(t schedulingv1alpha2.PodGroupTemplate) bool { return t.Name == template }):
+			case slices.ContainsFunc(w.Spec.PodGroupTemplates, func(t schedulingv1beta1.PodGroupTemplate) bool { return t.Name == template }):
 				return nil
 			}
 			return admission.Forbiddenf(a, "PodGroup rejected: PodGroupTemplate %q not found in Workload %q", template, name)
@@ -66,7 +66,7 @@ func podGroupWorkloadExists(o *admission.Objects) admission.Plugin {
 
 // jobValidation rejects changes of the parallelism of jobs whose pods are gang-scheduled.
 func jobValidation(o *admission.Objects) admission.Plugin {
-	groups := admission.NewReader[*schedulingv1alpha2.PodGroup](o, schedulingv1alpha2.Resource("podgroups"))
+	groups := admission.NewReader[*schedulingv1beta1.PodGroup](o, schedulingv1beta1.Resource("podgroups"))
 	return admission.Plugin{
 		Handles: admission.HandlesFor([]schema.GroupResource{batchv1.Resource("jobs")}, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
@@ -86,17 +86,17 @@ func jobValidation(o *admission.Objects) admission.Plugin {
 
 // podGroupsOf returns the pod group in the template of a job, or the groups that the job controls.
 // Groups that cannot be read are left out and so reject nothing.
-func podGroupsOf(ctx context.Context, groups *admission.Reader[*schedulingv1alpha2.PodGroup], job *batchv1.Job) []*schedulingv1alpha2.PodGroup {
+func podGroupsOf(ctx context.Context, groups *admission.Reader[*schedulingv1beta1.PodGroup], job *batchv1.Job) []*schedulingv1beta1.PodGroup {
 	if g := job.Spec.Template.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		found, err := groups.Cached(ctx, job.Namespace, *g.PodGroupName)
 		if err != nil {
 			return nil
 		}
-		return []*schedulingv1alpha2.PodGroup{found}
+		return []*schedulingv1beta1.PodGroup{found}
 	}
 	all, err := groups.List(ctx, job.Namespace)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(all, func(g *schedulingv1alpha2.PodGroup) bool { return !metav1.IsControlledBy(g, job) })
+	return slices.DeleteFunc(all, func(g *schedulingv1beta1.PodGroup) bool { return !metav1.IsControlledBy(g, job) })
 }

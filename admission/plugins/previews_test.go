@@ -10,7 +10,7 @@ import (
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -92,12 +92,11 @@ func TestTrustBundleAttest(t *testing.T) {
 	}
 }
 
-func podGroupOf(workload, template string, change func(*schedulingv1alpha2.PodGroup)) *schedulingv1alpha2.PodGroup {
-	g := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
-	g.Spec.SchedulingPolicy.Basic = &schedulingv1alpha2.BasicSchedulingPolicy{}
+func podGroupOf(workload, template string, change func(*schedulingv1beta1.PodGroup)) *schedulingv1beta1.PodGroup {
+	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
+	g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
 	if workload != "" {
-		g.Spec.PodGroupTemplateRef = &schedulingv1alpha2.PodGroupTemplateReference{
-			Workload: &schedulingv1alpha2.WorkloadPodGroupTemplateReference{WorkloadName: workload, PodGroupTemplateName: template}}
+		g.Spec.WorkloadRef = &schedulingv1beta1.WorkloadReference{WorkloadName: workload, TemplateName: template}
 	}
 	if change != nil {
 		change(g)
@@ -106,13 +105,13 @@ func podGroupOf(workload, template string, change func(*schedulingv1alpha2.PodGr
 }
 
 func TestPodGroupPlugins(t *testing.T) {
-	w := &schedulingv1alpha2.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1alpha2.WorkloadSpec{
-		PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}}}
+	w := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1beta1.WorkloadSpec{
+		PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}}}
 	c := Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
-		Gates: admissiontest.Gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")}
+		Gates: admissiontest.Gates(t, "GenericWorkload")}
 	exists := newPlugin(t, "PodGroupWorkloadExists", c)
 	for name, test := range map[string]struct {
-		group *schedulingv1alpha2.PodGroup
+		group *schedulingv1beta1.PodGroup
 		want  string
 	}{
 		"of nothing":       {podGroupOf("", "", nil), ""},
@@ -124,7 +123,7 @@ func TestPodGroupPlugins(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	g := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Spec.PriorityClassName = "high" })
+	g := podGroupOf("", "", func(g *schedulingv1beta1.PodGroup) { g.Spec.PriorityClassName = "high" })
 	protection := newPlugin(t, "PodGroupProtection", c)
 	for range 2 {
 		if got := admissiontest.Run(t, protection, admissiontest.Write(t, "create", "podgroups", g, nil)); got != "" || !slices.Equal(g.Finalizers, []string{"scheduling.k8s.io/podgroup-protection"}) {
@@ -142,9 +141,9 @@ func TestPodGroupPlugins(t *testing.T) {
 }
 
 func TestJobValidation(t *testing.T) {
-	gang := func(name string, owner *metav1.OwnerReference) *schedulingv1alpha2.PodGroup {
-		return podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) {
-			g.Name, g.Spec.SchedulingPolicy = name, schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}}
+	gang := func(name string, owner *metav1.OwnerReference) *schedulingv1beta1.PodGroup {
+		return podGroupOf("", "", func(g *schedulingv1beta1.PodGroup) {
+			g.Name, g.Spec.SchedulingPolicy = name, schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 2}}
 			if owner != nil {
 				g.OwnerReferences = []metav1.OwnerReference{*owner}
 			}
@@ -158,7 +157,7 @@ func TestJobValidation(t *testing.T) {
 		return j
 	}
 	owner := &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "owner", Controller: new(true)}
-	basic := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Name = "basic" })
+	basic := podGroupOf("", "", func(g *schedulingv1beta1.PodGroup) { g.Name = "basic" })
 	p := newPlugin(t, "JobValidation", Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), gang("named", nil), gang("owned", owner), basic), Gates: admissiontest.Gates(t, "GenericWorkload")})
 	for name, c := range map[string]struct {
 		is, was *batchv1.Job

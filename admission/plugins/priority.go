@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,7 +24,7 @@ func priority(o *admission.Objects, gates features.Gates) admission.Plugin {
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: admission.CoreResources("pods")},
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []schema.GroupResource{schedulingv1.Resource("priorityclasses")}},
 	}
-	if gates.Enabled(features.WorkloadAwarePreemption) && o.Serves(podGroups()[0]) {
+	if gates.Enabled(features.GenericWorkload) && o.Serves(podGroups()[0]) {
 		handles = append(handles, admission.Handles{Verbs: []string{api.VerbCreate}, Resources: podGroups()})
 	}
 	return admission.Plugin{
@@ -39,7 +39,7 @@ type priorityPlugin struct {
 }
 
 func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) error {
-	if group, ok := a.Object.(*schedulingv1alpha2.PodGroup); ok {
+	if group, ok := a.Object.(*schedulingv1beta1.PodGroup); ok {
 		return p.group(ctx, a, &group.Spec)
 	}
 	pod, ok := a.Object.(*corev1.Pod)
@@ -76,7 +76,7 @@ func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) erro
 }
 
 // group is mutate for a new pod group.
-func (p priorityPlugin) group(ctx context.Context, a *registry.Attributes, spec *schedulingv1alpha2.PodGroupSpec) error {
+func (p priorityPlugin) group(ctx context.Context, a *registry.Attributes, spec *schedulingv1beta1.PodGroupSpec) error {
 	value, _, err := p.resolve(ctx, a, &spec.PriorityClassName)
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiserverinternal"
@@ -220,7 +220,7 @@ func TestMigrationRules(t *testing.T) {
 func workloadGates(t *testing.T) features.Gates {
 	t.Helper()
 	gates, err := features.New(map[string]bool{
-		"GenericWorkload": true, "GangScheduling": true, "TopologyAwareWorkloadScheduling": true, "WorkloadAwarePreemption": true, "DRAWorkloadResourceClaims": true,
+		"GenericWorkload": true, "TopologyAwareWorkloadScheduling": true, "DRAWorkloadResourceClaims": true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -244,31 +244,30 @@ func TestWorkloadRules(t *testing.T) {
 			`spec.podGroupTemplates[1]: Duplicate value: {"name":"t","schedulingPolicy":{"basic":{}},"schedulingConstraints":null}`},
 		{"fixed", good, strings.Replace(good, "2", "3", 1), "spec.podGroupTemplates: Invalid value: null: field is immutable"},
 		{"claims", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{"topology":[{"key":"a b"}]},` +
-			`"disruptionMode":"All","priorityClassName":"P","priority":1000000001}]}}`,
+			`"disruptionMode":{},"priorityClassName":"P","priority":1000000001}]}}`,
 			"[spec.podGroupTemplates[0].schedulingConstraints.topology[0].key: Invalid value: \"a b\": name part must consist of"},
 	})
 	// A template has no fields of disabled features.
 	off := scheduling.Workload(features.Default())
-	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{},"disruptionMode":"Pod","priorityClassName":"p","priority":1}]}}`)
+	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{}}]}}`)
 	off.Create.PrepareForCreate(obj)
-	if got := obj.(*schedulingv1alpha2.Workload).Spec.PodGroupTemplates[0]; got.ResourceClaims != nil || got.SchedulingConstraints != nil || got.DisruptionMode != nil || got.PriorityClassName != "" || got.Priority != nil {
+	if got := obj.(*schedulingv1beta1.Workload).Spec.PodGroupTemplates[0]; got.ResourceClaims != nil || got.SchedulingConstraints != nil {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestPodGroupRules(t *testing.T) {
-	const good = `{"spec":{"podGroupTemplateRef":{"workload":{"workloadName":"w","podGroupTemplateName":"t"}},"schedulingPolicy":{"basic":{}}}}`
+	const good = `{"spec":{"workloadRef":{"workloadName":"w","templateName":"t"},"schedulingPolicy":{"basic":{}}}}`
 	const claims = `{"spec":{"schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c","resourceClaimName":"d"}]}}`
 	kind := scheduling.PodGroup(workloadGates(t))
 	testRules(t, kind, []ruleTest{
 		{"good", "", good, ""},
-		{"reference", "", `{"spec":{"podGroupTemplateRef":{"workload":{"workloadName":"W"}},"schedulingPolicy":{"basic":{}}}}`, "spec.podGroupTemplateRef.workload.podGroupTemplateName: Required value"},
-		{"no reference", "", `{"spec":{"podGroupTemplateRef":{},"schedulingPolicy":{"basic":{}}}}`, "spec.podGroupTemplateRef: Invalid value: \"\": must specify one of: `workload`"},
+		{"reference", "", `{"spec":{"workloadRef":{"workloadName":"W"},"schedulingPolicy":{"basic":{}}}}`, "spec.workloadRef.templateName: Required value"},
 		{"claims", "", `{"spec":{"schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"C","resourceClaimName":"d","resourceClaimTemplateName":"e"}]}}`,
 			"spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"},
-		{"fixed", good, claims, "[spec.podGroupTemplateRef: Invalid value: null: field is immutable, spec.resourceClaims: Invalid value: null: field is immutable]"},
+		{"fixed", good, claims, "[spec.workloadRef: Invalid value: null: field is immutable, spec.resourceClaims: Invalid value: null: field is immutable]"},
 		{"priority", good, strings.Replace(good, `"schedulingPolicy"`, `"priority":3,"schedulingPolicy"`, 1), "spec.priority: Invalid value: null: field is immutable"},
-		{"mode", "", strings.Replace(good, `"schedulingPolicy"`, `"disruptionMode":"All","schedulingPolicy"`, 1), `spec.disruptionMode: Unsupported value: "All": supported values: "Pod", "PodGroup"`},
+		{"mode", "", strings.Replace(good, `"schedulingPolicy"`, `"disruptionMode":{},"schedulingPolicy"`, 1), "spec.disruptionMode: Invalid value: \"\": must specify one of: `single`, `all`"},
 	})
 	testStatusRules(t, kind, []ruleTest{
 		{"good", claims, strings.Replace(claims, `{"spec"`, `{"status":{"resourceClaimStatuses":[{"name":"c","resourceClaimName":"x"}]},"spec"`, 1), ""},

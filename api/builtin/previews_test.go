@@ -59,8 +59,8 @@ func TestPreviews(t *testing.T) {
 		"resource.k8s.io/v1beta2 resourceclaims":                                "resourceclaims v1 namespaced status",
 		"resource.k8s.io/v1beta2 resourceclaimtemplates":                        "resourceclaimtemplates v1 namespaced",
 		"resource.k8s.io/v1beta2 resourceslices":                                "resourceslices v1",
-		"scheduling.k8s.io/v1alpha2 podgroups":                                  "podgroups v1alpha2 GenericWorkload namespaced status",
-		"scheduling.k8s.io/v1alpha2 workloads":                                  "workloads v1alpha2 GenericWorkload namespaced",
+		"scheduling.k8s.io/v1beta1 podgroups":                                   "podgroups v1beta1 GenericWorkload namespaced status",
+		"scheduling.k8s.io/v1beta1 workloads":                                   "workloads v1beta1 GenericWorkload namespaced",
 		"storage.k8s.io/v1beta1 volumeattributesclasses":                        "volumeattributesclasses v1",
 		"storagemigration.k8s.io/v1beta1 storageversionmigrations":              "storageversionmigrations v1beta1 StorageVersionMigrator status",
 	}

@@ -86,7 +86,7 @@ func TestDeviceRules(t *testing.T) {
 		{"result", "", claim(`{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"1"}}]}}`), `must evaluate to bool or the unknown type, not int`},
 		{"twice", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}},{"name":"r","exactly":{"deviceClassName":"c"}}`), `spec.devices.requests[1]: Duplicate value: "r"`},
 		{"fixed", claim(``), claim(`{"name":"q","exactly":{"deviceClassName":"c"}}`),
-			`spec: Invalid value: {"Devices":{"Requests":[{"Name":"q","Exactly":{"DeviceClassName":"c","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable`},
+			`spec: Invalid value: {"Devices":{"Requests":[{"Name":"q","Exactly":{"DeviceClassName":"c","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null,"DerivedAttributes":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable`},
 	})
 	testStatusRules(t, resource.ResourceClaim(), []ruleTest{
 		{"reserved", `{}`, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"},

@@ -1,7 +1,7 @@
 package scheduling
 
 import (
-	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -11,29 +11,29 @@ import (
 // Workload describes the kind Workload: templates of pod groups.
 func Workload(gates features.Gates) *api.Resource {
 	rules := workloadRules{gates}
-	return api.NewResource(api.Kind[*schedulingv1alpha2.Workload]{
+	return api.NewResource(api.Kind[*schedulingv1beta1.Workload]{
 		Names:    api.Names{Name: "workloads", Singular: "workload", Kind: "Workload", Namespaced: true},
-		Versions: api.Preview[schedulingv1alpha2.Workload](schedulingv1alpha2.SchemeGroupVersion, features.GenericWorkload),
+		Versions: api.Preview[schedulingv1beta1.Workload](schedulingv1beta1.SchemeGroupVersion, features.GenericWorkload),
 		Storage:  api.Storage{Prefix: "workloads"},
-		Create: api.CreateStrategy[*schedulingv1alpha2.Workload]{
-			PrepareForCreate: func(obj *schedulingv1alpha2.Workload) { dropFromTemplates(gates, obj, nil) },
+		Create: api.CreateStrategy[*schedulingv1beta1.Workload]{
+			PrepareForCreate: func(obj *schedulingv1beta1.Workload) { dropFromTemplates(gates, obj, nil) },
 			ValidateOnCreate: validation.Rules(rules.workload),
 		},
-		Update: api.UpdateStrategy[*schedulingv1alpha2.Workload]{
-			PrepareForUpdate: func(obj, old *schedulingv1alpha2.Workload) {
+		Update: api.UpdateStrategy[*schedulingv1beta1.Workload]{
+			PrepareForUpdate: func(obj, old *schedulingv1beta1.Workload) {
 				dropFromTemplates(gates, obj, old)
 			},
 			ValidateUpdate: validation.Changes(rules.workloadChanges),
 		},
-		Table: api.NameAndAge[*schedulingv1alpha2.Workload](),
+		Table: api.NameAndAge[*schedulingv1beta1.Workload](),
 	})
 }
 
 // dropFromTemplates removes fields of disabled features, unless the stored template at the
 // same index has them.
-func dropFromTemplates(gates features.Gates, obj, stored *schedulingv1alpha2.Workload) {
+func dropFromTemplates(gates features.Gates, obj, stored *schedulingv1beta1.Workload) {
 	for i := range obj.Spec.PodGroupTemplates {
-		t, old := &obj.Spec.PodGroupTemplates[i], &schedulingv1alpha2.PodGroupTemplate{}
+		t, old := &obj.Spec.PodGroupTemplates[i], &schedulingv1beta1.PodGroupTemplate{}
 		if stored != nil && i < len(stored.Spec.PodGroupTemplates) {
 			old = &stored.Spec.PodGroupTemplates[i]
 		}
@@ -44,18 +44,18 @@ func dropFromTemplates(gates features.Gates, obj, stored *schedulingv1alpha2.Wor
 // optionalGroupFields has the fields of a pod group, or of a template of one, that have a
 // feature gate.
 type optionalGroupFields struct {
-	constraints **schedulingv1alpha2.PodGroupSchedulingConstraints
-	claims      *[]schedulingv1alpha2.PodGroupResourceClaim
-	disruption  **schedulingv1alpha2.DisruptionMode
+	constraints **schedulingv1beta1.PodGroupSchedulingConstraints
+	claims      *[]schedulingv1beta1.PodGroupResourceClaim
+	disruption  **schedulingv1beta1.DisruptionMode
 	class       *string
 	priority    **int32
 }
 
-func optionalOfTemplate(t *schedulingv1alpha2.PodGroupTemplate) optionalGroupFields {
+func optionalOfTemplate(t *schedulingv1beta1.PodGroupTemplate) optionalGroupFields {
 	return optionalGroupFields{&t.SchedulingConstraints, &t.ResourceClaims, &t.DisruptionMode, &t.PriorityClassName, &t.Priority}
 }
 
-func optionalOfGroup(s *schedulingv1alpha2.PodGroupSpec) optionalGroupFields {
+func optionalOfGroup(s *schedulingv1beta1.PodGroupSpec) optionalGroupFields {
 	return optionalGroupFields{&s.SchedulingConstraints, &s.ResourceClaims, &s.DisruptionMode, &s.PriorityClassName, &s.Priority}
 }
 
@@ -65,17 +65,5 @@ func dropGroupFields(gates features.Gates, obj, old optionalGroupFields) {
 	}
 	if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(*old.claims) == 0 {
 		*obj.claims = nil
-	}
-	if gates.Enabled(features.WorkloadAwarePreemption) {
-		return
-	}
-	if *old.disruption == nil {
-		*obj.disruption = nil
-	}
-	if *old.class == "" {
-		*obj.class = ""
-	}
-	if *old.priority == nil {
-		*obj.priority = nil
 	}
 }

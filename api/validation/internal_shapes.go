@@ -43,7 +43,7 @@ func internalShape(t reflect.Type) string {
 		return "Name Container Current"
 	case reflect.TypeFor[batchv1.JobSpec]():
 		return "Parallelism Completions PodFailurePolicy SuccessPolicy ActiveDeadlineSeconds BackoffLimit BackoffLimitPerIndex " +
-			"MaxFailedIndexes Selector ManualSelector Template TTLSecondsAfterFinished CompletionMode Suspend PodReplacementPolicy ManagedBy"
+			"MaxFailedIndexes Selector ManualSelector Template TTLSecondsAfterFinished CompletionMode Suspend PodReplacementPolicy ManagedBy Scheduling"
 	case reflect.TypeFor[batchv1.JobStatus]():
 		return "Conditions StartTime CompletionTime Active Terminating Ready Succeeded Failed CompletedIndexes FailedIndexes UncountedTerminatedPods"
 	case reflect.TypeFor[flowcontrolv1.LimitedPriorityLevelConfiguration]():
@@ -58,7 +58,7 @@ func internalShape(t reflect.Type) string {
 func coreInternalShape(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[corev1.NodeSpec]():
-		return "PodCIDRs ProviderID Unschedulable Taints ConfigSource DoNotUseExternalID"
+		return "PodCIDRs ProviderID Unschedulable Taints ConfigSource DoNotUseExternalID PodPreemptionPolicy"
 	case reflect.TypeFor[corev1.PersistentVolumeSource]():
 		return "GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile " +
 			"VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume ScaleIO Local StorageOS CSI"
@@ -67,16 +67,16 @@ func coreInternalShape(t reflect.Type) string {
 			"ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName AutomountServiceAccountToken NodeName SecurityContext " +
 			"ImagePullSecrets Hostname Subdomain SetHostnameAsFQDN Affinity SchedulerName Tolerations HostAliases PriorityClassName " +
 			"Priority PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints " +
-			"OS SchedulingGates ResourceClaims Resources HostnameOverride SchedulingGroup"
+			"OS SchedulingGates ResourceClaims Resources HostnameOverride SchedulingGroup EvictionResponders"
 	case reflect.TypeFor[corev1.PodSecurityContext]():
 		return "SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy " +
 			"FSGroup FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
 	case reflect.TypeFor[corev1.PodStatus]():
 		return "ObservedGeneration Phase Conditions Message Reason NominatedNodeName HostIP HostIPs PodIPs StartTime QOSClass " +
 			"InitContainerStatuses ContainerStatuses EphemeralContainerStatuses Resize ResourceClaimStatuses ExtendedResourceClaimStatus " +
-			"AllocatedResources Resources NodeAllocatableResourceClaimStatuses"
+			"AllocatedResources Resources NodeAllocatableResourceClaimStatuses VolumeHealth"
 	case reflect.TypeFor[corev1.ServiceAccountTokenProjection]():
-		return "Audience ExpirationSeconds! Path"
+		return "Audience ExpirationSeconds! Path User"
 	case reflect.TypeFor[corev1.ServiceSpec]():
 		return "Type Ports Selector ClusterIP ClusterIPs IPFamilies IPFamilyPolicy ExternalName ExternalIPs LoadBalancerIP SessionAffinity " +
 			"SessionAffinityConfig LoadBalancerSourceRanges ExternalTrafficPolicy HealthCheckNodePort PublishNotReadyAddresses " +

@@ -91,9 +91,9 @@ func (c *client) createPreviews() {
 		{"/apis/internal.apiserver.k8s.io/v1alpha1/storageversions", `{"metadata":{"name":"apps.deployments"},"spec":{}}`},
 		{"/apis/resource.k8s.io/v1beta2/devicetaintrules", `{"metadata":{"name":"r"},"spec":{"deviceSelector":{"driver":"a.example"},"taint":{"key":"a.example/b","effect":"NoExecute"}}}`},
 		{"/apis/resource.k8s.io/v1alpha3/resourcepoolstatusrequests", `{"metadata":{"name":"r"},"spec":{"driver":"a.example"}}`},
-		{"/apis/scheduling.k8s.io/v1alpha2/namespaces/default/workloads", `{"metadata":{"name":"w"},"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"gang":{"minCount":3}}}]}}`},
-		{"/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups", `{"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}},` +
-			`"podGroupTemplateRef":{"workload":{"workloadName":"w","podGroupTemplateName":"t"}}}}`},
+		{"/apis/scheduling.k8s.io/v1beta1/namespaces/default/workloads", `{"metadata":{"name":"w"},"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"gang":{"minCount":3}}}]}}`},
+		{"/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", `{"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}},` +
+			`"workloadRef":{"workloadName":"w","templateName":"t"}}}`},
 		{"/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations", `{"metadata":{"name":"m"},"spec":{"resource":{"group":"apps","resource":"deployments"}}}`},
 	} {
 		if code, body := c.do(http.MethodPost, o.path, o.object); code != http.StatusCreated {

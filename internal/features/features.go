@@ -28,7 +28,6 @@ const (
 	StorageVersionAPI               = "StorageVersionAPI"
 	StorageVersionMigrator          = "StorageVersionMigrator"
 	TopologyAwareWorkloadScheduling = "TopologyAwareWorkloadScheduling"
-	WorkloadAwarePreemption         = "WorkloadAwarePreemption"
 	WorkloadWithJob                 = "WorkloadWithJob"
 )
 
@@ -37,7 +36,7 @@ func Effective() []string {
 	return []string{
 		ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus,
 		DRAWorkloadResourceClaims, GenericWorkload, NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator,
-		TopologyAwareWorkloadScheduling, WorkloadAwarePreemption, WorkloadWithJob,
+		TopologyAwareWorkloadScheduling, WorkloadWithJob,
 	}
 }
 

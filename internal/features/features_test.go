@@ -41,14 +41,14 @@ func TestNew(t *testing.T) {
 		on, off string
 		err     string
 	}{
-		{map[string]bool{GenericWorkload: true}, GenericWorkload, WorkloadAwarePreemption, ""},
+		{map[string]bool{GenericWorkload: true}, GenericWorkload, WorkloadWithJob, ""},
 		{map[string]bool{"AllAlpha": true, "PodsAPI": false}, GenericWorkload, "PodsAPI", ""},
 		{map[string]bool{"AllBeta": true}, ClusterTrustBundle, GenericWorkload, ""},
 		{map[string]bool{"WatchList": false}, "WatchListClient", "WatchList", ""},
 		{map[string]bool{"RetryGenerateName": true}, "RetryGenerateName", "", ""},
 		{map[string]bool{"Nope": true}, "", "", "unrecognized feature gate: Nope"},
 		{map[string]bool{"RetryGenerateName": false}, "", "", "cannot set feature gate RetryGenerateName to false, feature is locked to true"},
-		{map[string]bool{WorkloadAwarePreemption: true}, "", "", "WorkloadAwarePreemption is enabled, but depends on features that are disabled: [GangScheduling]"},
+		{map[string]bool{"WorkloadAwarePreemption": true}, "", "", "WorkloadAwarePreemption is enabled, but depends on features that are disabled: [GangScheduling]"},
 		{map[string]bool{"DRADeviceTaints": false, DRADeviceTaintRules: true}, "", "", "DRADeviceTaintRules is enabled, but depends on features that are disabled: [DRADeviceTaints]"},
 		{map[string]bool{"AllBeta": false}, "RetryGenerateName", "PreventStaticPodAPIReferences", ""},
 	} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -72,17 +73,32 @@ func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
 		if len(s.Containers) == 0 {
 			at.Child("containers").Required("must not be empty")
 		}
-		if len(s.Resources) == 0 {
-			at.Child("resources").Required("must not be empty")
-		}
-		for resource, q := range sortedResources(s.Resources) {
-			key := at.Child("resources").Key(string(resource))
-			if native := !strings.Contains(string(resource), "/") || strings.Contains(string(resource), corev1.ResourceDefaultNamespacePrefix); !native {
-				key.Invalid(resource, "must be a node allocatable resource name")
+		validation.Each(at.Child("mapping"), s.Mapping, func(at *validation.Path, m *corev1.NodeAllocatableMappedResources) {
+			allocatableResourceRules(at.Child("name"), m.Name)
+			if quantity := at.Child("quantity"); m.Quantity == nil {
+				quantity.Required("")
+			} else {
+				nonNegativeRule(quantity, m.Quantity)
 			}
-			if q.Sign() < 0 {
-				key.Invalid(q.String(), "must be non-negative")
-			}
-		}
+		})
+		validation.Each(at.Child("overhead"), s.Overhead, func(at *validation.Path, o *corev1.NodeAllocatableOverheadResources) {
+			allocatableResourceRules(at.Child("name"), o.Name)
+			nonNegativeRule(at.Child("perPod"), o.PerPod)
+			nonNegativeRule(at.Child("perContainer"), o.PerContainer)
+		})
+	}
+}
+
+// allocatableResourceRules validates the name of a resource of nodes.
+func allocatableResourceRules(at *validation.Path, name corev1.ResourceName) {
+	if native := !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix); !native {
+		at.Invalid(name, "must be a node allocatable resource name")
+	}
+}
+
+// nonNegativeRule refuses a quantity below zero.
+func nonNegativeRule(at *validation.Path, q *resource.Quantity) {
+	if q != nil && q.Sign() < 0 {
+		at.Invalid(q.String(), "must be non-negative")
 	}
 }
