@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -227,7 +229,28 @@ func featureGates(gates map[string]bool) error {
 	return err
 }
 
+// vmodule checks elements of the form pattern=level.
+func vmodule(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		pattern, level, ok := strings.Cut(part, "=")
+		if n, err := strconv.ParseInt(level, 10, 32); part != "" && (!ok || pattern == "" || err != nil || n < 0) {
+			return fmt.Errorf("%q is not of the form pattern=N", part)
+		}
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Errorf("%q is not a pattern for the names of files", pattern)
+		}
+	}
+	return nil
+}
+
 // Checks of a value beside those of other flags.
+
+func (c *CommandLine) checkVModule() error {
+	if c.VModule != "" && c.LoggingFormat != "text" {
+		return errors.New("only supported for text log format")
+	}
+	return nil
+}
 
 // together returns a check that two flags are both set or both empty.
 func together(a, b *string, other string) func() error {

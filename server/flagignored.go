@@ -81,7 +81,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("log-json-split-stream", u.no(), noLogBuffer),
 		ignoredFlag("log-text-info-buffer-size", typed("quantity", u.text("").(*value[string])), noLogBuffer),
 		ignoredFlag("log-text-split-stream", u.no(), noLogBuffer),
-		ignoredFlag("vmodule", typed("pattern=N,...", u.text("", vmodule).(*value[string])), "the verbosity is the same in all files"),
 		ignoredFlag("tracing-config-file", u.text(""), noTracing),
 	}
 	return append(flags, ignoredAuditFlags()...)
@@ -134,17 +133,6 @@ func watchCacheSizes(list []string) error {
 			return fmt.Errorf("%q is not of the form resource[.group]#size", s)
 		case n < 0:
 			return fmt.Errorf("watch cache size cannot be negative: %s", s)
-		}
-	}
-	return nil
-}
-
-// vmodule checks elements of the form pattern=level.
-func vmodule(text string) error {
-	for part := range strings.SplitSeq(text, ",") {
-		pattern, level, ok := strings.Cut(part, "=")
-		if n, err := strconv.Atoi(level); part != "" && (!ok || pattern == "" || err != nil || n < 0) {
-			return fmt.Errorf("%q is not of the form pattern=N", part)
 		}
 	}
 	return nil

@@ -79,6 +79,7 @@ type CommandLine struct {
 	Ephemeral     bool     // --ephemeral
 	Controllers   []string // --controllers
 	Verbosity     int      // --v
+	VModule       string   // --vmodule
 	LoggingFormat string   // --logging-format: "text" or "json"
 	Output        string   // --output: "text" or "json"
 	StdinLifetime bool     // --stdin-lifetime

@@ -92,6 +92,10 @@ func TestFlagFaults(t *testing.T) {
 		`--audit-webhook-initial-backoff: -1s is below 0`:                                                    "audit-webhook-initial-backoff=-1s",
 		`--version: version "v1.2.3-x" must match major/minor/patch of default version "v1.`:                 "version=v1.2.3-x",
 		`--version: illegal version string "v1.x"`:                                                           "version=v1.x",
+		`--vmodule: "a" is not of the form pattern=N`:                                                        "vmodule=a",
+		`--vmodule: "a=-1" is not of the form pattern=N`:                                                     "vmodule=a=-1",
+		`--vmodule: "[" is not a pattern for the names of files`:                                             "vmodule=[=1",
+		`--vmodule: only supported for text log format`:                                                      "vmodule=a=1 logging-format=json",
 		// Values of flags without an effect.
 		`--storage-media-type: "text/plain" invalid, allowed values: application/json, application/vnd.kubernetes.protobuf, application/yaml`: "storage-media-type=text/plain",
 		`--etcd-servers-overrides: invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated`:           "etcd-servers-overrides=/events/http://127.0.0.1:4002",
@@ -104,7 +108,6 @@ func TestFlagFaults(t *testing.T) {
 		`--watch-cache-sizes: watch cache size cannot be negative: pods#-1`:                                                                   "watch-cache-sizes=pods#-1",
 		`--peer-advertise-ip: "x" is not an IP address`:                                                                                       "peer-advertise-ip=x",
 		`--peer-advertise-port: "x" is not a port (1 to 65535)`:                                                                               "peer-advertise-port=x",
-		`--vmodule: "a" is not of the form pattern=N`:                                                                                         "vmodule=a",
 		`--audit-webhook-version: "x" is not audit.k8s.io/v1`:                                                                                 "audit-webhook-version=x",
 		// Metrics.
 		`--allow-metric-labels: "a" is not of the form metric,label='value,value'`:           "allow-metric-labels=a",

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
@@ -173,15 +171,6 @@ func TestWrongValues(t *testing.T) {
 	}
 	if tried < 150 {
 		t.Errorf("only %d flags", tried)
-	}
-}
-
-func TestVerbosity(t *testing.T) {
-	for verbosity, want := range map[int]slog.Level{0: slog.LevelWarn, 1: slog.LevelWarn, 2: slog.LevelInfo, 3: slog.LevelInfo, 4: slog.LevelDebug, 9: slog.LevelDebug} {
-		logger := newLogger(&bytes.Buffer{}, "text", verbosity)
-		if !logger.Enabled(context.Background(), want) || logger.Enabled(context.Background(), want-1) {
-			t.Errorf("verbosity %d is not %v", verbosity, want)
-		}
 	}
 }
 
