@@ -10,6 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -73,6 +74,9 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 		SetHeaders: func(header http.Header) {
 			aggregation.SetUserHeaders(header, scope.User)
 			header.Set(auditID, scope.ID)
+			if scope.Traced {
+				outbound.InjectTrace(ctx, header)
+			}
 		},
 	}, func(err error) { http.Error(w, err.Error(), http.StatusServiceUnavailable) })
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
@@ -72,7 +73,10 @@ type Config struct {
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
 	// NoProfiling serves nothing at /debug/pprof/.
 	NoProfiling bool
-	Logger      *slog.Logger
+	// Logger logs, at the level of --v=2, the steps of requests that take longer than 500 ms.
+	Logger *slog.Logger
+	// Tracer makes the OpenTelemetry spans of requests; nil makes none.
+	Tracer trace.TracerProvider
 	// Kubelets and Proxy make the connections to kubelets, pods and services. A nil
 	// Proxy means one without a client certificate that does not verify the
 	// certificates of kubelets.

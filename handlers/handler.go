@@ -41,6 +41,8 @@ type Handler struct {
 	started atomic.Bool
 
 	shutdown *shutdown
+	// slow is the duration from which on the steps of a request are logged.
+	slow time.Duration
 }
 
 // New returns a Handler.
@@ -69,7 +71,7 @@ func New(c Config) (*Handler, error) {
 	if c.Proxy == nil {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
-	h := &Handler{Config: c, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger}}
+	h := &Handler{Config: c, slow: slowRequest, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger}}
 	h.started.Store(!c.Starting)
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
@@ -94,21 +96,22 @@ type step = func(next http.HandlerFunc) http.HandlerFunc
 // what it finds out into the request's Scope, where later steps read it.
 func (h *Handler) steps() []step {
 	return []step{
-		h.identify,              // first, so that all later steps can log the request's id
-		h.measure,               // outside recovery: a panic counts as the 500 that it becomes
-		h.recoverPanics,         // before anything that could panic
-		h.parse,                 // once, for all later steps
-		h.allowOrigins,          // before authentication: preflight requests carry no credential
-		h.refuseForeignUpgrades, // before authentication, which would accept the browser's certificate
-		h.refuseAfterDelay,      // before authentication, to leave the connection as soon as possible
-		h.refuseWhileStarting,   // before authentication and authorization, which read the caches
-		h.authenticate,          // before limits, which depend on the user
-		h.audit,                 // before impersonation: the events contain both users, and refusals
-		h.impersonate,           // before limits too: all later steps see the impersonated user
-		h.boundTime,             // before limits: a request waits for a part of its time
-		h.limit,                 // before authorization, which may be costly
-		h.authorize,             // no request reaches a resource without it
-		h.refuseDuringShutdown,  // long requests begin only while BeginShutdown would end them
+		h.identify,                               // first, so that all later steps can log the request's id
+		h.measure,                                // outside recovery: a panic counts as the 500 that it becomes
+		h.recoverPanics,                          // before anything that could panic
+		h.parse,                                  // once, for all later steps
+		h.allowOrigins,                           // before authentication: preflight requests carry no credential
+		h.refuseForeignUpgrades,                  // before authentication, which would accept the browser's certificate
+		h.refuseAfterDelay,                       // before authentication, to leave the connection as soon as possible
+		h.refuseWhileStarting,                    // before authentication and authorization, which read the caches
+		h.authenticate,                           // before limits, which depend on the user
+		h.trace,                                  // after authentication: only trusted clients influence what is sampled
+		h.traced("audit", h.audit),               // before impersonation: the events contain both users, and refusals
+		h.traced("impersonation", h.impersonate), // before limits too: all later steps see the impersonated user
+		h.boundTime,                              // before limits: a request waits for a part of its time
+		h.traced("priorityandfairness", h.limit), // before authorization, which may be costly
+		h.traced("authorization", h.authorize),   // no request reaches a resource without it
+		h.refuseDuringShutdown,                   // long requests begin only while BeginShutdown would end them
 	}
 }
 

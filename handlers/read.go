@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +23,9 @@ func (h *Handler) get(c *call) error {
 		if read, err = c.readOfGet(rv); err != nil {
 			return err
 		}
+	}
+	if c.span != nil {
+		c.span.Event("About to Get from storage")
 	}
 	item, err := h.Registry.Get(c.r.Context(), c.Target, read)
 	if err != nil {
@@ -69,6 +73,9 @@ func (h *Handler) list(c *call) error {
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
 		return errPage(token, err)
+	}
+	if c.span != nil {
+		c.span.Event("Listed items from cache", attribute.Int("count", len(list.Items)))
 	}
 	items, err := v.InTableOrder(list.Items)
 	if err == nil && c.Resource.Storage.ConvertsRemotely {

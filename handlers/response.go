@@ -28,6 +28,8 @@ type responseWriter struct {
 	received time.Time
 	// trail records the start of the response; nil if the request is not audited.
 	trail *audit.Trail
+	// span is that of the verb; nil if the request is not traced.
+	span *request.Span
 }
 
 // flowControlWindow is the number of bytes that HTTP/2 sends before the client has read any.
@@ -80,6 +82,9 @@ func addWarnings(header http.Header, texts []string) {
 func (w *responseWriter) WriteHeader(code int) {
 	if w.code == 0 {
 		w.code = code
+		if w.span != nil {
+			w.span.Event("About to write a response")
+		}
 		if texts := w.scope.Warnings(); len(texts) > 0 {
 			addWarnings(w.Header(), texts)
 		}

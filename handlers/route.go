@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +27,8 @@ type call struct {
 	codec   *representation.Codec
 	info    *request.Info
 	metrics *metrics
+	// span is that of the verb; nil if the request is not traced.
+	span *request.Span
 	// initialSent, if set, must be called when a watch has sent its initial events.
 	initialSent func()
 }
@@ -36,6 +39,9 @@ func (c *call) readBody() ([]byte, error) {
 	if err == nil {
 		c.metrics.sizes.bodies.WithLabelValues(c.info.Group, c.info.Resource, c.info.Verb).Observe(float64(len(data)))
 	}
+	if c.span != nil && err == nil {
+		c.span.Event("limitedReadBody succeeded", attribute.Int("len", len(data)))
+	}
 	return data, err
 }
 
@@ -43,6 +49,9 @@ func (c *call) readBody() ([]byte, error) {
 func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *request.Info) {
 	c, err := h.route(w, r, info)
 	if err == nil {
+		if c.span != nil {
+			defer h.endSpan(c)
+		}
 		if err = h.dispatch(c); err != nil {
 			err = h.Registry.StatusError(c.Target, err)
 		}
@@ -101,6 +110,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}}
 	if subresource != nil && subresource.Kind != nil {
 		c.codec = h.codecs.Codec(subresource.Kind, &subresource.Kind.Versions[0])
+	}
+	if scope.Traced {
+		c.beginSpan()
 	}
 	return c, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -29,6 +30,9 @@ func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, e
 	obj, err := c.codec.Decode(c.r, data, o.FieldValidation)
 	if err == nil {
 		c.auditBody(obj)
+		if c.span != nil {
+			c.span.Event("Conversion done")
+		}
 	}
 	return obj, o, err
 }
@@ -89,6 +93,9 @@ func (c *call) checkName(obj api.Object) error {
 
 // writeOutcome sends the object that a write returned.
 func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Outcome) error {
+	if c.span != nil {
+		c.span.Event(verbSpanOf(c.info.Verb).stored)
+	}
 	code := http.StatusOK
 	if out.Created {
 		code = http.StatusCreated
@@ -152,6 +159,9 @@ func (h *Handler) delete(c *call) error {
 	if !out.Deleted || c.Resource.Delete.ReturnDeletedObject {
 		return h.writeOutcome(c, &v, out)
 	}
+	if c.span != nil {
+		c.span.Event(verbSpanOf(c.info.Verb).stored)
+	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusOK, representation.Success(&metav1.StatusDetails{
 		Name: c.Name, Group: c.Version.Group, Kind: c.Resource.Name, UID: out.Object.GetUID(),
 	}))
@@ -188,6 +198,9 @@ func (h *Handler) deleteCollection(c *call) error {
 	list, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)
 	if err != nil {
 		return errPage(token, err)
+	}
+	if c.span != nil {
+		c.span.Event(verbSpanOf(c.info.Verb).stored, attribute.Int("count", len(list.Items)))
 	}
 	encodables, err := c.codec.Encodables(c.r.Context(), c.Target, list.Items)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -180,6 +181,11 @@ func (r *Registry) mutate(ctx context.Context, a *Attributes) error {
 	if a == nil {
 		return nil
 	}
+	if a.Scope.Traced {
+		var span *request.Span
+		ctx, span = a.startSpan(ctx, "Mutating admission")
+		defer span.End()
+	}
 	if a.Object == nil {
 		return a.admission.Mutate(ctx, a)
 	}
@@ -189,6 +195,11 @@ func (r *Registry) mutate(ctx context.Context, a *Attributes) error {
 	}
 	a.keepManagedFields(before)
 	return nil
+}
+
+// startSpan begins a span of the admission of a traced request.
+func (a *Attributes) startSpan(ctx context.Context, name string) (context.Context, *request.Span) {
+	return request.StartSpan(ctx, name, attribute.String("operation", a.Verb))
 }
 
 // keepManagedFields restores the managedFields from before admission if plugins made
@@ -207,6 +218,11 @@ func (a *Attributes) keepManagedFields(before []metav1.ManagedFieldsEntry) {
 func (r *Registry) validate(ctx context.Context, a *Attributes) error {
 	if a == nil {
 		return nil
+	}
+	if a.Scope.Traced {
+		var span *request.Span
+		ctx, span = a.startSpan(ctx, "Validating admission")
+		defer span.End()
 	}
 	return a.admission.Validate(ctx, a)
 }

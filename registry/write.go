@@ -80,6 +80,11 @@ func (w *write) admit(ctx context.Context) error {
 	if w.attributes == nil {
 		return nil
 	}
+	if w.attributes.Scope.Traced {
+		var span *request.Span
+		ctx, span = w.attributes.startSpan(ctx, "Validating admission")
+		defer span.End()
+	}
 	return w.attributes.admission.Validate(ctx, w.attributes)
 }
 

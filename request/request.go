@@ -42,6 +42,9 @@ type Scope struct {
 	// names and namespaces in Info are chosen by the client, which bounds the cardinality of
 	// metrics.
 	Routed bool
+	// Traced is set if the context of the request has a Span, to which layers may add. Code that
+	// every request runs must check it first: a request that is not traced pays nothing else.
+	Traced bool
 	// Audit collects data for the audit events; nil if the request is not audited.
 	Audit *AuditRecord
 	// Durations has the durations of parts of the work.

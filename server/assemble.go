@@ -171,6 +171,7 @@ func (p *parts) buildHandler() error {
 		Aggregation:                 p.remotes,
 		AggregationRedirects:        p.o.AggregatorRedirects,
 		Logger:                      p.logger,
+		Tracer:                      p.tracer(),
 		Metrics:                     p.metrics,
 		SLIs:                        p.metrics.Sibling(),
 	})

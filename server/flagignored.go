@@ -54,7 +54,6 @@ func ignoredFlags() []Flag {
 		noPeers      = "this server forwards no requests to other API servers"
 		noElections  = "this server runs no coordinated leader elections"
 		noLogBuffer  = "every log record is written at once, to stderr"
-		noTracing    = "this server sends no traces"
 	)
 	var u unused
 	flags := []Flag{
@@ -81,7 +80,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("log-json-split-stream", u.no(), noLogBuffer),
 		ignoredFlag("log-text-info-buffer-size", typed("quantity", u.text("").(*value[string])), noLogBuffer),
 		ignoredFlag("log-text-split-stream", u.no(), noLogBuffer),
-		ignoredFlag("tracing-config-file", u.text(""), noTracing),
 	}
 	return append(flags, ignoredAuditFlags()...)
 }

@@ -40,6 +40,7 @@ func (c *CommandLine) table() []Flag {
 		{"Aggregation", aggregationFlags(o)},
 		{"Controllers", controllerFlags(c, o)},
 		{"Metrics", metricFlags(o)},
+		{"Traces", tracingFlags(o)},
 		{"Logging and help", processFlags(c, o)},
 		{"Flags without an effect", ignoredFlags()},
 		{"Flags that must be empty", refusedFlags()},

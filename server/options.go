@@ -134,8 +134,9 @@ type Options struct {
 	// Dial opens connections to kubelets, pods, services and webhooks; nil means direct
 	// connections. Lookup resolves the hosts of kubelets and pods before that, so that
 	// their addresses can be checked; nil means net.DefaultResolver.
-	Dial   func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
-	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
+	Dial              func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
+	Lookup            func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
+	TracingConfigFile string                                                               // --tracing-config-file
 	// Logger is the log; nil discards it. The flags --v and --logging-format configure that
 	// of the command.
 	Logger *slog.Logger

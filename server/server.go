@@ -18,7 +18,7 @@
 //     featuregates.go, resources.go.
 //   - Builders of one part each: store.go, etcdoverrides.go, authentication.go, authn.go, authn_others.go,
 //     authorization.go, authz.go, admission.go, guards.go, flowcontrol.go, kubelets.go,
-//     aggregation.go, controllers.go, audit.go, encryption.go, metrics.go; credentials.go and tls.go.
+//     aggregation.go, controllers.go, audit.go, encryption.go, metrics.go, tracing.go; credentials.go and tls.go.
 //   - Health and version: health.go, componentstatus.go, logwatch.go, version.go.
 //
 // Package credentials makes and reads certificates, keys and kubeconfig files; package transport is the
@@ -49,6 +49,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
+	"github.com/miniapiserver/miniapiserver/server/tracing"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
 	"github.com/miniapiserver/miniapiserver/storage/encryption"
@@ -79,6 +80,7 @@ type Server struct {
 	kubeconfig  []byte
 	tls         *tls.Config
 	encryption  *encryption.Encryption // nil without --encryption-provider-config
+	tracing     *tracing.Provider      // nil without --tracing-config-file
 	store       *storage.Store
 	connecting  <-chan error      // the result of connecting the store; nil until that begins
 	others      []*storage.Store  // of --etcd-servers-overrides

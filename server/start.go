@@ -46,6 +46,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.openDataDir,
 		p.openListeners, // before anything slow, so that a port in use is reported at once
 		p.openLog,
+		p.openTracing,
 		p.openStore, // connected by connectStore
 		concurrently(
 			p.loadCredentials, // certificates, and the administrator's kubeconfig

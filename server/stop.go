@@ -88,6 +88,9 @@ func (s *Server) stop(ctx context.Context) {
 	if s.encryption != nil {
 		errs = append(errs, s.encryption.Close())
 	}
+	if s.tracing != nil {
+		s.tracing.Close(ctx)
+	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}

@@ -52,6 +52,7 @@ func (s *Server) etcdOptions(servers []string) storage.Options {
 		Prefix:             s.o.EtcdPrefix,
 		CompactionInterval: s.o.EtcdCompactionInterval,
 		Logger:             s.logger,
+		Tracer:             s.tracer(),
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // cachedState is a past state that is likely to be read again, because the first page of a
@@ -71,6 +73,11 @@ func (c *Collection) stateAt(rev int64) *collectionState {
 
 // getFromEtcd reads a key from etcd at revision rev; 0 means the current one.
 func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*Item, error) {
+	if request.From(ctx).Traced {
+		var span *request.Span
+		ctx, span = c.startSpan(ctx, opGet, c.prefix+key)
+		defer span.End()
+	}
 	start := time.Now()
 	resp, err := c.store.client.Get(ctx, c.prefix+key, clientv3.WithRev(rev))
 	c.observeEtcd(ctx, opGet, start, err)
@@ -92,6 +99,11 @@ func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64
 	from, end := c.prefix+start, clientv3.GetPrefixRangeEnd(c.prefix+o.Prefix)
 	if o.Key != "" {
 		from, end = c.prefix+o.Key, c.prefix+o.Key+"\x00"
+	}
+	if request.From(ctx).Traced {
+		var span *request.Span
+		ctx, span = c.startSpan(ctx, opList, c.prefix+o.Prefix)
+		defer span.End()
 	}
 	unfiltered := o.Filter == nil && o.Field == ""
 	l := &List{Revision: rev}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -375,6 +376,14 @@ func (c *Collection) listedRemotely(l *List, o *ListOptions, start time.Time) {
 	if o.Match == Consistent {
 		c.metrics.store.consistentReads.WithLabelValues(c.metrics.group, c.metrics.resource, "false", "true").Inc()
 	}
+}
+
+// startSpan begins the span of requests to etcd, for a traced request.
+func (c *Collection) startSpan(ctx context.Context, op operation, key string) (context.Context, *request.Span) {
+	name := [operations]string{opGet: "Get etcd3", opList: "List(recursive=true) etcd3", opCreate: "Create etcd3",
+		opUpdate: "GuaranteedUpdate etcd3", opDelete: "Delete etcd3"}[op]
+	return request.StartSpan(ctx, name, attribute.String("audit-id", request.From(ctx).ID), attribute.String("key", key),
+		attribute.String("group", c.metrics.group), attribute.String("resource", c.metrics.resource))
 }
 
 // observeEtcd counts a request to etcd that began at start, and adds its duration to the time

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 )
@@ -29,12 +32,17 @@ func dialEtcd(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	dialing := []grpc.DialOption{grpc.WithConnectParams(connectParams())}
+	if o.Tracer != nil {
+		dialing = append(dialing, grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithTracerProvider(o.Tracer),
+			otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithMeterProvider(noop.NewMeterProvider()))))
+	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: o.Servers, TLS: config,
 		// An unresponsive connection is detected within 15 seconds; gRPC does not allow
 		// keepalive pings more often than every 10.
 		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second,
-		DialOptions:        []grpc.DialOption{grpc.WithConnectParams(connectParams())},
+		DialOptions:        dialing,
 		MaxCallSendMsgSize: 64 << 20, // so that etcd, and not the client, rejects requests that are too large
 		Logger:             newZap(o.Logger, func(error) {}, func(err error) { panic(err) }),
 	})

@@ -28,6 +28,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
@@ -66,6 +68,8 @@ type Options struct {
 
 	// Logger receives the log messages; nil discards them.
 	Logger *slog.Logger
+	// Tracer makes the OpenTelemetry spans of requests to Servers; nil makes none.
+	Tracer trace.TracerProvider
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

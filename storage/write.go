@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -139,6 +140,11 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	transact := c.store.transactRemote
 	if e := c.store.embedded; e != nil {
 		transact = e.transact
+	}
+	if request.From(ctx).Traced {
+		var span *request.Span
+		ctx, span = c.startSpan(ctx, w.op, w.key)
+		defer span.End()
 	}
 	start := time.Now()
 	rev, current, err := transact(ctx, w)

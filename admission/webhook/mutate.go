@@ -70,6 +70,11 @@ func (w *Webhooks) callMutating(ctx context.Context, h *hook, i int, s *hookRequ
 	}
 	begin := time.Now()
 	changed := false
+	if s.Scope.Traced {
+		var span *request.Span
+		ctx, span = startSpan(ctx, "Call mutating webhook", h, q)
+		defer span.End()
+	}
 	response, err := w.mutating.call(ctx, h, s.Attributes, q)
 	s.Scope.Durations.Add(request.PartMutatingWebhook, time.Since(begin))
 	position := fmt.Sprintf("round_%d_index_%d", pass(s.Attributes), i)

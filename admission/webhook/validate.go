@@ -55,6 +55,11 @@ func (w *Webhooks) validate(ctx context.Context, a *registry.Attributes) error {
 // callValidating calls the i-th matching hook.
 func (w *Webhooks) callValidating(ctx context.Context, h *hook, i int, s *hookRequest, q *admissionv1.AdmissionRequest) error {
 	begin := time.Now()
+	if s.Scope.Traced {
+		var span *request.Span
+		ctx, span = startSpan(ctx, "Call validating webhook", h, q)
+		defer span.End()
+	}
 	_, err := w.validating.call(ctx, h, s.Attributes, q)
 	s.Scope.Durations.Raise(request.PartValidatingWebhook, time.Since(begin))
 	open, err := w.handleResult(h, typeValidating, string(q.Operation), begin, err)

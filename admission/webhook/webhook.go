@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/match"
@@ -22,6 +24,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Names of the plugins.
@@ -195,6 +198,14 @@ func (w *Webhooks) matchHook(ctx context.Context, h *hook, s *hookRequest) (matc
 		w.conditions.Excluded(h.owner, s.Operation())
 	}
 	return form, ok, nil
+}
+
+// startSpan begins the span of a call.
+func startSpan(ctx context.Context, name string, h *hook, q *admissionv1.AdmissionRequest) (context.Context, *request.Span) {
+	return request.StartSpan(ctx, name,
+		attribute.String("configuration", h.config), attribute.String("webhook", h.name),
+		attribute.String("resource", schema.GroupVersionResource(q.Resource).String()), attribute.String("subresource", q.SubResource),
+		attribute.String("operation", string(q.Operation)))
 }
 
 // call calls a hook. The error is a callError, a rejection or a Status.

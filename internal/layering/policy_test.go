@@ -129,6 +129,7 @@ controllers/customkinds, aggregation, api/apiregistration < controllers/apiservi
 # without the assembly.
 authn < server/credentials < server;
 request < server/transport < server;
+NONE < server/tracing < server;
 server/credentials, controllers, api/scheduling, api/apiregistration < server/bootstrap < server;
 
 # The assembly of a server, and the commands, which only parse flags.
@@ -169,7 +170,7 @@ internal/recovery < internal/metrics < server;
 NONE < internal/compressed < handlers/description;
 
 # Helpers of tests in several packages.
-NONE < internal/schematest, internal/filler, internal/extending, internal/kmstest;
+NONE < internal/schematest, internal/filler, internal/extending, internal/kmstest, internal/otlptest;
 
 # The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;
@@ -224,5 +225,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/otlptest, server/servertest, admission/admissiontest, conformance, bench;
 `

@@ -16,6 +16,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"go.opentelemetry.io/otel/propagation"
 )
 
 // Limits of handshakes and idle connections, equal to kube-apiserver's.
@@ -69,6 +71,12 @@ func Client(transport http.RoundTripper) *http.Client {
 // NoRedirect is a CheckRedirect function that makes a client return redirects. Otherwise
 // the other server could direct this one, with its credentials, to other addresses.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// InjectTrace adds the headers of W3C Trace Context by which another server continues the trace
+// of ctx. It adds none if ctx has no OpenTelemetry span.
+func InjectTrace(ctx context.Context, header http.Header) {
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
+}
 
 // ErrTooLarge is the error of ReadAll for a body of more than limit bytes.
 var ErrTooLarge = errors.New("the response is too large")

@@ -94,6 +94,7 @@ func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry boo
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
+	outbound.InjectTrace(ctx, r.Header)
 	client := *s.Client
 	// A redirect would direct the server, with its credentials, to another address.
 	client.CheckRedirect = outbound.NoRedirect

@@ -168,6 +168,7 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, maxBytes in
 	r.Header.Set("Accept", "application/json, */*")
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", userAgent)
+	outbound.InjectTrace(ctx, r.Header)
 	if err := c.user().authenticate(r); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
+	"github.com/miniapiserver/miniapiserver/server/tracing"
+)
+
+func tracingFlags(o *Options) []Flag {
+	return []Flag{
+		{Name: "tracing-config-file", Value: text(&o.TracingConfigFile, ""), Check: o.checkTracing,
+			Help: "File containing a TracingConfiguration of apiserver.config.k8s.io: the collector to which the OpenTelemetry spans of requests are sent, and the rate of sampled requests. If empty, no spans are sent."},
+	}
+}
+
+func (o *Options) checkTracing() error {
+	if enabled, changed := o.FeatureGates["APIServerTracing"]; o.TracingConfigFile != "" && changed && !enabled {
+		return errors.New("cannot be given while the feature gate APIServerTracing is off")
+	}
+	return nil
+}
+
+// openTracing begins to export spans if --tracing-config-file is given.
+func (s *Server) openTracing() error {
+	if s.o.TracingConfigFile == "" {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	if s.tracing, err = tracing.Open(s.o.TracingConfigFile, bootstrap.ServerID(host), s.logger); err != nil {
+		return fmt.Errorf("--tracing-config-file: %w", err)
+	}
+	return nil
+}
+
+// tracer returns the provider of spans; nil if none are exported.
+func (s *Server) tracer() trace.TracerProvider {
+	if s.tracing == nil {
+		return nil
+	}
+	return s.tracing
+}
