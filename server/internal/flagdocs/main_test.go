@@ -25,7 +25,7 @@ func TestMarkdown(t *testing.T) {
 	text := markdown(table)
 	for _, line := range []string{
 		"| `--etcd-prefix` | string | `/registry` | Prefix of all keys in etcd. |",
-		"| `--v`, `-v` | int | `0` | Verbosity of the log: 0 for warnings and errors, 2 for information, 4 for debugging. |",
+		"| `--v`, `-v` | int | `0` | Verbosity of the log: 0 for warnings and errors, 2 for information and requests that take longer than 500 ms, 3 for all requests, 4 for debugging. |",
 	} {
 		if !strings.Contains(text, "\n"+line+"\n") {
 			t.Errorf("no line %s", line)
