@@ -66,6 +66,7 @@ func controllerEntries() []controllerEntry {
 		{rootCAName, "root-ca-cert-publisher", newRootCAPublisher},
 		{defaultAccountsName, "serviceaccount", newDefaultAccounts},
 		{tokenSecretControllerName, "serviceaccount-token", newTokenSecretController},
+		{storageMigratorName, storageMigratorName, newStorageMigrator},
 		{tokenCleanerName, "tokencleaner", newTokenCleaner},
 		{policyStatusName, "validatingadmissionpolicy-status", newPolicyStatus},
 	}

@@ -71,8 +71,10 @@ type Config struct {
 	// mutating requests are served at a time if there is no Limiter; further requests
 	// get 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
-	// NoProfiling serves nothing at /debug/pprof/.
+	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
 	NoProfiling bool
+	// SetVerbosity changes the verbosity of the log; nil means that it cannot be changed.
+	SetVerbosity func(int)
 	// Logger logs, at the level of --v=2, the steps of requests that take longer than 500 ms.
 	Logger *slog.Logger
 	// Tracer makes the OpenTelemetry spans of requests; nil makes none.

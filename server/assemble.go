@@ -167,6 +167,7 @@ func (p *parts) buildHandler() error {
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
 		NoProfiling:                 p.o.NoProfiling,
+		SetVerbosity:                p.o.SetVerbosity,
 		Proxy:                       p.proxy,
 		Aggregation:                 p.remotes,
 		AggregationRedirects:        p.o.AggregatorRedirects,

@@ -176,7 +176,7 @@ func requestFlags(o *Options) []Flag {
 		{Name: "livez-grace-period", Value: duration(&o.LivezGracePeriod, 0, notNegative),
 			Help: "Maximum time that the start of the server may take. Until it has passed, /livez reports success while the start is not finished."},
 		{Name: "profiling", Value: inverted(&o.NoProfiling),
-			Help: "If true, profiles of the server are served at /debug/pprof/."},
+			Help: "If true, profiles of the server are served at /debug/pprof/, and PUT /debug/flags/v changes the verbosity of the log."},
 	}
 }
 

@@ -140,6 +140,9 @@ type Options struct {
 	// Logger is the log; nil discards it. The flags --v and --logging-format configure that
 	// of the command.
 	Logger *slog.Logger
+	// SetVerbosity changes the verbosity of Logger, for PUT /debug/flags/v; nil serves no such
+	// path.
+	SetVerbosity func(int)
 }
 
 // Ephemeral reports whether the server removes its files when it stops.

@@ -130,7 +130,7 @@ func TestHelp(t *testing.T) {
 	}
 	for _, text := range []string{
 		"\nStorage:\n  --data-dir string\n        Directory for the data, the certificates and admin.kubeconfig. (default .miniapiserver)\n",
-		"\n  -v, --v int\n        Verbosity of the log", "\n  --profiling\n        If true, profiles of the server are served at /debug/pprof/. (default true)\n",
+		"\n  -v, --v int\n        Verbosity of the log", "\n  --profiling\n        If true, profiles of the server are served at /debug/pprof/, and",
 		"\n  --insecure-port int\n", "\n  -h, --help\n",
 	} {
 		if !strings.Contains(out.String(), text) {

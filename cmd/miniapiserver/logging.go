@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"path"
 	"runtime"
 	"strconv"
@@ -15,10 +16,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// newLogger returns a logger with the format and the verbosity that the flags set.
-func newLogger(w io.Writer, flags *server.CommandLine) *slog.Logger {
-	byFile := &fileFilter{base: levelOf(flags.Verbosity)}
-	lowest := byFile.parse(flags.VModule)
+// newLogger returns a logger with the format and the verbosity that the flags set, and a function
+// that changes the verbosity.
+func newLogger(w io.Writer, flags *server.CommandLine) (*slog.Logger, func(int)) {
+	byFile, lowest := &fileFilter{}, &slog.LevelVar{}
+	lowestOfFiles := byFile.parse(flags.VModule)
+	setVerbosity := func(verbosity int) {
+		byFile.base.Set(levelOf(verbosity))
+		lowest.Set(min(levelOf(verbosity), lowestOfFiles))
+	}
+	setVerbosity(flags.Verbosity)
 	var handler slog.Handler
 	if flags.LoggingFormat == "json" {
 		handler = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: lowest, AddSource: true, ReplaceAttr: klogAttr})
@@ -29,7 +36,7 @@ func newLogger(w io.Writer, flags *server.CommandLine) *slog.Logger {
 	if len(byFile.patterns) > 0 {
 		handler = &fileHandler{handler, byFile}
 	}
-	return slog.New(handler)
+	return slog.New(handler), setVerbosity
 }
 
 // levelOf returns the level for a verbosity of kube-apiserver's scale.
@@ -91,9 +98,9 @@ func shortSource(_ []string, a slog.Attr) slog.Attr {
 // fileFilter implements --vmodule: messages of files whose name matches a pattern are logged
 // from another level on, if it is lower than that of all files.
 type fileFilter struct {
-	base     slog.Level
+	base     slog.LevelVar
 	patterns []filePattern
-	levels   sync.Map // program counter -> slog.Level
+	levels   sync.Map // program counter -> slog.Level of its pattern
 }
 
 type filePattern struct {
@@ -101,9 +108,12 @@ type filePattern struct {
 	level   slog.Level
 }
 
-// parse adds the patterns of a valid text and returns the lowest of all levels.
+// noPattern is the level of files that match no pattern, above that of every message.
+const noPattern = slog.Level(math.MaxInt)
+
+// parse adds the patterns of a valid text and returns the lowest of their levels.
 func (f *fileFilter) parse(text string) slog.Level {
-	lowest := f.base
+	lowest := noPattern
 	for part := range strings.SplitSeq(text, ",") {
 		pattern, n, _ := strings.Cut(part, "=")
 		if verbosity, err := strconv.Atoi(n); err == nil {
@@ -114,16 +124,16 @@ func (f *fileFilter) parse(text string) slog.Level {
 	return lowest
 }
 
-// levelAt returns the level of the file of a program counter. The first pattern counts.
+// levelAt returns the level of the first pattern that the file of a program counter matches.
 func (f *fileFilter) levelAt(pc uintptr) slog.Level {
 	if level, ok := f.levels.Load(pc); ok {
 		return level.(slog.Level)
 	}
 	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	name, level := strings.TrimSuffix(path.Base(frame.File), ".go"), f.base
+	name, level := strings.TrimSuffix(path.Base(frame.File), ".go"), noPattern
 	for _, p := range f.patterns {
 		if matched, err := path.Match(p.pattern, name); err == nil && matched {
-			level = min(level, p.level)
+			level = p.level
 			break
 		}
 	}
@@ -140,7 +150,7 @@ type fileHandler struct {
 
 // Handle implements slog.Handler.
 func (h *fileHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level < h.filter.base && r.Level < h.filter.levelAt(r.PC) {
+	if r.Level < h.filter.base.Level() && r.Level < h.filter.levelAt(r.PC) {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)

@@ -17,9 +17,12 @@ import (
 
 func TestVerbosity(t *testing.T) {
 	for verbosity, want := range map[int]slog.Level{0: slog.LevelWarn, 1: slog.LevelWarn, 2: -2, 3: -3, 4: slog.LevelDebug, 9: -9} {
-		logger := newLogger(&bytes.Buffer{}, &server.CommandLine{Verbosity: verbosity})
-		if !logger.Enabled(context.Background(), want) || logger.Enabled(context.Background(), want-1) {
-			t.Errorf("verbosity %d is not %v", verbosity, want)
+		for _, begin := range []int{verbosity, 0, 9} {
+			logger, setVerbosity := newLogger(&bytes.Buffer{}, &server.CommandLine{Verbosity: begin})
+			setVerbosity(verbosity)
+			if !logger.Enabled(context.Background(), want) || logger.Enabled(context.Background(), want-1) {
+				t.Errorf("verbosity %d after %d is not %v", verbosity, begin, want)
+			}
 		}
 	}
 }
@@ -42,7 +45,9 @@ func TestVModule(t *testing.T) {
 		{2, ",logging_test=3,", "warn info three"},
 	} {
 		var out bytes.Buffer
-		logger := newLogger(&out, &server.CommandLine{Verbosity: tt.verbosity, VModule: tt.vmodule}).With("a", 1).WithGroup("g")
+		logger, setVerbosity := newLogger(&out, &server.CommandLine{Verbosity: 9 - tt.verbosity, VModule: tt.vmodule})
+		setVerbosity(tt.verbosity)
+		logger = logger.With("a", 1).WithGroup("g")
 		for range 2 { // the second time from the cache
 			logger.Warn("warn")
 			logger.Info("info")
@@ -66,7 +71,7 @@ func TestVModule(t *testing.T) {
 // TestLogJSON checks the names and forms of kube-apiserver's JSON.
 func TestLogJSON(t *testing.T) {
 	var out bytes.Buffer
-	logger := newLogger(&out, &server.CommandLine{LoggingFormat: "json", Verbosity: 4})
+	logger, _ := newLogger(&out, &server.CommandLine{LoggingFormat: "json", Verbosity: 4})
 	before := time.Now()
 	logger.Error("failed", "error", errors.New("cause"), "took", 1500*time.Millisecond)
 	logger.Warn("careful", "n", 1)

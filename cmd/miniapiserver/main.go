@@ -97,7 +97,7 @@ type program struct {
 // serve runs a server until a signal, calls ready when it is ready, and returns the exit
 // status.
 func (p *program) serve(o server.Options, ready func(*server.Server)) int {
-	o.Logger = newLogger(p.stderr, p.flags)
+	o.Logger, o.SetVerbosity = newLogger(p.stderr, p.flags)
 	for _, f := range p.flags.Ignored() {
 		o.Logger.Warn("flag has no effect here", "flag", "--"+f.Name, "reason", f.Note)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -108,10 +109,20 @@ func partialObject(key string, uid types.UID) api.Object {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
 }
 
-// ObjectPath returns the path of an object, or of a collection if name is empty, in the hub
-// version of its resource.
+// ServedVersion returns the first served version of a resource: the hub, unless clients cannot
+// use it.
+func ServedVersion(res *api.Resource) schema.GroupVersion {
+	for i := range res.Versions {
+		if !res.Versions[i].NotServed {
+			return res.Versions[i].GroupVersion
+		}
+	}
+	return res.Versions[0].GroupVersion
+}
+
+// ObjectPath returns the path of an object, or of a collection if name is empty, in ServedVersion.
 func ObjectPath(res *api.Resource, namespace, name string) string {
-	gv := res.Versions[0].GroupVersion
+	gv := ServedVersion(res)
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
 		path = "/api/" + gv.Version

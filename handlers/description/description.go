@@ -57,9 +57,11 @@ type Config struct {
 	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
 	// results of health checks, which /metrics/slis serves; nil means a new one.
 	Metrics, SLIs Metrics
-	// NoProfiling serves nothing at /debug/pprof/.
+	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
 	NoProfiling bool
-	Logger      *slog.Logger
+	// SetVerbosity changes the verbosity of the log, for /debug/flags/v; nil serves no such path.
+	SetVerbosity func(int)
+	Logger       *slog.Logger
 	// Now is the clock.
 	Now func() time.Time
 }

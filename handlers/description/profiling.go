@@ -1,8 +1,12 @@
 package description
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
+	"strings"
 
 	"github.com/gorilla/mux"
 )
@@ -21,4 +25,47 @@ func (h *Handler) profilingRoutes(m *mux.Router) {
 	m.HandleFunc(root+"/symbol", pprof.Symbol)
 	m.HandleFunc(root+"/trace", pprof.Trace)
 	m.PathPrefix(root + "/").HandlerFunc(pprof.Index)
+	if h.SetVerbosity != nil {
+		h.debugFlagRoutes(m)
+	}
+}
+
+// debugFlagRoutes adds the flags that can be changed while the server runs.
+func (h *Handler) debugFlagRoutes(m *mux.Router) {
+	const root = "/debug/flags"
+	m.HandleFunc(root+"/v", h.serveVerbosity)
+	index := func(w http.ResponseWriter, _ *http.Request) {
+		writeText(w, http.StatusOK, "flags:\nv\n")
+	}
+	m.HandleFunc(root, index)
+	m.PathPrefix(root + "/").HandlerFunc(index)
+}
+
+// serveVerbosity sets the verbosity of the log to the body of a PUT.
+func (h *Handler) serveVerbosity(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPut {
+		writeText(w, http.StatusNotAcceptable, "unsupported http method")
+		return
+	}
+	const maxSize = 64 // bytes, more than any number has
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSize))
+	if err != nil {
+		writeText(w, http.StatusBadRequest, "error reading request body")
+		return
+	}
+	verbosity, err := strconv.ParseInt(string(body), 10, 32)
+	if err != nil {
+		writeText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", body, err))
+		return
+	}
+	h.SetVerbosity(int(verbosity))
+	writeText(w, http.StatusOK, fmt.Sprintf("successfully set klog.logging.verbosity to %s", body))
+}
+
+// writeText writes a text as the response. It is no HTML, whatever it contains.
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = io.Copy(w, strings.NewReader(text)) // a client that has gone needs no response
 }
