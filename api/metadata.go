@@ -12,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// CheckCreate validates a new object: its metadata, the rules of version v and the rules of
-// the kind. The server must have set all fields that it owns.
+// CheckCreate validates a new object: its metadata, the rules of version v, the rules of the
+// kind, and those of its Go type. The server must have set all fields that it owns.
 func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	errs := r.ValidateMetadata(obj)
 	if v != nil && v.Validate != nil {
@@ -25,10 +25,10 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	if r.Create.ValidateOnCreate != nil {
 		errs = append(errs, r.Create.ValidateOnCreate(obj)...)
 	}
-	if len(errs) > 0 {
-		return errs
+	if len(errs) == 0 {
+		errs = checkSegments(obj)
 	}
-	return checkSegments(obj)
+	return r.withDeclared(v, obj, nil, errs)
 }
 
 // checkSegments validates that name and generateName are segments of a URL path.
@@ -60,7 +60,7 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 		if r.Update.RevalidateMetadata && !isPlain {
 			errs = append(errs, r.ValidateMetadata(obj)...)
 		}
-		return append(errs, r.Update.ValidateUpdate(obj, old)...)
+		return r.withDeclared(v, obj, old, append(errs, r.Update.ValidateUpdate(obj, old)...))
 	}
 	if r.Update.ValidateUpdate != nil {
 		errs = append(errs, r.Update.ValidateUpdate(obj, old)...)
@@ -71,7 +71,7 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	if r.Create.Validate != nil {
 		errs = append(errs, r.Create.Validate(obj)...)
 	}
-	return errs
+	return r.withDeclared(v, obj, old, errs)
 }
 
 // Warnings returns the warnings for a valid object that is written; old is nil for a
@@ -88,7 +88,7 @@ func (r *Resource) Warnings(obj, old Object) []string {
 
 // CheckStatusUpdate validates an update through the status subresource, which changes only
 // metadata and status.
-func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
+func (r *Resource) CheckStatusUpdate(v *Version, obj, old Object) field.ErrorList {
 	var errs field.ErrorList
 	if !r.isPlainUpdate(obj, old) {
 		errs = r.metadataUpdateErrors(obj, old)
@@ -96,7 +96,16 @@ func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
 	if r.Status.ValidateUpdate != nil {
 		errs = append(errs, r.Status.ValidateUpdate(obj, old)...)
 	}
-	return errs
+	return r.withDeclared(v, obj, old, errs)
+}
+
+// CheckPartUpdate validates an update through a subresource that changes a part of the object.
+func (r *Resource) CheckPartUpdate(v *Version, sub *Subresource, obj, old Object) field.ErrorList {
+	errs := r.ValidateMetadataUpdate(obj, old)
+	if sub.Validate != nil {
+		errs = append(errs, sub.Validate(obj, old)...)
+	}
+	return r.withDeclared(v, obj, old, errs)
 }
 
 // ValidateMetadata validates the metadata of a new object.

@@ -51,6 +51,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api/validation/declarative"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
@@ -203,4 +204,6 @@ type Version struct {
 	// with objects of the hub type, before the validation of the Resource.
 	Validate       func(obj Object) field.ErrorList
 	ValidateUpdate func(obj, old Object) field.ErrorList
+	// declared returns the rules that the Go type states in markers; see ApplyDeclaredRules.
+	declared func() (*declarative.Program, error)
 }

@@ -264,13 +264,11 @@ func (w *update) validate(ctx context.Context) error {
 	return w.judge(ctx, func() field.ErrorList {
 		switch {
 		case t.Status:
-			return t.Resource.CheckStatusUpdate(obj, old)
+			return t.Resource.CheckStatusUpdate(t.Version, obj, old)
 		case t.Sub == nil || t.Sub.PrepareForUpdate == nil:
 			return t.Resource.CheckUpdate(t.Version, obj, old)
-		case t.Sub.Validate == nil:
-			return t.Resource.ValidateMetadataUpdate(obj, old)
 		}
-		return append(t.Resource.ValidateMetadataUpdate(obj, old), t.Sub.Validate(obj, old)...)
+		return t.Resource.CheckPartUpdate(t.Version, t.Sub, obj, old)
 	})
 }
 

@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"sync"
+
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
@@ -24,6 +26,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/api/storage"
 	"github.com/miniapiserver/miniapiserver/api/storagemigration"
+	"github.com/miniapiserver/miniapiserver/api/validation/declarative"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -61,13 +64,22 @@ func Kinds() []*api.Resource { return KindsFor(features.Default()) }
 
 // KindsFor returns all built-in kinds for the feature gates. A version whose gate is disabled
 // is not served.
-func KindsFor(gates features.Gates) []*api.Resource {
+func KindsFor(gates features.Gates) []*api.Resource { return kindsOf(release, gates) }
+
+// release is the release of Kubernetes whose declarative rules are enforced.
+const release = "1.36"
+
+func kindsOf(release string, gates features.Gates) []*api.Resource {
+	rules := sync.OnceValues(func() (*declarative.Table, error) {
+		return declarative.New(declarative.Config{Release: release, Enabled: gates.Enabled})
+	})
 	var kinds []*api.Resource
 	for _, group := range groups() {
 		kinds = append(kinds, group(gates)...)
 	}
 	for _, r := range kinds {
 		r.ApplyFeatureGates(gates)
+		r.ApplyDeclaredRules(rules)
 	}
 	return kinds
 }

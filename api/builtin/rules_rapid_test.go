@@ -53,7 +53,7 @@ func checkAnything(t *rapid.T, r *api.Resource) {
 	if r.Status.PrepareForUpdate != nil {
 		r.Status.PrepareForUpdate(updated, old)
 	}
-	_ = r.CheckStatusUpdate(updated, old).ToAggregate()
+	_ = r.CheckStatusUpdate(v, updated, old).ToAggregate()
 	r.Warnings(updated, old)
 	for _, s := range r.Subresources {
 		if s.PrepareForUpdate != nil {

@@ -282,7 +282,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		joined(r.CheckUpdate(nil, obj, old))
 		if r.Status.Served {
-			joined(r.CheckStatusUpdate(obj, old))
+			joined(r.CheckStatusUpdate(nil, obj, old))
 		}
 		for _, s := range r.Subresources {
 			if s.Validate != nil && s.PrepareForUpdate != nil {

@@ -46,7 +46,7 @@ func requests() []request {
 		{"APPLY (other fields)", budget{functions: 335}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", budget{functions: 456}, 0, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", budget{functions: 470}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"reflect"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/validation/declarative"
+)
+
+// ApplyDeclaredRules makes r validate objects by the rules of its Go type, besides those that
+// are written by hand. They are compiled when the first object is validated.
+func (r *Resource) ApplyDeclaredRules(rules func() (*declarative.Table, error)) {
+	for i := range r.Versions {
+		v := &r.Versions[i]
+		v.declared = sync.OnceValues(func() (*declarative.Program, error) {
+			table, err := rules()
+			if err != nil {
+				return nil, err
+			}
+			return table.Program(reflect.TypeOf(r.NewOf(v)))
+		})
+	}
+}
+
+// withDeclared joins the errors of the rules written by hand with those of the Go type of
+// version v, or of the hub version if v is nil; old is nil for a new object. As in
+// kube-apiserver, the rules are those of the version of the request, and so are the paths.
+func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorList) field.ErrorList {
+	if v == nil || v.FromHub == nil {
+		v = &r.Versions[0]
+	}
+	if v.declared == nil {
+		return byHand
+	}
+	program, err := v.declared()
+	if program == nil && err == nil {
+		return byHand
+	}
+	var stored any
+	if v.FromHub != nil && err == nil {
+		if obj, err = r.As(v, obj); err == nil && old != nil {
+			old, err = r.As(v, old)
+		}
+	}
+	if err != nil {
+		return append(byHand, field.InternalError(nil, err))
+	}
+	if old != nil {
+		stored = old
+	}
+	return declarative.Merge(byHand, program.Validate(obj, stored))
+}
