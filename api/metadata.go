@@ -2,9 +2,9 @@ package api
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -207,17 +207,36 @@ func DedupOwnerReferences(obj Object, warn func(text string)) {
 
 // dedup returns references without duplicates, and the UIDs of the duplicates.
 func dedup(refs []metav1.OwnerReference) (kept []metav1.OwnerReference, dropped []string) {
+	seen := make(map[ownerKey]struct{}, len(refs))
 	for _, ref := range refs {
-		same := func(k metav1.OwnerReference) bool {
-			return k.UID == ref.UID && equality.Semantic.DeepEqual(k, ref)
-		}
-		if slices.ContainsFunc(kept, same) {
+		key := ownerKeyOf(ref)
+		if _, ok := seen[key]; ok {
 			dropped = append(dropped, string(ref.UID))
 			continue
 		}
+		seen[key] = struct{}{}
 		kept = append(kept, ref)
 	}
 	return kept, dropped
+}
+
+// ownerKey is an owner reference in comparable form.
+type ownerKey struct {
+	ref                metav1.OwnerReference // without its pointers
+	controller, blocks string
+}
+
+func ownerKeyOf(ref metav1.OwnerReference) ownerKey {
+	key := ownerKey{ref: ref, controller: optionalBool(ref.Controller), blocks: optionalBool(ref.BlockOwnerDeletion)}
+	key.ref.Controller, key.ref.BlockOwnerDeletion = nil, nil
+	return key
+}
+
+func optionalBool(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return strconv.FormatBool(*b)
 }
 
 // MetadataPath returns the field path of metadata.

@@ -2,6 +2,9 @@ package authz
 
 import (
 	"context"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -54,6 +57,25 @@ func TestSubjectReview(t *testing.T) {
 	}
 	if i.FieldSelector != `metadata.name=a\=b,spec.x!=y` || i.LabelSelector != "" {
 		t.Errorf("selectors %q, %q", i.FieldSelector, i.LabelSelector)
+	}
+}
+
+// TestSelectorCost checks that the cost of a review, which every user may create, is linear in the
+// number of requirements. It would allocate 40 GB.
+func TestSelectorCost(t *testing.T) {
+	asked := &authorizationv1.LabelSelectorAttributes{Requirements: make([]metav1.LabelSelectorRequirement, 30_000)}
+	for i := range asked.Requirements {
+		asked.Requirements[i] = metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpIn, Values: []string{strconv.Itoa(i)}}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text, err := labelSelectorText(asked)
+	runtime.ReadMemStats(&after)
+	if err != nil || strings.Count(text, "a in (") != len(asked.Requirements) {
+		t.Errorf("%v, %.100s", err, text)
+	}
+	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 500 {
+		t.Errorf("%d MiB are allocated", mib)
 	}
 }
 

@@ -55,7 +55,7 @@ func labelSelectorText(s *authorizationv1.LabelSelectorAttributes) (string, erro
 		}
 		return parsed.String(), nil
 	}
-	selector := labels.NewSelector()
+	requirements := make([]labels.Requirement, 0, len(s.Requirements))
 	var errs []error
 	for _, r := range s.Requirements {
 		operator, ok := labelOperators[r.Operator]
@@ -68,9 +68,10 @@ func labelSelectorText(s *authorizationv1.LabelSelectorAttributes) (string, erro
 			errs = append(errs, err)
 			continue
 		}
-		selector = selector.Add(*requirement)
+		requirements = append(requirements, *requirement)
 	}
-	return selector.String(), errors.Join(errs...)
+	// Add copies and sorts all requirements each time.
+	return labels.NewSelector().Add(requirements...).String(), errors.Join(errs...)
 }
 
 var labelOperators = map[metav1.LabelSelectorOperator]selection.Operator{

@@ -224,7 +224,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	if n, _ := total(`{"metadata":{"name":"x"},"a":1,"b":2}`); n != 2 {
 		t.Errorf("two warnings are %d", n)
 	}
-	if n, runes := total(`{"metadata":{"name":"x"}` + fields.String() + `}`); n != 16 || runes > warningsTotal+n*20 {
+	if n, runes := total(`{"metadata":{"name":"x"}` + fields.String() + `}`); n != 16 || runes > request.WarningsTotal+n*20 {
 		t.Errorf("there are %d warnings of %d characters", n, runes)
 	}
 }

@@ -94,6 +94,32 @@ func TestIntake(t *testing.T) {
 	}
 }
 
+// TestManyFaults checks that a body with very many faults costs no more than linear time and
+// gets a response of a bounded length.
+func TestManyFaults(t *testing.T) {
+	h := newHandler(t, nil)
+	const (
+		cm          = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+		deployments = "/apis/apps/v1/namespaces/ns/deployments"
+	)
+	duplicates := cm + strings.Repeat("k: v\n", 200_000)
+	containers := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"x"},"spec":{"template":{"spec":{"containers":[` +
+		strings.Repeat(`{"image":"a b"},`, 50_000) + `{}]}}}}`
+	for _, tt := range []struct {
+		name, path, contentType, body string
+		code, length                  int
+	}{
+		{"warnings of duplicate fields", mapsPath, representation.MediaYAML, duplicates, http.StatusCreated, 1 << 10},
+		{"duplicate fields", mapsPath + "?fieldValidation=Strict", representation.MediaYAML, duplicates, http.StatusBadRequest, 10 << 10},
+		{"containers", deployments, representation.MediaJSON, containers, http.StatusUnprocessableEntity, 8 << 20},
+	} {
+		w := sendText(t, h, http.MethodPost, tt.path, tt.body, "Content-Type", tt.contentType)
+		if w.Code != tt.code || w.Body.Len() > tt.length || len(w.Header()["Warning"]) > 200 {
+			t.Errorf("%s: %d with %d bytes and %d warnings: %.200s", tt.name, w.Code, w.Body.Len(), len(w.Header()["Warning"]), w.Body)
+		}
+	}
+}
+
 // TestOneWayIn checks that only ReadBody reads the body of a request.
 func TestOneWayIn(t *testing.T) {
 	var readers []string

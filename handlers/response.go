@@ -43,26 +43,19 @@ const (
 	warningAgent = "-"
 )
 
-// Bounds of the warnings in one response, in characters. If they are longer than
-// warningsTotal together, each is truncated to warningsEach.
-const (
-	warningsTotal = 4 << 10
-	warningsEach  = 256
-)
-
 // truncateWarnings limits warnings to a size that clients and proxies accept in headers.
 func truncateWarnings(texts []string) []string {
 	total := 0
 	for _, text := range texts {
 		total += utf8.RuneCountInString(text)
 	}
-	if total <= warningsTotal {
+	if total <= request.WarningsTotal {
 		return texts
 	}
 	var out []string
-	for left := warningsTotal; len(out) < len(texts) && left > 0; {
+	for left := request.WarningsTotal; len(out) < len(texts) && left > 0; {
 		text := []rune(texts[len(out)])
-		text = text[:min(len(text), warningsEach)]
+		text = text[:min(len(text), request.WarningsEach)]
 		left -= len(text)
 		out = append(out, string(text))
 	}

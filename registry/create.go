@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -278,7 +279,7 @@ func setNamespace(t Target, obj api.Object) error {
 }
 
 func invalid(t Target, obj api.Object, errs field.ErrorList) error {
-	return apierrors.NewInvalid(t.groupKind(), obj.GetName(), errs)
+	return validation.NewInvalid(t.groupKind(), obj.GetName(), errs)
 }
 
 func generateName(prefix string) string {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // showables caches, for each resource, the function that finds the values of an object that
@@ -37,7 +38,7 @@ func checkOf(res *api.Resource) func(api.Object) error {
 	}
 	return func(obj api.Object) error {
 		if errs := faults(obj); len(errs) > 0 {
-			return errs.ToAggregate()
+			return validation.JoinFields(errs)
 		}
 		return nil
 	}

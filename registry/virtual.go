@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -94,7 +94,7 @@ func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resourc
 			if t.Sub != nil {
 				gk.Kind = kind.Kind
 			}
-			return nil, apierrors.NewInvalid(gk, "", errs)
+			return nil, validation.NewInvalid(gk, "", errs)
 		}
 	}
 	if err := r.validate(ctx, a); err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"unicode/utf8"
 )
 
 // User is an authenticated identity.
@@ -52,9 +53,13 @@ type Scope struct {
 	// InitialEventsSent, if set, must be called when a watch has sent its initial events.
 	InitialEventsSent func()
 
-	mu          sync.Mutex
-	warnings    []string
-	annotations map[string]string
+	mu       sync.Mutex
+	warnings []string
+	// warned has the texts in warnings, and warnedLength their length as far as responses
+	// show it.
+	warned       map[string]struct{}
+	warnedLength int
+	annotations  map[string]string
 }
 
 // Annotate adds an annotation to the audit events of the request. The first value of a key
@@ -77,20 +82,34 @@ func (s *Scope) Annotations() map[string]string {
 	return maps.Clone(s.annotations)
 }
 
-// Warn adds a warning to the response, unless it is there already. It is safe for concurrent
-// use.
+// Bounds of the warnings in one response, in characters. If they are longer than
+// WarningsTotal together, each is truncated to WarningsEach.
+const (
+	WarningsTotal = 4 << 10
+	WarningsEach  = 256
+)
+
+// Warn adds a warning to the response, unless it is there already, or the response has no
+// room for it. It is safe for concurrent use.
 func (s *Scope) Warn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range s.warnings {
-		if w == text {
-			return
-		}
+	if s.warnedLength > WarningsTotal {
+		return // a body may have hundreds of thousands of faults
 	}
+	if _, ok := s.warned[text]; ok {
+		return
+	}
+	if s.warned == nil {
+		s.warned = map[string]struct{}{}
+	}
+	s.warned[text] = struct{}{}
 	s.warnings = append(s.warnings, text)
+	s.warnedLength += min(utf8.RuneCountInString(text), WarningsEach)
 }
 
-// Warnings returns the warnings in the order in which they were added.
+// Warnings returns the warnings in the order in which they were added, as many as a response
+// has room for.
 func (s *Scope) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

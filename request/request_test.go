@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestWarnings(t *testing.T) {
@@ -15,6 +17,24 @@ func TestWarnings(t *testing.T) {
 	}
 	if got := s.Warnings(); !slices.Equal(got, []string{"b", "a"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestManyWarnings checks that a request with very many faults keeps only as many warnings as a
+// response shows, and enough for the response to be truncated.
+func TestManyWarnings(t *testing.T) {
+	for name, length := range map[string]int{"short": 1, "long": 10 * WarningsEach} {
+		s := &Scope{}
+		for i := range 3 * WarningsTotal {
+			s.Warn(strings.Repeat(string(rune(0x10000+i)), length))
+		}
+		shown := 0
+		for _, text := range s.Warnings() {
+			shown += min(utf8.RuneCountInString(text), WarningsEach)
+		}
+		if shown <= WarningsTotal || shown > WarningsTotal+WarningsEach {
+			t.Errorf("%s: %d characters are kept for a response of %d", name, shown, WarningsTotal)
+		}
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // checkLimits returns an error for each violated constraint of a limit range.
@@ -29,7 +29,7 @@ func checkLimits(r *corev1.LimitRange, obj api.Object) error {
 			}
 		}
 	}
-	return utilerrors.NewAggregate(errs)
+	return validation.Join(errs)
 }
 
 func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {

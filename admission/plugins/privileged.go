@@ -6,13 +6,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -39,7 +39,7 @@ func refusePrivileged() admission.Plugin {
 				return nil
 			}
 			if errs := privilegedContainers(spec, at); len(errs) > 0 {
-				return apierrors.NewInvalid(a.Kind.GroupKind(), a.Object.GetName(), errs)
+				return validation.NewInvalid(a.Kind.GroupKind(), a.Object.GetName(), errs)
 			}
 			return nil
 		},

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // mergeTolerations joins two lists and drops tolerations that another one covers. Of equal ones it
@@ -15,7 +14,7 @@ func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	for i := range all {
 		t := &all[i]
 		covered := slices.ContainsFunc(merged, func(m corev1.Toleration) bool { return tolerationCovers(&m, t) }) ||
-			slices.ContainsFunc(all[i+1:], func(m corev1.Toleration) bool { return !equality.Semantic.DeepEqual(&m, t) && tolerationCovers(&m, t) })
+			slices.ContainsFunc(all[i+1:], func(m corev1.Toleration) bool { return !equalTolerations(&m, t) && tolerationCovers(&m, t) })
 		if !covered {
 			merged = append(merged, *t)
 		}
@@ -23,9 +22,20 @@ func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	return merged
 }
 
+// equalTolerations is reflect.DeepEqual for tolerations, of which a pod may have tens of thousands.
+func equalTolerations(a, b *corev1.Toleration) bool {
+	if a.Key != b.Key || a.Value != b.Value || a.Operator != b.Operator || a.Effect != b.Effect {
+		return false
+	}
+	if a.TolerationSeconds == nil || b.TolerationSeconds == nil {
+		return a.TolerationSeconds == b.TolerationSeconds
+	}
+	return *a.TolerationSeconds == *b.TolerationSeconds
+}
+
 // tolerationCovers reports whether wide tolerates every taint that t tolerates.
 func tolerationCovers(wide, t *corev1.Toleration) bool {
-	if equality.Semantic.DeepEqual(wide, t) {
+	if equalTolerations(wide, t) {
 		return true
 	}
 	exists := wide.Operator == corev1.TolerationOpExists

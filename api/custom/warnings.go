@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -15,7 +16,8 @@ import (
 func finalizerWarnings(obj, old api.Object) []string {
 	added := slices.Clone(obj.GetFinalizers())
 	if old != nil {
-		added = slices.DeleteFunc(added, func(f string) bool { return slices.Contains(old.GetFinalizers(), f) })
+		existing := sets.New(old.GetFinalizers()...)
+		added = slices.DeleteFunc(added, existing.Has)
 	}
 	slices.Sort(added)
 	var out []string

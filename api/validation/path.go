@@ -48,7 +48,7 @@ const (
 func Check(rules func(at *Path)) field.ErrorList {
 	var faults field.ErrorList
 	rules(&Path{report: func(fault *field.Error) int {
-		if fault != nil {
+		if fault != nil && len(faults) < maxFaults {
 			faults = append(faults, fault)
 		}
 		return len(faults)
@@ -62,7 +62,7 @@ func Collect(at *Path, rules func(at *Path)) field.ErrorList {
 	var faults field.ErrorList
 	c := *at
 	c.report = func(fault *field.Error) int {
-		if fault != nil {
+		if fault != nil && len(faults) < maxFaults {
 			faults = append(faults, fault)
 		}
 		return len(faults)

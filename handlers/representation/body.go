@@ -122,12 +122,27 @@ func openYAML(data []byte) (b body, err error) {
 		return b, err
 	}
 	if b.data, err = yaml.YAMLToJSONStrict(data); err != nil {
-		b.strict = append(b.strict, errors.New(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")))
+		b.strict = append(b.strict, errors.New(firstFaults(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))))
 		if b.data, err = yaml.YAMLToJSON(data); err != nil {
 			return b, err
 		}
 	}
 	return b, bounds.JSON(b.data)
+}
+
+// firstFaults returns the first lines of an error that has a line for each fault, about as many
+// as the JSON decoder reports. The error would be many times as long as the body.
+func firstFaults(text string) string {
+	const most = 100
+	end := 0
+	for range most {
+		next := strings.IndexByte(text[end:], '\n')
+		if next < 0 {
+			return text
+		}
+		end += next + 1
+	}
+	return text[:end-1]
 }
 
 func openProto(data []byte) (body, error) {

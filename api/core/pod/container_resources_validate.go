@@ -98,15 +98,23 @@ func (c *podCheck) hugePageRules(at *validation.Path, name corev1.ResourceName, 
 // to one request of it.
 func (c *podCheck) claimRefRules(at *validation.Path, list []corev1.ResourceClaim) {
 	var seen validation.Unique[corev1.ResourceClaim]
+	var names, known validation.Unique[string]
+	for i := range c.spec.ResourceClaims {
+		known.Insert(c.spec.ResourceClaims[i].Name)
+	}
 	for i, claim := range list {
 		at := at.Index(i)
 		if !validation.Required(at, claim.Name) {
 			continue
 		}
-		c.claimOnce(at, claim, list[:i], &seen)
+		before := list[:i]
+		if !names.Has(claim.Name) {
+			before = nil // which also keeps the cost linear
+		}
+		c.claimOnce(at, claim, before, &seen)
 		seen.Insert(claim)
-		known := slices.ContainsFunc(c.spec.ResourceClaims, func(p corev1.PodResourceClaim) bool { return p.Name == claim.Name })
-		if !known {
+		names.Insert(claim.Name)
+		if !known.Has(claim.Name) {
 			at.Add(c.unknownClaim(at, claim.Name))
 		}
 	}

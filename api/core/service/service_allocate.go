@@ -42,7 +42,7 @@ func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.S
 		return err
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
+		return validation.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
 	}
 	return nil
 }

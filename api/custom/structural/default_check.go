@@ -126,6 +126,8 @@ func checkMetadataDefault(v any, at *field.Path, h defaultHolder) field.ErrorLis
 		return field.ErrorList{field.Invalid(at, v, fmt.Sprintf("must result in valid metadata: %v", fault))}
 	}
 	if faults := checkEmbedded(nil, object, root); len(faults) > 0 {
+		const most = 100 // the cost of the message is quadratic
+		faults = faults[:min(len(faults), most)]
 		return field.ErrorList{field.Invalid(at, v, fmt.Sprintf("must result in valid metadata: %v", faults.ToAggregate()))}
 	}
 	return nil

@@ -129,7 +129,7 @@ func TestQuickAgrees(t *testing.T) {
 				continue
 			}
 			passed++
-			if result := v.library.Validate(value); !result.IsValid() {
+			if result := v.byLibrary(value); !result.IsValid() {
 				text, _ := json.Marshal(value)
 				t.Fatalf("%s passes %s: %v", data, text, result.Errors)
 			}

@@ -177,6 +177,8 @@ type ratchetingValidator struct {
 	schema *spec.Schema
 	root   any
 	path   string
+	// faults is the number of faults of the fields or items so far.
+	faults int
 }
 
 var _ validate.ValueValidator = (*ratchetingValidator)(nil)
@@ -190,28 +192,26 @@ func (r *ratchetingValidator) Validate(any) *validate.Result {
 	if result.IsValid() || !r.pair.unchanged() {
 		return result
 	}
-	tolerated := &validate.Result{}
-	tolerated.MergeAsWarnings(result)
-	return tolerated
+	return &validate.Result{MatchCount: result.MatchCount}
 }
 
-func (r *ratchetingValidator) field(name string, s *spec.Schema, root any, path string, formats strfmt.Registry, opts ...validate.Option) validate.ValueValidator {
+func (r *ratchetingValidator) field(name string, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
 	part := r.pair.field(name)
 	if r.path == "" && (name == "apiVersion" || name == "kind") {
 		part = nil
 	}
-	return newRatchetingValidator(part, s, root, path, formats, opts)
+	return limitedValidator{newRatchetingValidator(part, s, root, path, formats), &r.faults}
 }
 
-func (r *ratchetingValidator) index(i int, s *spec.Schema, root any, path string, formats strfmt.Registry, opts ...validate.Option) validate.ValueValidator {
-	return newRatchetingValidator(r.pair.item(i), s, root, path, formats, opts)
+func (r *ratchetingValidator) index(i int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
+	return limitedValidator{newRatchetingValidator(r.pair.item(i), s, root, path, formats), &r.faults}
 }
 
-func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry, opts []validate.Option) validate.ValueValidator {
+func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
 	if part == nil {
-		return validate.NewSchemaValidator(s, root, path, formats, opts...)
+		return validate.NewSchemaValidator(s, root, path, formats, limitFaults)
 	}
-	return &ratchetingValidator{part, s, root, path}
+	return &ratchetingValidator{pair: part, schema: s, root: root, path: path}
 }
 
 // SetPath implements the library's ValueValidator. It is not used.

@@ -102,14 +102,13 @@ func (s *Schema) values(w Write, old *correlatedValue) field.ErrorList {
 
 // validator is the library's validator of a schema, with a fast path.
 type validator struct {
-	schema  *spec.Schema
-	library *validate.SchemaValidator
-	quick   *fastValidator // nil for validators that are used once
+	schema *spec.Schema
+	quick  *fastValidator // nil for validators that are used once
 }
 
 func newValidator(p *props, literal bool) *validator {
 	s := toOpenAPI(p, literal)
-	v := &validator{schema: s, library: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}
+	v := &validator{schema: s}
 	if !literal {
 		v.quick = newFastValidator(s)
 	}
@@ -121,7 +120,7 @@ func (v *validator) check(path *field.Path, value any, old *correlatedValue) fie
 	if v.quick != nil && v.quick.accepts(value) {
 		return nil
 	}
-	result := v.library.Validate(value)
+	result := v.byLibrary(value)
 	if !result.IsValid() && old != nil {
 		result = (&ratchetingValidator{pair: old, schema: v.schema, root: v.schema}).Validate(value)
 	}
@@ -134,6 +133,11 @@ func (v *validator) check(path *field.Path, value any, old *correlatedValue) fie
 		errs = append(errs, fieldError(path, err))
 	}
 	return errs
+}
+
+// byLibrary validates a value by the library.
+func (v *validator) byLibrary(value any) *validate.Result {
+	return validate.NewSchemaValidator(v.schema, nil, "", strfmt.Default, limitFaults).Validate(value)
 }
 
 // orderFaults sorts the faults of the object or list at a path. The library visits the
