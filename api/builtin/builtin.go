@@ -67,7 +67,7 @@ func Kinds() []*api.Resource { return KindsFor(features.Default()) }
 func KindsFor(gates features.Gates) []*api.Resource { return kindsOf(release, gates) }
 
 // release is the release of Kubernetes whose declarative rules are enforced.
-const release = "1.36"
+const release = "1.37"
 
 func kindsOf(release string, gates features.Gates) []*api.Resource {
 	rules := sync.OnceValues(func() (*declarative.Table, error) {

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -32,8 +33,14 @@ type apiField struct {
 	def string
 }
 
-// readPackage returns the types of a package, by name.
-func readPackage(p source) ([]apiType, error) {
+// reader reads packages, each after those that it imports.
+type reader struct {
+	// constants are the string constants of the packages, by path and name.
+	constants map[string]map[string]string
+}
+
+// read returns the types of a package, by name.
+func (r *reader) read(p source) ([]apiType, error) {
 	written := func(f fs.FileInfo) bool {
 		return !strings.HasSuffix(f.Name(), "_test.go") && !strings.HasPrefix(f.Name(), "zz_") && !strings.HasSuffix(f.Name(), ".pb.go")
 	}
@@ -42,14 +49,15 @@ func readPackage(p source) ([]apiType, error) {
 		return nil, err
 	}
 	var types []apiType
-	values := map[string][]string{}
+	values := enumerations{reader: r, local: map[string]string{}, byType: map[string][]string{}}
+	r.constants[p.path] = values.local
 	for _, pkg := range parsed {
 		for _, file := range pkg.Files {
 			for _, d := range file.Decls {
 				decl, ok := d.(*ast.GenDecl)
 				switch {
 				case ok && decl.Tok == token.CONST:
-					addConstants(values, decl)
+					values.add(decl, importsOf(file))
 				case ok && decl.Tok == token.TYPE:
 					found, err := readTypes(decl)
 					if err != nil {
@@ -61,29 +69,78 @@ func readPackage(p source) ([]apiType, error) {
 		}
 	}
 	for i := range types {
-		types[i].values = slices.Compact(slices.Sorted(slices.Values(values[types[i].name])))
+		types[i].values = slices.Compact(slices.Sorted(slices.Values(values.byType[types[i].name])))
 	}
 	slices.SortFunc(types, func(a, b apiType) int { return cmp.Compare(a.name, b.name) })
 	return types, nil
 }
 
-// addConstants adds the string constants of a declaration to the values of their types. A constant
-// has its type before the value, or is a conversion.
-func addConstants(values map[string][]string, decl *ast.GenDecl) {
+// importsOf returns the paths of the packages that a file imports, by the name that it uses.
+func importsOf(file *ast.File) map[string]string {
+	imports := map[string]string{}
+	for _, spec := range file.Imports {
+		p, _ := strconv.Unquote(spec.Path.Value)
+		name := path.Base(p)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		imports[name] = p
+	}
+	return imports
+}
+
+// unresolved is the value of a constant that cannot be evaluated. An enum must not have it.
+const unresolved = "?"
+
+// enumerations are the constants of the types of a package.
+type enumerations struct {
+	reader *reader
+	local  map[string]string
+	byType map[string][]string
+}
+
+// add adds the constants of a declaration. A constant has its type before the value, or is a
+// conversion.
+func (e *enumerations) add(decl *ast.GenDecl, imports map[string]string) {
 	for _, s := range decl.Specs {
 		spec := s.(*ast.ValueSpec)
-		for _, v := range spec.Values {
+		for i, v := range spec.Values {
 			typ := spec.Type
-			if conversion, ok := v.(*ast.CallExpr); ok && len(conversion.Args) == 1 {
-				typ, v = conversion.Fun, conversion.Args[0]
+			if conversion, ok := v.(*ast.CallExpr); ok && typ == nil {
+				typ = conversion.Fun
 			}
-			name, isNamed := typ.(*ast.Ident)
-			if lit, ok := v.(*ast.BasicLit); ok && isNamed && lit.Kind == token.STRING {
-				value, _ := strconv.Unquote(lit.Value)
-				values[name.Name] = append(values[name.Name], value)
+			value := e.value(v, imports)
+			e.local[spec.Names[i].Name] = value
+			if name, ok := typ.(*ast.Ident); ok {
+				e.byType[name.Name] = append(e.byType[name.Name], value)
 			}
 		}
 	}
+}
+
+// value evaluates a constant string: a literal, another constant, or a conversion of one.
+func (e *enumerations) value(v ast.Expr, imports map[string]string) string {
+	value, ok := "", false
+	switch v := v.(type) {
+	case *ast.BasicLit:
+		if ok = v.Kind == token.STRING; ok {
+			value, _ = strconv.Unquote(v.Value)
+		}
+	case *ast.CallExpr:
+		if len(v.Args) == 1 {
+			return e.value(v.Args[0], imports)
+		}
+	case *ast.Ident:
+		value, ok = e.local[v.Name]
+	case *ast.SelectorExpr:
+		if pkg, isPackage := v.X.(*ast.Ident); isPackage {
+			value, ok = e.reader.constants[imports[pkg.Name]][v.Sel.Name]
+		}
+	}
+	if !ok {
+		return unresolved
+	}
+	return value
 }
 
 func readTypes(decl *ast.GenDecl) ([]apiType, error) {

@@ -25,6 +25,9 @@ func (t apiType) rules() ([]string, error) {
 	members := map[string][]string{} // by stage
 	for _, m := range byName(t.markers) {
 		if m.name == "enum" {
+			if slices.Contains(t.values, unresolved) || len(t.values) == 0 {
+				return nil, fmt.Errorf("the values of the enum cannot be evaluated: %q", t.values)
+			}
 			own = append(own, rule("-", m.stage, "enum="+strings.Join(t.values, ",")))
 		} else if !isSilent(m.name) {
 			return nil, fmt.Errorf("marker %s on a type", m.name)
