@@ -11,10 +11,27 @@ import (
 // accept a nil receiver.
 type TokenMetrics struct {
 	legacyTokens, staleTokens, validTokens prometheus.Counter
+	legacyUses                             [secretTokens]prometheus.Counter
 	requests, fetches                      *prometheus.CounterVec
 	duration                               *prometheus.HistogramVec
 	active                                 *prometheus.GaugeVec
 	certificates                           prometheus.Histogram
+}
+
+// secretToken is a kind of token in a Secret.
+type secretToken int
+
+const (
+	autoToken    secretToken = iota // the service account lists its Secret
+	invalidToken                    // its Secret is marked as invalid
+	manualToken                     // a user created its Secret
+	secretTokens
+)
+
+var secretTokenMetrics = [secretTokens]struct{ name, help string }{
+	autoToken:    {"serviceaccount_legacy_auto_token_uses_total", "Number of uses of tokens in Secrets that were generated for a service account."},
+	invalidToken: {"serviceaccount_invalid_legacy_auto_token_uses_total", "Number of uses of tokens in Secrets that are marked as invalid."},
+	manualToken:  {"serviceaccount_legacy_manual_token_uses_total", "Number of uses of tokens in Secrets that a user created."},
 }
 
 // NewTokenMetrics registers the metrics.
@@ -35,6 +52,12 @@ func NewTokenMetrics(reg prometheus.Registerer) (*TokenMetrics, error) {
 			Help: "[ALPHA] Duration of lookups in the cache of token reviews, including the review, in seconds."}, status),
 		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "authentication_token_cache_active_fetch_count",
 			Help: "[ALPHA] Number of token reviews in flight, and of requests that wait for one of another request."}, status),
+	}
+	for use, name := range secretTokenMetrics {
+		m.legacyUses[use] = prometheus.NewCounter(prometheus.CounterOpts{Name: name.name, Help: "[ALPHA] " + name.help})
+		if err := reg.Register(m.legacyUses[use]); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	m.certificates = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
 		Help:    "[ALPHA] Distribution of the remaining lifetime on the certificate used to authenticate a request.",
@@ -57,6 +80,13 @@ func (m *TokenMetrics) certificate(left time.Duration) {
 func (m *TokenMetrics) legacy() {
 	if m != nil {
 		m.legacyTokens.Inc()
+	}
+}
+
+// secretTokenUsed counts the use of a token in a Secret.
+func (m *TokenMetrics) secretTokenUsed(kind secretToken) {
+	if m != nil {
+		m.legacyUses[kind].Inc()
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -329,6 +330,45 @@ func TestSecretToken(t *testing.T) {
 	check("Token has been invalidated")
 	a.known.NoLookup = true
 	check("")
+}
+
+// TestSecretTokenMetrics checks that each use of a token in a Secret is counted by the kind of its
+// Secret.
+func TestSecretTokenMetrics(t *testing.T) {
+	a := newAccounts(t)
+	account := a.cluster["serviceaccounts/ns/robot"].(*corev1.ServiceAccount)
+	secret := a.cluster["secrets/ns/s"].(*corev1.Secret)
+	token, err := a.SecretToken(account, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.Data = map[string][]byte{"token": []byte(token)}
+	reg := prometheus.NewRegistry()
+	if a.known.Metrics, err = NewTokenMetrics(reg); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		metric string
+		change func()
+	}{
+		{"serviceaccount_legacy_manual_token_uses_total", func() { account.Secrets = nil }},
+		{"serviceaccount_legacy_auto_token_uses_total", func() { account.Secrets = []corev1.ObjectReference{{Name: "s"}} }},
+		{"serviceaccount_invalid_legacy_auto_token_uses_total", func() { secret.Labels = map[string]string{labelInvalidSince: "2026-01-01"} }},
+	} {
+		c.change()
+		if _, ok, err := a.known.AuthenticateToken(t.Context(), token); ok != (err == nil) {
+			t.Error(ok, err)
+		}
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == c.metric && f.GetMetric()[0].GetCounter().GetValue() != 1 {
+				t.Errorf("%s is %v", c.metric, f.GetMetric()[0])
+			}
+		}
+	}
 }
 
 func TestTokenRequestLifetime(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -107,6 +108,16 @@ func (a *allocation) AllocateIP(ctx context.Context, family string, requested ne
 	if !ok {
 		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
 	}
+	start := time.Now()
+	ip, err := a.allocateFrom(ctx, pool, requested, owner)
+	if !a.dryRun {
+		a.r.allocations.address(pool, requested.IsValid(), start, err)
+	}
+	return ip, err
+}
+
+// allocateFrom allocates the requested address of a pool, or any if that is the zero Addr.
+func (a *allocation) allocateFrom(ctx context.Context, pool netip.Prefix, requested netip.Addr, owner api.Object) (netip.Addr, error) {
 	if requested.IsValid() {
 		switch usable := isUsable(pool, requested); {
 		case a.dryRun && !usable:
@@ -224,6 +235,15 @@ func (a *allocation) ReleaseIP(ip netip.Addr, _ api.Object) {
 
 // AllocatePort implements api.Allocator.
 func (a *allocation) AllocatePort(ctx context.Context, requested int32) (int32, error) {
+	port, err := a.takePort(ctx, requested)
+	if !a.dryRun {
+		a.r.allocations.port(requested != 0, err)
+	}
+	return port, err
+}
+
+// takePort allocates the requested port, or any if that is 0.
+func (a *allocation) takePort(ctx context.Context, requested int32) (int32, error) {
 	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
 	if requested != 0 && (requested < first || requested > last) {
 		return 0, &api.AllocationError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
@@ -296,6 +316,7 @@ func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int)
 			return err
 		}
 		before := new(big.Int).Set(used)
+		a.r.allocations.portsSeen(before)
 		if err := change(used); err != nil || a.dryRun || used.Cmp(before) == 0 {
 			return err
 		}
@@ -307,6 +328,7 @@ func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int)
 		case err != nil:
 			return err
 		case done:
+			a.r.allocations.portsSeen(used)
 			return nil
 		}
 	}

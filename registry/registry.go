@@ -75,6 +75,8 @@ type Registry struct {
 	selectors attributeSlots
 	showables showables
 
+	allocations *allocationMetrics
+
 	// closedCollection stands for the collection of a removed resource.
 	closedCollection *storage.Collection
 
@@ -95,6 +97,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		o.EtcdPrefix = "/registry"
 	}
 	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[string]*storage.Collection{}}
+	r.allocations = newAllocationMetrics(r)
 	r.closedCollection = store.ClosedCollection()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {

@@ -64,7 +64,9 @@ func (p *Repairer) Run(ctx context.Context, interval time.Duration, report func(
 
 // Repair repairs all allocations once.
 func (p *Repairer) Repair(ctx context.Context) error {
-	return errors.Join(p.repairPorts(ctx), p.repairAddresses(ctx))
+	ports := p.repairPorts(ctx)
+	p.r.allocations.repaired(ports)
+	return errors.Join(ports, p.repairAddresses(ctx))
 }
 
 // allocatedObject is an object with allocated addresses or ports.

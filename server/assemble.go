@@ -101,7 +101,13 @@ func (p *parts) buildRegistry() (err error) {
 		Stores:                  p.otherStores,
 		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores())},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	if err := p.metrics.Register(p.reg.Metrics()); err != nil {
+		return fmt.Errorf("register metrics of allocations: %w", err)
+	}
+	return nil
 }
 
 // buildProxies makes the connections to kubelets, pods and services, and to the

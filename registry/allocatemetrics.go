@@ -1,0 +1,172 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"math/bits"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// allocationMetrics counts the allocations of service addresses and node ports under
+// kube-apiserver's metric names.
+type allocationMetrics struct {
+	r                         *Registry
+	addresses, addressErrors  *prometheus.CounterVec // by cidr and scope
+	addressDuration           *prometheus.HistogramVec
+	ports, portErrors         *prometheus.CounterVec // by scope
+	usedPorts, availablePorts prometheus.Gauge
+	repairErrors              prometheus.Counter
+}
+
+// Descriptions of the metrics that are read from the cache; they are immutable.
+var (
+	usedAddressesDesc = prometheus.NewDesc("kube_apiserver_clusterip_allocator_allocated_ips",
+		"[ALPHA] Number of allocated addresses of services, by range.", []string{"cidr"}, nil)
+	availableAddressesDesc = prometheus.NewDesc("kube_apiserver_clusterip_allocator_available_ips",
+		"[ALPHA] Number of addresses that can still be allocated to services, by range.", []string{"cidr"}, nil)
+)
+
+func newAllocationMetrics(r *Registry) *allocationMetrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	return &allocationMetrics{
+		r:             r,
+		addresses:     counter("kube_apiserver_clusterip_allocator_allocation_total", "[ALPHA] Number of allocations of service addresses, by range and by whether the client requested the address (static) or not (dynamic).", "cidr", "scope"),
+		addressErrors: counter("kube_apiserver_clusterip_allocator_allocation_errors_total", "[ALPHA] Number of failed allocations of service addresses, by range and scope.", "cidr", "scope"),
+		addressDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
+			Help: "[ALPHA] Duration of allocations of service addresses by range, in seconds.", Buckets: prometheus.DefBuckets}, []string{"cidr"}),
+		ports:          counter("kube_apiserver_nodeport_allocator_allocation_total", "[ALPHA] Number of allocations of node ports, by scope: static or dynamic.", "scope"),
+		portErrors:     counter("kube_apiserver_nodeport_allocator_allocation_errors_total", "[ALPHA] Number of failed allocations of node ports, by scope.", "scope"),
+		usedPorts:      gauge("kube_apiserver_nodeport_allocator_allocated_ports", "[ALPHA] Number of allocated node ports, when this server last read or changed them."),
+		availablePorts: gauge("kube_apiserver_nodeport_allocator_available_ports", "[ALPHA] Number of node ports that could still be allocated then."),
+		repairErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
+			Help: "[ALPHA] Number of failed repairs of the allocated node ports."}),
+	}
+}
+
+// Metrics returns the metrics of the allocations.
+func (r *Registry) Metrics() prometheus.Collector { return r.allocations }
+
+func (m *allocationMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.addresses, m.addressErrors, m.addressDuration, m.ports, m.portErrors, m.usedPorts, m.availablePorts, m.repairErrors}
+}
+
+// Describe implements prometheus.Collector.
+func (m *allocationMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(ch)
+	}
+	ch <- usedAddressesDesc
+	ch <- availableAddressesDesc
+}
+
+// Collect implements prometheus.Collector.
+func (m *allocationMetrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(ch)
+	}
+	counts, ok := m.countAddresses()
+	if !ok {
+		return
+	}
+	for i, pool := range m.r.o.Pools.Addresses {
+		ch <- prometheus.MustNewConstMetric(usedAddressesDesc, prometheus.GaugeValue, float64(counts[i]), pool.String())
+		ch <- prometheus.MustNewConstMetric(availableAddressesDesc, prometheus.GaugeValue, float64(usableAddresses(pool)-counts[i]), pool.String())
+	}
+}
+
+// countAddresses returns the number of allocated addresses of each pool. It returns false before
+// the cache has them.
+func (m *allocationMetrics) countAddresses() ([]int64, bool) {
+	res, v, err := m.r.lookupResource(api.AddressResource())
+	if err != nil {
+		return nil, false
+	}
+	if !m.r.collection(res).Loaded() {
+		return nil, false
+	}
+	list, err := m.r.List(context.Background(), Target{Resource: res, Version: v}, ListOptions{Read: storage.Read{Match: storage.Any}})
+	if err != nil {
+		return nil, false
+	}
+	counts := make([]int64, len(m.r.o.Pools.Addresses))
+	for _, item := range list.Items {
+		ip, err := netip.ParseAddr(item.Name())
+		for i, pool := range m.r.o.Pools.Addresses {
+			if err == nil && isUsable(pool, ip) {
+				counts[i]++
+			}
+		}
+	}
+	return counts, true
+}
+
+// usableAddresses returns the number of addresses that clients can request from a pool: without
+// that of the network and the broadcast address. Larger numbers are the largest int64.
+func usableAddresses(pool netip.Prefix) int64 {
+	hostBits := pool.Addr().BitLen() - pool.Bits()
+	if hostBits > 62 {
+		return 1<<63 - 1
+	}
+	size := int64(1)<<hostBits - 1
+	if pool.Addr().Is4() {
+		size--
+	}
+	return max(size, 0)
+}
+
+// scopeOf returns the label scope of an allocation.
+func scopeOf(requested bool) string {
+	if requested {
+		return "static"
+	}
+	return "dynamic"
+}
+
+// address counts the allocation of an address, which began at start.
+func (m *allocationMetrics) address(pool netip.Prefix, requested bool, start time.Time, err error) {
+	cidr := pool.String()
+	if err != nil {
+		m.addressErrors.WithLabelValues(cidr, scopeOf(requested)).Inc()
+		return
+	}
+	m.addresses.WithLabelValues(cidr, scopeOf(requested)).Inc()
+	m.addressDuration.WithLabelValues(cidr).Observe(time.Since(start).Seconds())
+}
+
+// port counts the allocation of a port.
+func (m *allocationMetrics) port(requested bool, err error) {
+	if err != nil {
+		m.portErrors.WithLabelValues(scopeOf(requested)).Inc()
+		return
+	}
+	m.ports.WithLabelValues(scopeOf(requested)).Inc()
+}
+
+// portsSeen records the set of allocated ports.
+func (m *allocationMetrics) portsSeen(used *big.Int) {
+	n := 0
+	for _, word := range used.Bits() {
+		n += bits.OnesCount(uint(word))
+	}
+	m.usedPorts.Set(float64(n))
+	m.availablePorts.Set(float64(int(m.r.o.Pools.LastPort-m.r.o.Pools.FirstPort) + 1 - n))
+}
+
+// repaired counts a repair of the ports, unless the server ended it.
+func (m *allocationMetrics) repaired(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		m.repairErrors.Inc()
+	}
+}
