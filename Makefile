@@ -99,6 +99,10 @@ bench: release ## Measure start-up, memory, and the server's CPU for create, get
 # frames of this module by their paths without those of the machine.
 FLOW := $(GO) run -pgo=off -trimpath -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
 
+.PHONY: soak
+soak: build ## Run a server under load that leaves nothing behind for SOAK (default 1h), and fail if anything grows.
+	$(GO) run -pgo=off ./bench/soak -binary $(BIN) -duration $${SOAK:-1h}
+
 .PHONY: flow
 flow: ## Count the functions, files and stack frames of a GET, LIST, WATCH, CREATE and APPLY. Fails over the limit.
 	@$(FLOW)

@@ -1,0 +1,110 @@
+// Command soak runs a server under a load that leaves nothing behind, and reports whether anything
+// grows: memory, goroutines, file descriptors, the database of etcd or latencies.
+//
+//	go run ./bench/soak -binary bin/miniapiserver -duration 1h
+//
+// An activity is a loop that creates objects, uses them and deletes them: of every kind, custom
+// kinds, webhooks, namespaces, tokens and watches. A sample is what the server uses at a time. The
+// exit status is 1 if a quantity grew.
+//
+// Reading order: activities.go defines the load, samples.go measures and judges.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// settings are the values of the flags.
+type settings struct {
+	binary, templates  string
+	duration, interval time.Duration
+	workers            int
+}
+
+func main() {
+	s := &settings{}
+	flag.StringVar(&s.binary, "binary", "bin/miniapiserver", "Server binary to start.")
+	flag.StringVar(&s.templates, "templates", "conformance/snapshot/testdata/lists.json.gz", "File containing lists of objects of every kind, by path, that are created under other names.")
+	flag.DurationVar(&s.duration, "duration", time.Hour, "Duration of the load.")
+	flag.DurationVar(&s.interval, "interval", 30*time.Second, "Time between two samples.")
+	flag.IntVar(&s.workers, "workers", 4, "Number of concurrent loops over all kinds.")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	grown, err := soak(ctx, s)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+	if grown {
+		os.Exit(1)
+	}
+}
+
+// soak runs the server and the load, and reports whether anything grew.
+func soak(ctx context.Context, s *settings) (grown bool, err error) {
+	templates, err := readTemplates(s.templates)
+	if err != nil {
+		return false, err
+	}
+	dir, err := os.MkdirTemp("", "soak-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	server, c, err := start(ctx, s.binary, dir)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		err = errors.Join(err, server.Process.Signal(syscall.SIGTERM), server.Wait())
+	}()
+	loaded, end := context.WithTimeout(ctx, s.duration)
+	defer end()
+	var wg sync.WaitGroup
+	for _, a := range activities(c, templates, s.workers) {
+		wg.Go(func() { a.loop(loaded) })
+	}
+	samples, err := sampleUntil(loaded, c, server.Process.Pid, s.interval)
+	end()
+	wg.Wait()
+	c.printOutcomes()
+	return printVerdict(samples), err
+}
+
+// start starts the server with a short compaction interval, as many of which pass as in days of
+// operation, and returns a client.
+func start(ctx context.Context, binary, dir string) (*exec.Cmd, *client, error) {
+	server := exec.CommandContext(ctx, binary, "--data-dir", filepath.Join(dir, "data"), "--secure-port=0", "--output=json",
+		"--etcd-compaction-interval=30s", "--event-ttl=2m")
+	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
+	server.WaitDelay = 30 * time.Second
+	server.Stderr = os.Stderr
+	out, err := server.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := server.Start(); err != nil {
+		return nil, nil, err
+	}
+	var ready struct{ URL, CA, Token string }
+	if err := json.NewDecoder(out).Decode(&ready); err != nil {
+		return nil, nil, errors.Join(err, server.Process.Kill(), server.Wait())
+	}
+	c, err := newClient(ready.URL, ready.CA, ready.Token)
+	if err != nil {
+		return nil, nil, errors.Join(err, server.Process.Kill(), server.Wait())
+	}
+	return server, c, nil
+}
