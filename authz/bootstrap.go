@@ -188,16 +188,23 @@ func reconciled(current, want api.Object) api.Object {
 	switch obj := obj.(type) {
 	case *rbacv1.ClusterRole:
 		want := want.(*rbacv1.ClusterRole)
-		obj.Rules = append(obj.Rules, uncovered(obj.Rules, want.Rules)...)
+		obj.Rules = append(obj.Rules, missingRules(obj.Rules, want.Rules)...)
 		obj.AggregationRule = withSelectors(obj.AggregationRule, want.AggregationRule)
 	case *rbacv1.Role:
-		obj.Rules = append(obj.Rules, uncovered(obj.Rules, want.(*rbacv1.Role).Rules)...)
+		obj.Rules = append(obj.Rules, missingRules(obj.Rules, want.(*rbacv1.Role).Rules)...)
 	case *rbacv1.ClusterRoleBinding:
 		obj.Subjects = withSubjects(obj.Subjects, want.(*rbacv1.ClusterRoleBinding).Subjects)
 	case *rbacv1.RoleBinding:
 		obj.Subjects = withSubjects(obj.Subjects, want.(*rbacv1.RoleBinding).Subjects)
 	}
 	return obj
+}
+
+// missingRules returns what the rules of a default role add to the current ones. The rules of a
+// default role are few, so that they are always compared.
+func missingRules(current, want []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	missing, _ := uncovered(current, want)
+	return missing
 }
 
 func refersToOtherRole(current, want api.Object) bool {

@@ -128,8 +128,11 @@ func (e *Escalation) checkHeld(ctx context.Context, user *request.User, a *regis
 		return forbidden(a, errors.New("no user on context"))
 	}
 	held, err := e.Roles.granted(ctx, user, a.Namespace)
-	missing := uncovered(held, wanted)
-	if len(missing) == 0 {
+	missing, tooMany := uncovered(held, wanted)
+	switch {
+	case tooMany != nil:
+		return forbidden(a, tooMany)
+	case len(missing) == 0:
 		return nil
 	}
 	message := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -158,8 +159,46 @@ func TestUncovered(t *testing.T) {
 		{"  path /a/* get", "  path /a/b get", ""},
 		{"  path /a/* get", "  path /* get", `{NonResourceURLs:["/*"], Verbs:["get"]}`},
 	} {
-		if got := describeRules(uncovered(held(c.held), held(c.wanted))); got != c.missing {
+		if got := describeRules(missingRules(held(c.held), held(c.wanted))); got != c.missing {
 			t.Errorf("%s | %s:\n got %s\nwant %s", c.held, c.wanted, got, c.missing)
+		}
+	}
+}
+
+// TestUncoveredProduct checks that rules that stand for very many permissions are compared within
+// bounds: 3,000 groups, resources and verbs are 27,000,000,000 permissions.
+func TestUncoveredProduct(t *testing.T) {
+	names := func(prefix string, n int) []string {
+		out := make([]string, n)
+		for i := range out {
+			out[i] = prefix + strconv.Itoa(i)
+		}
+		return out
+	}
+	product := func(n int) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: names("g", n), Resources: names("r", n), Verbs: names("v", n)}
+	}
+	part := product(3000)
+	part.Verbs = part.Verbs[:1500]
+	rest := product(3000)
+	rest.Verbs = rest.Verbs[1500:]
+	paths := rbacv1.PolicyRule{NonResourceURLs: names("/", 20_000), Verbs: names("v", 20_000)}
+	for _, c := range []struct {
+		name         string
+		held, wanted []rbacv1.PolicyRule
+		missing      int
+		err          error
+	}{
+		{"none", nil, []rbacv1.PolicyRule{product(3000)}, maxMissing, nil},
+		{"some", []rbacv1.PolicyRule{product(10)}, []rbacv1.PolicyRule{product(3000)}, maxMissing, nil},
+		{"all in one rule", []rbacv1.PolicyRule{product(1), product(3000)}, []rbacv1.PolicyRule{product(3000), product(2000)}, 0, nil},
+		{"all in two rules", []rbacv1.PolicyRule{part, rest}, []rbacv1.PolicyRule{product(3000)}, 0, errTooManyPermissions},
+		{"paths", nil, []rbacv1.PolicyRule{paths}, maxMissing, nil},
+		{"few in two rules", []rbacv1.PolicyRule{part, rest}, []rbacv1.PolicyRule{{APIGroups: names("g", 9), Resources: names("r", 9), Verbs: names("v", 3001)}}, 81, nil},
+	} {
+		missing, err := uncovered(c.held, c.wanted)
+		if len(missing) != c.missing || err != c.err {
+			t.Errorf("%s: %d permissions are missing, %v", c.name, len(missing), err)
 		}
 	}
 }
@@ -170,7 +209,7 @@ func TestReconciled(t *testing.T) {
 	there := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", "a"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}
 	there.Labels = map[string]string{"mine": "1", aggregateTo + "x": "false"}
 	got := reconciled(there, role).(*rbacv1.ClusterRole)
-	if describeRules(uncovered(got.Rules, role.Rules)) != "" || len(got.Rules) != 2 || got.AggregationRule == nil ||
+	if describeRules(missingRules(got.Rules, role.Rules)) != "" || len(got.Rules) != 2 || got.AggregationRule == nil ||
 		got.Labels["mine"] != "1" || got.Labels[aggregateTo+"x"] != "false" || got.Labels["kubernetes.io/bootstrapping"] == "" {
 		t.Errorf("got %+v", got)
 	}
