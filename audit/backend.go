@@ -16,8 +16,8 @@ import (
 
 // output is where a backend sends events.
 type output interface {
-	// encode returns the event in the format of the output.
-	encode(e *Event) ([]byte, error)
+	// encode appends the event in the format of the output.
+	encode(b []byte, e *Event) ([]byte, error)
 	// size returns the size of an event for TruncateConfig.
 	size(encoded []byte) int64
 	// send sends encoded events. It may be called concurrently.
@@ -45,6 +45,7 @@ type backend struct {
 	truncate TruncateConfig
 	buffer   *buffer // nil unless the mode is ModeBatch
 	faults   *faultLog
+	lines    sync.Pool // of *[]byte, for the events that are written at once
 	// ctx ends the attempts to send events.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -66,7 +67,32 @@ func newBackend(name string, out output, batch BatchConfig, truncate TruncateCon
 // process sends or buffers an event. It returns false if requests depend on the event and
 // it could not be sent.
 func (b *backend) process(e *Event) bool {
-	data, err := b.encoded(e)
+	if b.buffer == nil && b.name == nameLog {
+		return b.write(e)
+	}
+	data, err := b.encoded(nil, e)
+	return b.handle(data, err, e)
+}
+
+// write writes an event to a log. The event does not outlive the call, so its buffer is used
+// again, unless it is large.
+func (b *backend) write(e *Event) bool {
+	const maxKept = 16 << 10
+	line, ok := b.lines.Get().(*[]byte)
+	if !ok {
+		line = new([]byte)
+	}
+	data, err := b.encoded((*line)[:0], e)
+	recorded := b.handle(data, err, e)
+	if cap(data) > 0 && cap(data) <= maxKept {
+		*line = data[:0]
+		b.lines.Put(line)
+	}
+	return recorded
+}
+
+// handle sends or buffers an encoded event, or reports why it could not be encoded.
+func (b *backend) handle(data []byte, err error, e *Event) bool {
 	var plugin string
 	switch {
 	case errors.Is(err, errEventTooLarge):
@@ -122,9 +148,10 @@ const truncated = "audit.k8s.io/truncated"
 
 var errEventTooLarge = errors.New("event is too large even after truncating")
 
-// encoded returns the encoded event, without its objects if it is too large with them.
-func (b *backend) encoded(e *Event) ([]byte, error) {
-	data, err := b.out.encode(e)
+// encoded appends the encoded event to an empty buffer, without its objects if it is too large with
+// them.
+func (b *backend) encoded(buf []byte, e *Event) ([]byte, error) {
+	data, err := b.out.encode(buf, e)
 	if err != nil || !b.truncate.Enabled || b.out.size(data) <= b.truncate.MaxEventSize {
 		return data, err
 	}
@@ -136,7 +163,7 @@ func (b *backend) encoded(e *Event) ([]byte, error) {
 			small.Annotations = map[string]string{}
 		}
 		small.Annotations[truncated] = "true"
-		if data, err = b.out.encode(&small); err != nil || b.out.size(data) <= b.truncate.MaxEventSize {
+		if data, err = b.out.encode(nil, &small); err != nil || b.out.size(data) <= b.truncate.MaxEventSize {
 			return data, err
 		}
 	}

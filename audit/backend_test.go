@@ -102,9 +102,9 @@ func newGate() *gate {
 	return &gate{release: make(chan struct{}), sent: make(chan int, 1000), ctxErr: make(chan error, 1000)}
 }
 
-func (g *gate) encode(e *Event) ([]byte, error) { return []byte(e.ID), nil }
-func (g *gate) size(b []byte) int64             { return int64(len(b)) }
-func (g *gate) close() error                    { return nil }
+func (g *gate) encode(b []byte, e *Event) ([]byte, error) { return append(b, e.ID...), nil }
+func (g *gate) size(b []byte) int64                       { return int64(len(b)) }
+func (g *gate) close() error                              { return nil }
 func (g *gate) send(ctx context.Context, batch []entry) error {
 	select {
 	case <-g.release:

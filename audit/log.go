@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -35,8 +36,8 @@ func openLog(c *LogConfig, now func() time.Time, faults *faultLog) (*log, error)
 	return l, nil
 }
 
-func (l *log) encode(e *Event) ([]byte, error) {
-	b := make([]byte, 0, 1024)
+func (l *log) encode(b []byte, e *Event) ([]byte, error) {
+	b = slices.Grow(b, 1024)
 	if l.legacy {
 		return append(e.appendLegacy(b), '\n'), nil
 	}

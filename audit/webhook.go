@@ -22,7 +22,7 @@ type webhook struct{ config *WebhookConfig }
 
 func newWebhook(c *WebhookConfig) *webhook { return &webhook{c} }
 
-func (w *webhook) encode(e *Event) ([]byte, error) { return e.appendJSON(nil, false) }
+func (w *webhook) encode(b []byte, e *Event) ([]byte, error) { return e.appendJSON(b, false) }
 
 // size counts the type, which an event in a list does not have, as kube-apiserver does.
 func (w *webhook) size(encoded []byte) int64 { return int64(len(encoded) + len(typeMeta)) }
