@@ -193,7 +193,7 @@ func (p *parts) buildPublication() (err error) {
 		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress))),
 		NodePort: int32(p.o.ServiceNodePort),
 		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust, Gates: p.gates,
-		KubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, Now: time.Now,
+		KubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: time.Now,
 	}
 	if p.o.EndpointReconciler != "none" {
 		p.endpoints = &bootstrap.Endpoints{

@@ -50,6 +50,29 @@ func together(clients [2]*kubernetes.Clientset, n int, do func(c *kubernetes.Cli
 	wg.Wait()
 }
 
+// TestStartTogether starts two servers at the same time on an etcd without any objects. Both must
+// start at the first attempt.
+func TestStartTogether(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		endpoints := startCluster(t, 1, 0).network().endpoints()
+		var wg sync.WaitGroup
+		for i := range 2 {
+			wg.Go(func() {
+				s, err := server.Start(t.Context(), server.Options{EtcdServers: endpoints, RequestTimeout: requestTimeout})
+				if err != nil {
+					t.Errorf("server %d: %v", i, err)
+					return
+				}
+				if err := s.Stop(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
 // TestAllocationsOfTwoServers creates more services through two servers than there are node ports,
 // deletes some at the same time, and checks that no address and no port was given out twice, and
 // that all ports can be used again.

@@ -8,6 +8,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"time"
@@ -54,6 +55,7 @@ type Publication struct {
 	NodePort int32
 	// KubeletClient means that the server presents a generated certificate to kubelets.
 	KubeletClient bool
+	Logger        *slog.Logger
 	Now           func() time.Time
 }
 

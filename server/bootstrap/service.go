@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -53,8 +54,38 @@ func (p *Publication) Publish(ctx context.Context) error {
 		service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, p.NodePort
 	}
 	service.Labels = map[string]string{"provider": serviceName, "component": "apiserver"}
-	_, err = p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service)
-	return err
+	return p.createService(ctx, service)
+}
+
+// Times of createService.
+const (
+	// addressTimeout is the time to wait for an address that is allocated. It exceeds the time
+	// after which a Repairer releases an address without a service.
+	addressTimeout = 90 * time.Second
+	addressPause   = 50 * time.Millisecond
+)
+
+// createService creates the service unless it exists. A server allocates the address before it
+// stores the service, so the address is allocated without a service while another server creates
+// it, and after a server died in between. createService waits until the service is stored or the
+// address is released.
+func (p *Publication) createService(ctx context.Context, service *corev1.Service) error {
+	repairer := p.Registry.NewRepairer(p.Logger)
+	for began := time.Now(); ; {
+		_, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service.DeepCopy())
+		if !apierrors.IsInvalid(err) || time.Since(began) > addressTimeout {
+			return err
+		}
+		p.Logger.Info("the address of the service is allocated, waiting for the service", "service", serviceName, "error", err)
+		if err := repairer.Repair(ctx); err != nil {
+			return fmt.Errorf("repairing allocations: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(addressPause):
+		}
+	}
 }
 
 func (p *Publication) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
