@@ -1,6 +1,8 @@
 package authn
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -32,7 +34,14 @@ type Issuer struct {
 var errNoKey = errors.New("the server has no private key for signing service account tokens")
 
 // sign returns a signed token with the claims.
-func (i *Issuer) sign(claims ...any) (string, error) {
+func (i *Issuer) sign(ctx context.Context, claims ...any) (string, error) {
+	if external := i.Keys.external; external != nil {
+		payload, err := mergeClaims(claims)
+		if err != nil {
+			return "", err
+		}
+		return external.Sign(ctx, payload)
+	}
 	signer, err := i.keySigner()
 	if err != nil {
 		return "", err
@@ -42,6 +51,21 @@ func (i *Issuer) sign(claims ...any) (string, error) {
 		b = b.Claims(c)
 	}
 	return b.Serialize()
+}
+
+// mergeClaims returns the JSON object with the members of several ones.
+func mergeClaims(claims []any) ([]byte, error) {
+	merged := map[string]json.RawMessage{}
+	for _, c := range claims {
+		data, err := json.Marshal(c)
+		if err == nil {
+			err = json.Unmarshal(data, &merged)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(merged)
 }
 
 // keySigner returns the signer of the current private key, which is created on first use.
@@ -59,7 +83,7 @@ func (i *Issuer) keySigner() (jose.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load service account signing key: %w", err)
 	}
-	public, err := newPublicKey(private.Public())
+	public, err := NewPublicKey(private.Public())
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +111,7 @@ type boundToken struct {
 
 // issueBound signs a token that is valid until it expires or its bound object is deleted. It
 // returns the token and its ID.
-func (i *Issuer) issueBound(b boundToken, now time.Time) (token, id string, err error) {
+func (i *Issuer) issueBound(ctx context.Context, b boundToken, now time.Time) (token, id string, err error) {
 	id = uuid.NewString()
 	public := jwt.Claims{
 		ID:        id,
@@ -106,14 +130,14 @@ func (i *Issuer) issueBound(b boundToken, now time.Time) (token, id string, err 
 	if b.warnAfter > 0 {
 		private.WarnAfter = jwt.NewNumericDate(now.Add(b.warnAfter))
 	}
-	token, err = i.sign(public, accountClaims{Kubernetes: private})
+	token, err = i.sign(ctx, public, accountClaims{Kubernetes: private})
 	return token, id, err
 }
 
 // SecretToken signs the token of a Secret of type kubernetes.io/service-account-token, which is
 // valid as long as the Secret contains it.
-func (i *Issuer) SecretToken(account *corev1.ServiceAccount, secret *corev1.Secret) (string, error) {
-	return i.sign(jwt.Claims{
+func (i *Issuer) SecretToken(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) (string, error) {
+	return i.sign(ctx, jwt.Claims{
 		Issuer:  legacyIssuer,
 		Subject: request.ServiceAccountName(account.Namespace, account.Name),
 	}, accountClaims{legacyClaims: legacyClaims{

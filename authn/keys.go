@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -17,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -30,9 +32,13 @@ type PublicKey struct {
 	// Algorithm is the only one accepted in signatures with this key.
 	Algorithm jose.SignatureAlgorithm
 	Key       crypto.PublicKey
+	// Hidden keys verify tokens, but are not published to relying parties.
+	Hidden bool
 }
 
-func newPublicKey(key crypto.PublicKey) (PublicKey, error) {
+// NewPublicKey returns a key with an ID that is derived from it, or an error if the key is of no
+// supported kind.
+func NewPublicKey(key crypto.PublicKey) (PublicKey, error) {
 	algorithm, err := algorithmOf(key)
 	if err != nil {
 		return PublicKey{}, err
@@ -66,8 +72,25 @@ func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	return "", fmt.Errorf("unknown public key type %T, must be *rsa.PublicKey or *ecdsa.PublicKey", key)
 }
 
+// ExternalKeys are keys outside this process, by which another program signs.
+type ExternalKeys interface {
+	// Sign returns the token with a payload.
+	Sign(ctx context.Context, payload []byte) (token string, err error)
+	// Keys returns the known public keys.
+	Keys() []PublicKey
+	// Find returns the keys with an ID. It may ask the other program for keys that are not known.
+	Find(ctx context.Context, id string) []PublicKey
+	// Generation returns a number that increases when the known keys change.
+	Generation() int
+	// MaxAge returns the time for which the known keys can be considered current.
+	MaxAge() time.Duration
+}
+
 // Keys sign and verify service account tokens. Keys in files are read again when the files change.
 type Keys struct {
+	// external has all keys; nil if they are in this process.
+	external ExternalKeys
+
 	files *reload.Value[fileKeys]
 	// generatedSigner returns the generated key, which it creates first if necessary, and generated
 	// its public part, or nil if it does not exist yet. Both are nil if the signing key comes
@@ -99,7 +122,7 @@ func ReadKeys(files []string, signingFile string, logger *slog.Logger) (*Keys, e
 		if k.signer, err = readSigner(signingFile, f.Read); err != nil {
 			return k, err
 		}
-		public, err := newPublicKey(k.signer.Public())
+		public, err := NewPublicKey(k.signer.Public())
 		if err != nil {
 			return k, fmt.Errorf("%s: %w", signingFile, err)
 		}
@@ -110,6 +133,9 @@ func ReadKeys(files []string, signingFile string, logger *slog.Logger) (*Keys, e
 	})
 	return &Keys{files: value}, err
 }
+
+// NewExternalKeys returns keys by which another program signs.
+func NewExternalKeys(e ExternalKeys) *Keys { return &Keys{external: e} }
 
 // NewGeneratedKeys returns keys that sign with a generated RSA key, stored in the file at path,
 // besides the verification keys of fromFiles. The key is generated when the first token is signed or
@@ -148,7 +174,7 @@ func NewGeneratedKeys(path string, fromFiles *Keys) *Keys {
 		mu.Lock()
 		defer mu.Unlock()
 		if public == nil {
-			key, err := newPublicKey(s.Public())
+			key, err := NewPublicKey(s.Public())
 			if err != nil {
 				return nil, err
 			}
@@ -160,10 +186,12 @@ func NewGeneratedKeys(path string, fromFiles *Keys) *Keys {
 }
 
 // CanSign reports whether there is a signing key.
-func (k *Keys) CanSign() bool { return k.generatedSigner != nil || k.files.Get().signer != nil }
+func (k *Keys) CanSign() bool {
+	return k.external != nil || k.generatedSigner != nil || k.files.Get().signer != nil
+}
 
-// signing returns the signing key, which exists if CanSign is true. It generates the key if
-// necessary.
+// signing returns the signing key, which exists if CanSign is true and the keys are in this process.
+// It generates the key if necessary.
 func (k *Keys) signing() (crypto.Signer, error) {
 	if k.generatedSigner != nil {
 		return k.generatedSigner()
@@ -174,12 +202,18 @@ func (k *Keys) signing() (crypto.Signer, error) {
 // generation returns a number that increases when keys are replaced. Tokens that an
 // earlier generation of keys verified must be verified again.
 func (k *Keys) generation() int {
+	if k.external != nil {
+		return k.external.Generation()
+	}
 	_, generation := k.files.GetWithGeneration()
 	return generation
 }
 
-// Public returns all public keys. It generates the signing key if necessary.
+// Public returns the public keys for relying parties. It generates the signing key if necessary.
 func (k *Keys) Public() ([]PublicKey, error) {
+	if k.external != nil {
+		return slices.DeleteFunc(slices.Clone(k.external.Keys()), func(key PublicKey) bool { return key.Hidden }), nil
+	}
 	if k.generatedSigner != nil {
 		if _, err := k.generatedSigner(); err != nil {
 			return nil, err
@@ -191,6 +225,9 @@ func (k *Keys) Public() ([]PublicKey, error) {
 // existing returns the public keys without generating one: a key that does not exist has signed
 // nothing.
 func (k *Keys) existing() ([]PublicKey, error) {
+	if k.external != nil {
+		return k.external.Keys(), nil
+	}
 	inFiles := k.files.Get().public
 	if k.generated == nil {
 		return inFiles, nil
@@ -203,7 +240,10 @@ func (k *Keys) existing() ([]PublicKey, error) {
 }
 
 // candidates returns the keys with a key ID, or all keys if the ID is empty.
-func (k *Keys) candidates(id string) ([]PublicKey, error) {
+func (k *Keys) candidates(ctx context.Context, id string) ([]PublicKey, error) {
+	if k.external != nil && id != "" {
+		return k.external.Find(ctx, id), nil
+	}
 	keys, err := k.existing()
 	if err != nil || id == "" {
 		return keys, err
@@ -234,10 +274,25 @@ func (k *Keys) Algorithms() []string {
 			add(jose.RS256)
 		}
 	}
+	if k.external != nil {
+		public, _ := k.Public() // known keys cause no error
+		for _, key := range public {
+			add(key.Algorithm)
+		}
+		return names
+	}
 	for _, key := range k.files.Get().public {
 		add(key.Algorithm)
 	}
 	return names
+}
+
+// MaxAge returns the time for which relying parties may cache the public keys.
+func (k *Keys) MaxAge() time.Duration {
+	if k.external != nil {
+		return k.external.MaxAge()
+	}
+	return time.Hour
 }
 
 // generatedKeyBits is the size of a generated RSA key.
@@ -340,7 +395,7 @@ func readPublicKeys(path string, read func(path string) ([]byte, error)) ([]Publ
 		if raw == nil {
 			continue
 		}
-		key, err := newPublicKey(raw)
+		key, err := NewPublicKey(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s: key %d: %w", path, len(keys)+1, err)
 		}

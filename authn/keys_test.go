@@ -31,14 +31,14 @@ func TestOwnKeys(t *testing.T) {
 	if got := keys.Algorithms(); !reflect.DeepEqual(got, []string{"RS256"}) {
 		t.Errorf("algorithms: %q", got)
 	}
-	if there, err := keys.candidates(""); len(there) > 0 || err != nil {
+	if there, err := keys.candidates(t.Context(), ""); len(there) > 0 || err != nil {
 		t.Errorf("before it is made: %v, %v", there, err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it was made before it was needed: %v", err)
 	}
 	issuer := &Issuer{Name: testIssuer, Keys: keys}
-	token, _, err := issuer.issueBound(boundToken{account: &corev1.ServiceAccount{ObjectMeta: meta("ns", "robot")}, lifetime: time.Hour}, time.Now())
+	token, _, err := issuer.issueBound(t.Context(), boundToken{account: &corev1.ServiceAccount{ObjectMeta: meta("ns", "robot")}, lifetime: time.Hour}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestOwnKeys(t *testing.T) {
 	// Both the keys that generated the file and others that read it later verify the token.
 	for _, k := range []*Keys{keys, NewGeneratedKeys(path, none)} {
 		s := &ServiceAccounts{Issuers: []string{testIssuer}, Keys: k}
-		if got, err := s.verify(token); err != nil || got == nil {
+		if got, err := s.verify(t.Context(), token); err != nil || got == nil {
 			t.Errorf("got %v, %v", got, err)
 		}
 	}
@@ -90,7 +90,7 @@ func testKeysChange(t *testing.T) {
 	}
 	issue := func() string {
 		t.Helper()
-		token, _, err := issuer.issueBound(boundToken{account: account, lifetime: time.Hour}, time.Now())
+		token, _, err := issuer.issueBound(t.Context(), boundToken{account: account, lifetime: time.Hour}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

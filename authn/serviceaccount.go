@@ -65,7 +65,7 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (
 			return Identity{}, false, nil
 		}
 		var err error
-		if t, err = s.verify(token); err != nil || t == nil {
+		if t, err = s.verify(ctx, token); err != nil || t == nil {
 			return Identity{}, false, err
 		}
 		s.signed.put(sum, t, generation)
@@ -88,12 +88,12 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (
 
 // verify checks the signature of a token. It returns nil without an error if the token is not a
 // signed JSON web token.
-func (s *ServiceAccounts) verify(token string) (*signedToken, error) {
+func (s *ServiceAccounts) verify(ctx context.Context, token string) (*signedToken, error) {
 	parsed, err := jwt.ParseSigned(token, signingAlgorithms)
 	if err != nil {
 		return nil, nil
 	}
-	keys, err := s.Keys.candidates(keyID(parsed))
+	keys, err := s.Keys.candidates(ctx, keyID(parsed))
 	if err != nil {
 		return nil, fmt.Errorf("load service account keys: %w", err)
 	}

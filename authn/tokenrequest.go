@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type TokenRequests struct {
 	Audiences []string
 	// MaxExpiration is the maximum lifetime of tokens; 0 means no limit.
 	MaxExpiration time.Duration
+	// MaxExtended is the maximum lifetime of extended tokens; 0 means a year.
+	MaxExtended time.Duration
 	// ExtendExpiration makes tokens that pods use for this server valid for a year, so that clients
 	// which do not reread their token can be found before they break.
 	ExtendExpiration bool
@@ -58,7 +61,7 @@ func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *au
 	}
 	t.setLifetime(ctx, &to, &r.Spec)
 	now := t.Issuer.now()
-	token, id, err := t.Issuer.issueBound(to, now)
+	token, id, err := t.Issuer.issueBound(ctx, to, now)
 	if errors.Is(err, errNoKey) {
 		return nil, apierrors.NewInternalError(err)
 	}
@@ -88,7 +91,7 @@ func (t *TokenRequests) setLifetime(ctx context.Context, to *boundToken, spec *a
 	to.lifetime = seconds(*spec.ExpirationSeconds)
 	ours := len(intersect(t.Audiences, spec.Audiences)) == len(spec.Audiences)
 	if t.ExtendExpiration && to.pod != nil && to.lifetime == projectedLifetime && ours {
-		to.lifetime, to.warnAfter = extendedLifetime, to.lifetime
+		to.lifetime, to.warnAfter = min(extendedLifetime, cmp.Or(t.MaxExtended, extendedLifetime)), to.lifetime
 	}
 }
 

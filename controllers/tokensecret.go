@@ -21,7 +21,7 @@ const tokenSecretControllerName = "serviceaccount-token-controller"
 
 // TokenSigner signs the tokens in Secrets of the type kubernetes.io/service-account-token.
 type TokenSigner interface {
-	SecretToken(*corev1.ServiceAccount, *corev1.Secret) (string, error)
+	SecretToken(context.Context, *corev1.ServiceAccount, *corev1.Secret) (string, error)
 }
 
 // tokenSecretController fills token Secrets, and deletes Secrets whose service account does not
@@ -136,7 +136,7 @@ func (t *tokenSecretController) fill(ctx context.Context, account *corev1.Servic
 		filled.Data[corev1.ServiceAccountNamespaceKey], missing = []byte(filled.Namespace), true
 	}
 	if len(filled.Data[corev1.ServiceAccountTokenKey]) == 0 {
-		token, err := t.Tokens.SecretToken(account, secret)
+		token, err := t.Tokens.SecretToken(ctx, account, secret)
 		if err != nil {
 			return reconcile.Done, err
 		}

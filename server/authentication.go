@@ -19,6 +19,7 @@ type Authentication struct {
 	Audiences          []string      // --api-audiences
 	KeyFiles           []string      // --service-account-key-file
 	SigningKeyFile     string        // --service-account-signing-key-file
+	SigningEndpoint    string        // --service-account-signing-endpoint
 	JWKSURI            string        // --service-account-jwks-uri
 	NoLookup           bool          // --service-account-lookup=false
 	MaxTokenExpiration time.Duration // --service-account-max-token-expiration

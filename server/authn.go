@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -28,6 +29,8 @@ type identities struct {
 	// issuers finds the keys of OpenID Connect issuers while it runs; nil if there
 	// are none.
 	issuers *authn.JWTIssuers
+	// requests answers TokenRequests.
+	requests *authn.TokenRequests
 }
 
 // buildAuthentication makes the authentication methods that the options choose, in
@@ -36,7 +39,7 @@ type identities struct {
 // anonymous.
 func (p *parts) buildAuthentication() error {
 	o, audiences := &p.o, p.o.Authentication.audiences()
-	keys, err := readKeys(o)
+	keys, err := p.keys()
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,14 @@ func (p *parts) buildAuthentication() error {
 		return err
 	}
 	issuer := &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: keys}
-	p.identities = &identities{Authenticator: authenticator, issuer: issuer, lookup: lookup, headers: headers, issuers: external.issuers}
+	p.identities = &identities{Authenticator: authenticator, issuer: issuer, lookup: lookup, headers: headers, issuers: external.issuers,
+		requests: &authn.TokenRequests{
+			Issuer:           issuer,
+			Audiences:        audiences,
+			MaxExpiration:    o.Authentication.MaxTokenExpiration,
+			ExtendExpiration: !o.Authentication.NoExtension,
+			Objects:          lookup,
+		}}
 	return nil
 }
 
@@ -117,6 +127,43 @@ func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousC
 	return authn.WithAnonymous(methods, paths...), nil
 }
 
+// keys returns the keys of service accounts: those of the external signer, or those in files.
+func (p *parts) keys() (*authn.Keys, error) {
+	metrics, err := externaljwt.NewMetrics(p.metrics) // kube-apiserver has them always
+	if err != nil {
+		return nil, err
+	}
+	if p.o.Authentication.SigningEndpoint == "" {
+		return readKeys(&p.o)
+	}
+	if p.signer, err = externaljwt.New(p.o.Authentication.SigningEndpoint, metrics, p.logger); err != nil {
+		return nil, fmt.Errorf("--service-account-signing-endpoint: %w", err)
+	}
+	return authn.NewExternalKeys(p.signer), nil
+}
+
+// connectSigner connects to the external signer. Its maximum lifetime of tokens bounds that of
+// the options.
+func (p *parts) connectSigner(ctx context.Context) error {
+	if p.signer == nil {
+		return nil
+	}
+	longest, err := p.signer.Connect(ctx)
+	if err != nil {
+		return fmt.Errorf("--service-account-signing-endpoint: %w", err)
+	}
+	requests := p.identities.requests
+	if requests.MaxExpiration > longest {
+		return fmt.Errorf("--service-account-max-token-expiration: %v is longer than the external signer supports, %v", requests.MaxExpiration, longest)
+	}
+	if requests.MaxExpiration == 0 {
+		requests.MaxExpiration = longest
+	}
+	requests.MaxExtended = longest
+	p.runLoop("keys of the external signer", func() { p.signer.Run(p.lifetime) })
+	return nil
+}
+
 // readKeys reads the keys of service accounts. If none of them can sign, it adds a
 // generated one.
 func readKeys(o *Options) (*authn.Keys, error) {
@@ -149,13 +196,7 @@ func newProxy(o *Options) (*authn.Proxy, error) {
 // reviews returns the functions that answer TokenReviews, SelfSubjectReviews and
 // TokenRequests.
 func (id *identities) reviews(o *Options) map[string]registry.Review {
-	return authn.Reviews(id, o.Authentication.audiences(), &authn.TokenRequests{
-		Issuer:           id.issuer,
-		Audiences:        o.Authentication.audiences(),
-		MaxExpiration:    o.Authentication.MaxTokenExpiration,
-		ExtendExpiration: !o.Authentication.NoExtension,
-		Objects:          id.lookup,
-	})
+	return authn.Reviews(id, o.Authentication.audiences(), id.requests)
 }
 
 // discovery returns the documents by which other programs verify the server's tokens.

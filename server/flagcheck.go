@@ -179,6 +179,14 @@ func serviceAccountIssuers(issuers []string) error {
 	return errors.Join(errs...)
 }
 
+// socketPath requires an absolute path, or a name in the abstract namespace.
+func socketPath(text string) error {
+	if text == "" || path.IsAbs(text) || len(text) > 1 && text[0] == '@' {
+		return nil
+	}
+	return fmt.Errorf("invalid value %q, should be a valid location on the filesystem or must be prefixed with @ to name UDS in abstract namespace", text)
+}
+
 func tokenExpiration(d time.Duration) error {
 	const longest = 1 << 32 * time.Second
 	if d != 0 && (d < time.Hour || d > longest) {
@@ -345,6 +353,13 @@ func (a *Authentication) checkProxyCAFile() error {
 func (a *Authentication) checkProxyUserHeaders() error {
 	if a.ProxyCAFile != "" && len(a.ProxyUserHeaders) == 0 {
 		return errors.New("must be given together with --requestheader-client-ca-file")
+	}
+	return nil
+}
+
+func (a *Authentication) checkSigningEndpoint() error {
+	if a.SigningEndpoint != "" && (a.SigningKeyFile != "" || len(a.KeyFiles) > 0) {
+		return errors.New("cannot be together with --service-account-signing-key-file and --service-account-key-file")
 	}
 	return nil
 }

@@ -91,7 +91,6 @@ func refusedFlags() []Flag {
 	for _, f := range []struct{ name, note string }{
 		{"egress-selector-config-file", "connections to nodes, webhooks and etcd would leave without the proxy that the file demands"},
 		{"peer-ca-file", "this server does not connect to other API servers, and would not verify them by this CA"},
-		{"service-account-signing-endpoint", "this server signs service account tokens by --service-account-signing-key-file alone"},
 	} {
 		all = append(all, refusedFlag(f.name, new([]string), f.note))
 	}

@@ -238,6 +238,8 @@ func serviceAccountFlags(a *Authentication) []Flag {
 			Help: "File containing PEM-encoded public or private keys, or certificates, used to verify service account tokens. May be given several times. If empty, the public key of --service-account-signing-key-file is used. The file is read again when it changes."},
 		{Name: "service-account-signing-key-file", Value: text(&a.SigningKeyFile, ""),
 			Help: "File containing the PEM-encoded private key used to sign service account tokens. If empty, the server generates a key, sa.key in --cert-dir. The file is read again when it changes."},
+		{Name: "service-account-signing-endpoint", Value: text(&a.SigningEndpoint, "", socketPath), Check: a.checkSigningEndpoint,
+			Help: "Unix socket of an external signer, which signs service account tokens and publishes their public keys (externaljwt.k8s.io, v1): a path, or @ and a name in the abstract namespace. It cannot be combined with --service-account-signing-key-file and --service-account-key-file."},
 		{Name: "service-account-jwks-uri", Value: text(&a.JWKSURI, "", httpsURL),
 			Help: "URL of the public keys of service account tokens in the discovery document at /.well-known/openid-configuration. It must begin with https. If empty, the URL of this server."},
 		{Name: "service-account-lookup", Value: inverted(&a.NoLookup),

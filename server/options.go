@@ -67,7 +67,7 @@ type Options struct {
 
 	// NoDataDir keeps everything that the server generates in memory, except a serving
 	// certificate in CertDir, as kube-apiserver does. EtcdServers and
-	// Authentication.SigningKeyFile must be set.
+	// one of Authentication.SigningKeyFile and SigningEndpoint must be set.
 	NoDataDir bool
 
 	RequestTimeout        time.Duration // --request-timeout
@@ -163,7 +163,7 @@ func (o Options) withDefaults() Options {
 // Validate returns an error with a line for each invalid option.
 func (o Options) Validate() error {
 	err := withOptions(o).validate()
-	if o.NoDataDir && (len(o.EtcdServers) == 0 || o.Authentication.SigningKeyFile == "") {
+	if o.NoDataDir && (len(o.EtcdServers) == 0 || o.Authentication.SigningKeyFile == "" && o.Authentication.SigningEndpoint == "") {
 		err = errors.Join(err, errors.New("NoDataDir: --etcd-servers and --service-account-signing-key-file must be given"))
 	}
 	return err

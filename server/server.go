@@ -42,6 +42,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/audit"
+	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
@@ -88,6 +89,7 @@ type Server struct {
 	proxy       *proxy.Proxy
 	remotes     *aggregation.Services
 	handler     *handlers.Handler
+	signer      *externaljwt.Signer  // nil without --service-account-signing-endpoint
 	endpoints   *bootstrap.Endpoints // nil if the server does not publish its address
 	auditor     *audit.Auditor       // nil if requests are not recorded
 	converters  *hooks.Clients       // of conversion webhooks

@@ -75,6 +75,7 @@ func (s *Server) start(ctx context.Context) error {
 	for _, boot := range []func(context.Context) error{
 		p.followEncryption,
 		p.findIssuers, // first, since an issuer may take a while to answer
+		p.connectSigner,
 		p.connectStore,
 		p.connectOtherStores,
 		p.loadCaches,

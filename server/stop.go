@@ -80,6 +80,9 @@ func (s *Server) stop(ctx context.Context) {
 	if s.converters != nil {
 		s.converters.Close()
 	}
+	if s.signer != nil {
+		errs = append(errs, s.signer.Close())
+	}
 	for _, store := range s.allStores() {
 		if err := store.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("closing the store: %w", err))

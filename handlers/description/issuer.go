@@ -1,6 +1,7 @@
 package description
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -35,7 +36,7 @@ func (h *Handler) serveStatic(media string, content func() ([]byte, error)) http
 			return
 		}
 		w.Header().Set("Content-Type", media)
-		w.Header().Set("Cache-Control", "public, max-age=3600")
+		w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(h.Issuer.Keys.MaxAge().Seconds())))
 		_, _ = w.Write(body) // the client may have disconnected
 	}
 }

@@ -170,7 +170,7 @@ internal/recovery < internal/metrics < server;
 NONE < internal/compressed < handlers/description;
 
 # Helpers of tests in several packages.
-NONE < internal/schematest, internal/filler, internal/extending, internal/kmstest, internal/otlptest;
+NONE < internal/schematest, internal/filler, internal/extending, internal/kmstest, internal/otlptest, internal/signertest;
 
 # The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;
@@ -225,5 +225,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but internal/otlptest, server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/otlptest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
 `
