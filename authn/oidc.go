@@ -44,6 +44,9 @@ type oidcTokens struct {
 	logger *slog.Logger
 	// verifier is nil until discovery succeeds.
 	verifier atomic.Pointer[oidc.IDTokenVerifier]
+	// resolver resolves the groups claim if it is distributed; nil like verifier, and if there is no
+	// such claim.
+	resolver atomic.Pointer[claimResolver]
 }
 
 func newOIDCTokens(config JWT, r jwtRules, logger *slog.Logger) (*oidcTokens, error) {
@@ -131,15 +134,19 @@ func (o *oidcTokens) discoverOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.resolver.Store(o.newClaimResolver(ctx))
+	o.verifier.Store(provider.VerifierContext(oidc.ClientContext(ctx, o.client), o.verifierConfig()))
+	return nil
+}
+
+// verifierConfig returns the checks of the library. It checks only a single client ID; the callers
+// check the audiences.
+func (o *oidcTokens) verifierConfig() *oidc.Config {
 	algorithms := o.config.algorithms
 	if algorithms == nil {
 		algorithms = safeAlgorithms
 	}
-	// The library checks only a single client ID; AuthenticateToken checks the audiences.
-	o.verifier.Store(provider.VerifierContext(oidc.ClientContext(ctx, o.client), &oidc.Config{
-		SkipClientIDCheck: true, SupportedSigningAlgs: algorithms,
-	}))
-	return nil
+	return &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms}
 }
 
 // claims are the raw claims of a token.
@@ -173,6 +180,11 @@ func (o *oidcTokens) AuthenticateToken(ctx context.Context, token string) (Ident
 	c := claims{}
 	if err := verified.Claims(&c); err != nil {
 		return Identity{}, false, fmt.Errorf("oidc: parse claims: %w", err)
+	}
+	if resolver := o.resolver.Load(); resolver != nil {
+		if err := resolver.expand(ctx, c); err != nil {
+			return Identity{}, false, fmt.Errorf("oidc: could not expand distributed claims: %w", err)
+		}
 	}
 	user, err := o.user(c)
 	if err != nil {

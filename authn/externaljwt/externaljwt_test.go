@@ -109,13 +109,15 @@ func TestSignFaults(t *testing.T) {
 func TestFetchFaults(t *testing.T) {
 	external, s, _ := connected(t)
 	for want, change := range map[string]func(*externaljwtv1.FetchKeysResponse){
-		"found invalid refresh hint (0s)":          func(r *externaljwtv1.FetchKeysResponse) { r.RefreshHintSeconds = 0 },
-		"found no keys":                            func(r *externaljwtv1.FetchKeysResponse) { r.Keys = nil },
-		"invalid data timestamp":                   func(r *externaljwtv1.FetchKeysResponse) { r.DataTimestamp = nil },
-		`found invalid public key id ""`:           func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{Key: []byte("x")} },
-		`found invalid public key id "kkkkkkkkkkk`: func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{KeyId: strings.Repeat("k", 1025)} },
-		"found empty public key":                   func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{KeyId: "k"} },
-		"while parsing external public keys":       func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{KeyId: "k", Key: []byte("x")} },
+		"found invalid refresh hint (0s)": func(r *externaljwtv1.FetchKeysResponse) { r.RefreshHintSeconds = 0 },
+		"found no keys":                   func(r *externaljwtv1.FetchKeysResponse) { r.Keys = nil },
+		"invalid data timestamp":          func(r *externaljwtv1.FetchKeysResponse) { r.DataTimestamp = nil },
+		`found invalid public key id ""`:  func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{Key: []byte("x")} },
+		`found invalid public key id "kkkkkkkkkkk`: func(r *externaljwtv1.FetchKeysResponse) {
+			r.Keys[0] = &externaljwtv1.Key{KeyId: strings.Repeat("k", 1025)}
+		},
+		"found empty public key":             func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{KeyId: "k"} },
+		"while parsing external public keys": func(r *externaljwtv1.FetchKeysResponse) { r.Keys[0] = &externaljwtv1.Key{KeyId: "k", Key: []byte("x")} },
 	} {
 		external.ChangeKeys(func(r *externaljwtv1.FetchKeysResponse) error { change(r); return nil })
 		if err := s.fetch(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
@@ -269,7 +271,7 @@ func TestMetrics(t *testing.T) {
 		"sign_request_total OK": 1, "sign_request_total PermissionDenied": 1,
 		"request_duration_seconds OK " + service + "FetchKeys": 3, "request_duration_seconds Internal " + service + "FetchKeys": 1,
 		"request_duration_seconds OK " + service + "Metadata": 1,
-		"request_duration_seconds OK " + service + "Sign": 1, "request_duration_seconds PermissionDenied " + service + "Sign": 1,
+		"request_duration_seconds OK " + service + "Sign":     1, "request_duration_seconds PermissionDenied " + service + "Sign": 1,
 	}; !maps.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
