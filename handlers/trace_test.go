@@ -242,7 +242,7 @@ func TestSlowRequests(t *testing.T) {
 			`Trace[1]: [D] [D] END`, "\"\n",
 		}
 		for _, r := range []struct{ pattern, by string }{
-			{`Trace\[\d+\]`, "Trace[1]"}, {`\((\d\d-\w+-\d+ )?\d\d:\d\d:\d\d\.\d+\)`, "(T)"}, {`\d+ms`, "Nms"}, {`\[[\d.µm]+s\]`, "[D]"},
+			{`Trace\[\d+\]`, "Trace[1]"}, {`\((\d\d-\w+-\d+ )?\d\d:\d\d:\d\d\.\d+\)`, "(T)"}, {`\[[\d.µm]+s\]`, "[D]"}, {`\d+ms`, "Nms"},
 		} {
 			for i := range got {
 				got[i] = regexp.MustCompile(r.pattern).ReplaceAllString(got[i], r.by)
