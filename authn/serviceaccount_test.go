@@ -338,7 +338,7 @@ func TestSecretTokenMetrics(t *testing.T) {
 	a := newAccounts(t)
 	account := a.cluster["serviceaccounts/ns/robot"].(*corev1.ServiceAccount)
 	secret := a.cluster["secrets/ns/s"].(*corev1.Secret)
-	token, err := a.SecretToken(account, secret)
+	token, err := a.SecretToken(t.Context(), account, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
