@@ -40,6 +40,8 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		scope.User = user
+		// The verbosity of the log can change while the server runs.
+		scope.Traced = h.Tracer != nil || h.Logger.Enabled(r.Context(), levelSlow)
 		r.Header.Del("Authorization") // later steps must not see the secret
 		usual.Clear(r.Header)
 		h.ProxyHeaders.Clear(r.Header)

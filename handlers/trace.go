@@ -29,20 +29,15 @@ const (
 	groupMonitoring = "system:monitoring"
 )
 
-// trace traces the request. It is only part of the chain if spans are exported, or if the log
-// shows slow requests. A span that a client names in the headers is the parent if the client is
+// trace begins the OpenTelemetry span of the request. It is only part of the chain if spans are
+// exported. A span that a client names in the headers is the parent if the client is
 // trusted; otherwise the trace is a new one, which has a link to it.
 func (h *Handler) trace(next http.HandlerFunc) http.HandlerFunc {
-	if !h.tracing() {
+	if h.Tracer == nil {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		sw := w.(*responseWriter) // of the step measure
-		sw.scope.Traced = true
-		if h.Tracer == nil {
-			next(w, r)
-			return
-		}
 		ctx, span := h.startServerSpan(sw, r)
 		defer func() {
 			code := sw.code
@@ -58,11 +53,6 @@ func (h *Handler) trace(next http.HandlerFunc) http.HandlerFunc {
 		}()
 		next(w, r.WithContext(ctx))
 	}
-}
-
-// tracing reports whether requests are traced.
-func (h *Handler) tracing() bool {
-	return h.Tracer != nil || h.Logger.Enabled(context.Background(), levelSlow)
 }
 
 // startServerSpan begins the span of a whole request, with that of its authentication, which has

@@ -214,9 +214,12 @@ func TestSlowRequests(t *testing.T) {
 		want  bool
 	}{{levelSlow, true, true}, {levelSlow, false, false}, {levelSlow + 3, true, false}} {
 		var out bytes.Buffer
+		level := &slog.LevelVar{}
+		level.Set(slog.LevelWarn)
 		h := newHandler(t, func(c *Config) {
-			c.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: tt.level, ReplaceAttr: onlyMessage}))
+			c.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level, ReplaceAttr: onlyMessage}))
 		})
+		level.Set(tt.level) // while the server runs
 		if tt.slow {
 			h.slow = 1
 		}

@@ -257,6 +257,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 		"Options.ReportedVersion": "set by --version=vX.Y.Z, but not by --version",
 		"Options.Dial":            "a function",
 		"Options.Lookup":          "a function",
+		"Options.SetVerbosity":    "a function",
 		"Options.Logger":          "made from --v and --logging-format",
 	}
 	flags := fieldsOfFlags(t)
