@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,13 +27,17 @@ func (r *Resource) ApplyDeclaredRules(rules func() (*declarative.Table, error)) 
 
 // withDeclared joins the errors of the rules written by hand with those of the Go type of
 // version v, or of the hub version if v is nil; old is nil for a new object. As in
-// kube-apiserver, the rules are those of the version of the request, and so are the paths.
+// kube-apiserver, the rules are those of the version of the request, and so are the paths. Each
+// error is returned once, unlike those of custom kinds.
 func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorList) field.ErrorList {
 	if v == nil || v.FromHub == nil {
 		v = &r.Versions[0]
 	}
 	if v.declared == nil {
 		return byHand
+	}
+	if len(byHand) > 1 {
+		byHand = distinct(byHand)
 	}
 	program, err := v.declared()
 	if program == nil && err == nil {
@@ -51,4 +56,16 @@ func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorL
 		stored = old
 	}
 	return declarative.Merge(byHand, program.Validate(obj, stored))
+}
+
+// distinct returns errors without those that are equal to an earlier one, which come from
+// validation functions that overlap.
+func distinct(errs field.ErrorList) field.ErrorList {
+	seen := make(map[string]bool, len(errs))
+	return slices.DeleteFunc(errs, func(err *field.Error) bool {
+		text := err.Error()
+		isRepeated := seen[text]
+		seen[text] = true
+		return isRepeated
+	})
 }

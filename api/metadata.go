@@ -45,8 +45,8 @@ func checkSegments(obj Object) (errs field.ErrorList) {
 }
 
 // CheckUpdate validates an update of old to obj, which must have a resourceVersion. Like
-// kube-apiserver it lists some errors of metadata several times, because validation functions
-// overlap; the message to the client contains each once.
+// kube-apiserver it lists some errors in the metadata of custom kinds several times, because
+// validation functions overlap; the message to the client contains each once.
 func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	isPlain := r.isPlainUpdate(obj, old)
 	var errs field.ErrorList

@@ -44,11 +44,12 @@ func subjectAccessSpecRules(at *validation.Path, s *authorizationv1.SubjectAcces
 
 // eitherAttributes validates that a review is for either a resource or a path.
 func eitherAttributes(at *validation.Path, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) {
+	const either = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 	switch {
 	case resource != nil && path != nil:
-		at.Child("nonResourceAttributes").Invalid(*path, "cannot be specified in combination with resourceAttributes")
+		at.Invalid(*path, either)
 	case resource == nil && path == nil:
-		at.Child("resourceAttributes").Invalid(path, "exactly one of nonResourceAttributes or resourceAttributes must be specified")
+		at.Invalid(path, either)
 	}
 }
 

@@ -3,8 +3,10 @@ package builtin
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -39,4 +41,26 @@ func TestDeclaredRulesCompile(t *testing.T) {
 			t.Error("no error of a declarative rule")
 		}
 	}
+}
+
+// TestDistinctErrors checks that overlapping rules of metadata report an error once.
+func TestDistinctErrors(t *testing.T) {
+	for _, r := range Kinds() {
+		if r.Name != "configmaps" {
+			continue
+		}
+		obj, old := r.New(), r.New()
+		for uid, o := range map[types.UID]api.Object{"1": obj, "2": old} {
+			o.SetName("a")
+			o.SetNamespace("n")
+			o.SetResourceVersion("7")
+			o.SetUID(uid)
+		}
+		const want = `metadata.uid: Invalid value: "1": field is immutable`
+		if errs := r.CheckUpdate(&r.Versions[0], obj, old); len(errs) != 1 || errs[0].Error() != want {
+			t.Errorf("got %v, want %s", errs, want)
+		}
+		return
+	}
+	t.Error("no configmaps")
 }

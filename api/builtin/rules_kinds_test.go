@@ -109,7 +109,7 @@ func TestAccessRules(t *testing.T) {
 	binding := `{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"}]}`
 	testRules(t, rbac.RoleBinding(), []ruleTest{
 		{"groups are defaults", "", binding, ""},
-		{"another role", binding, `{"roleRef":{"kind":"Role","name":"s"}}`, `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"s"}: cannot change roleRef`},
+		{"another role", binding, `{"roleRef":{"kind":"Role","name":"s"}}`, `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"s"}: field is immutable`},
 		{"subject", "", `{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"Robot","name":"u"}]}`, `subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"`},
 	})
 	testRules(t, rbac.ClusterRoleBinding(), []ruleTest{

@@ -153,7 +153,7 @@ func signingConditionRules(at *validation.Path, list []certificatesv1.Certificat
 		denied = denied || c.Type == certificatesv1.CertificateDenied
 		seen.Add(at.Child("type"), c.Type)
 		if approved && denied && (c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
-			at.Parent.Invalid(c.Type, "Approved and Denied conditions are mutually exclusive")
+			at.Parent.InvalidOrigin("zeroOrOneOf", c.Type, "Approved and Denied conditions are mutually exclusive")
 		}
 	}
 }

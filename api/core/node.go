@@ -231,8 +231,12 @@ func nodeChanges(at *validation.Path, obj, old *corev1.Node) {
 	var addresses validation.Unique[corev1.NodeAddress]
 	validation.Each(at.Child("status").Child("addresses"), obj.Status.Addresses, func(at *validation.Path, a *corev1.NodeAddress) { addresses.Add(at, *a) })
 	podCIDRChanges(at.Child("spec").Child("podCIDRs"), obj.Spec.PodCIDRs, old.Spec.PodCIDRs)
-	if old.Spec.ProviderID != "" && old.Spec.ProviderID != obj.Spec.ProviderID {
-		at.Child("spec").Child("providerID").Forbidden(`node updates may not change providerID except from "" to valid`)
+	switch id, before := obj.Spec.ProviderID, old.Spec.ProviderID; {
+	case before == "" || id == before:
+	case id == "":
+		at.Child("spec").Child("providerID").InvalidOrigin("update", nil, "field cannot be cleared once set")
+	default:
+		at.Child("spec").Child("providerID").InvalidOrigin("update", nil, "field cannot be modified once set")
 	}
 	taintRules(at.Child("metadata").Child("taints"), obj.Spec.Taints)
 	if obj.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {

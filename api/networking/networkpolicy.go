@@ -130,7 +130,7 @@ func policyPortRules(at *validation.Path, p *networkingv1.NetworkPolicyPort) {
 		validation.PortNumber(at.Child("port"), p.Port.IntVal)
 		if p.EndPort != nil {
 			if *p.EndPort < p.Port.IntVal {
-				end.Invalid(p.Port.IntVal, "must be greater than or equal to `port`")
+				end.Invalid(*p.EndPort, "must be greater than or equal to `port`")
 			}
 			validation.PortNumber(end, *p.EndPort)
 		}

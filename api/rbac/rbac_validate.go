@@ -67,9 +67,7 @@ func clusterRoleBindingRules(at *validation.Path, b *rbacv1.ClusterRoleBinding) 
 
 // immutableRoleRef validates that the role of a binding does not change.
 func immutableRoleRef(at *validation.Path, obj, old rbacv1.RoleRef) {
-	if obj != old {
-		at.Child("roleRef").Invalid(obj, "cannot change roleRef")
-	}
+	validation.Immutable(at.Child("roleRef"), obj, old)
 }
 
 func roleRefRules(at *validation.Path, ref *rbacv1.RoleRef, kinds ...string) {

@@ -246,10 +246,10 @@ func deviceAttributeRules(at *validation.Path, a resourcev1.DeviceAttribute) {
 	validation.Each(at.Child("versions"), a.VersionValues, attributeVersion)
 	switch set {
 	case 0:
-		at.Invalid("", "exactly one value must be specified")
+		at.InvalidOrigin("union", "", "exactly one value must be specified")
 	case 1:
 	default:
-		at.Invalid(a, "exactly one value must be specified")
+		at.InvalidOrigin("union", a, "exactly one value must be specified")
 	}
 }
 

@@ -118,6 +118,12 @@ func (p *Path) Invalid(value any, detail string) {
 	p.Add(field.Invalid(p.ToField(), InternalForm(value), detail))
 }
 
+// InvalidOrigin is Invalid for a rule that the Go type states too. origin identifies the rule: the
+// error gives way to that of the declarative rule, whose message differs.
+func (p *Path) InvalidOrigin(origin string, value any, detail string) {
+	p.Add(field.Invalid(p.ToField(), InternalForm(value), detail).WithOrigin(origin))
+}
+
 // Required records that the field has no value.
 func (p *Path) Required(detail string) { p.Add(field.Required(p.ToField(), detail)) }
 

@@ -17,7 +17,7 @@ func IsHugePages(name corev1.ResourceName) bool {
 func ResourceName(at *Path, name corev1.ResourceName) bool {
 	faults := QualifiedName(string(name))
 	for _, fault := range faults {
-		at.Invalid(name, fault)
+		at.InvalidOrigin("format=k8s-long-name-caseless", name, fault)
 	}
 	if len(faults) > 0 {
 		return false
@@ -103,6 +103,6 @@ func DriverName(at *Path, name string) {
 		at.TooLong(maxDriverName)
 	}
 	for _, fault := range DNSSubdomain(strings.ToLower(name)) {
-		at.Invalid(name, fault)
+		at.InvalidOrigin("format=k8s-long-name-caseless", name, fault)
 	}
 }

@@ -32,7 +32,7 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 		groupID(at.Child("supplementalGroups").Index(i), &s.SupplementalGroups[i])
 	}
 	if share := c.spec.ShareProcessNamespace; share != nil && *share && c.spec.HostPID {
-		at.Child("shareProcessNamespace").Invalid(*share, "ShareProcessNamespace and HostPID cannot both be enabled")
+		at.Parent.Child("shareProcessNamespace").Invalid(*share, "ShareProcessNamespace and HostPID cannot both be enabled")
 	}
 	c.sysctlRules(at.Child("sysctls"), s.Sysctls)
 	validation.OptionalEnum(at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
