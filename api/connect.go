@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Connection describes a subresource that connects the client to a kubelet, a pod or an
@@ -74,6 +75,9 @@ type ConnectLookup struct {
 	// Get returns an object of the core group, for a namespaced resource in the namespace of
 	// the request. The object must not be changed.
 	Get func(resource, name string) (Object, error)
+	// List returns the objects of a namespaced resource in the namespace of the request that
+	// have a label. They must not be changed.
+	List func(resource schema.GroupResource, label, value string) ([]Object, error)
 	Kubelets
 }
 

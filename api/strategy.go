@@ -117,7 +117,7 @@ type UpdateStrategy[T Object] struct {
 	ValidateUpdate           func(obj, old T) field.ErrorList
 	ValidateUpdateIsComplete bool
 	// RevalidateMetadata: metadata is validated once more by the rules for new
-	// objects, so that its faults appear twice, as in kube-apiserver.
+	// objects, so that the errors of custom kinds appear twice, as in kube-apiserver.
 	RevalidateMetadata bool
 	// WarningsOnUpdate returns the warnings for a valid object.
 	WarningsOnUpdate func(obj, old T) []string

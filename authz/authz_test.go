@@ -30,9 +30,9 @@ func TestUnion(t *testing.T) {
 		err      error
 	}{
 		{"nobody", nil, NoOpinion, "", nil},
-		{"first decides", Union{fixedDecision{decision: Deny, reason: "no"}, fixedDecision{decision: Allow}}, Deny, "no", nil},
-		{"later allows", Union{fixedDecision{reason: "not mine"}, fixedDecision{err: broken}, fixedDecision{decision: Allow}}, Allow, "", nil},
-		{"reasons add up", Union{fixedDecision{reason: "one"}, fixedDecision{}, fixedDecision{reason: "two", err: broken}}, NoOpinion, "one\ntwo", broken},
+		{"first decides", Union{{"a", fixedDecision{decision: Deny, reason: "no"}}, {"b", fixedDecision{decision: Allow}}}, Deny, "no", nil},
+		{"later allows", Union{{"a", fixedDecision{reason: "not mine"}}, {"b", fixedDecision{err: broken}}, {"c", fixedDecision{decision: Allow}}}, Allow, "", nil},
+		{"reasons add up", Union{{"a", fixedDecision{reason: "one"}}, {"b", fixedDecision{}}, {"c", fixedDecision{reason: "two", err: broken}}}, NoOpinion, "a: one\nc: two", broken},
 	}
 	for _, c := range cases {
 		decision, reason, err := c.union.Authorize(t.Context(), nil, &request.Info{})

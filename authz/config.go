@@ -84,7 +84,7 @@ func (b *Builder) Build(c *Configuration) (Authorizer, error) {
 	if len(c.Authorizers) == 0 {
 		return nil, errors.New("authorizers: at least one authorization mode must be defined")
 	}
-	all := Union{Privileged(request.GroupMasters)}
+	all := Union{{"privileged", Privileged(request.GroupMasters)}}
 	var types, names []string
 	for i, choice := range c.Authorizers {
 		at := fmt.Sprintf("authorizers[%d]", i)
@@ -105,7 +105,7 @@ func (b *Builder) Build(c *Configuration) (Authorizer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		all = append(all, b.Metrics.Decisions(a, choice.Type, choice.Name))
+		all = append(all, Named{choice.Name, b.Metrics.Decisions(a, choice.Type, choice.Name)})
 	}
 	return all, nil
 }

@@ -153,7 +153,7 @@ func (u Union) RulesFor(ctx context.Context, user *request.User, namespace strin
 	var all Rules
 	var errs []error
 	for _, a := range u {
-		resolver, ok := a.(RuleResolver)
+		resolver, ok := a.Authorizer.(RuleResolver)
 		if !ok {
 			continue
 		}

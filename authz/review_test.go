@@ -83,7 +83,7 @@ func TestSelfReviews(t *testing.T) {
 	bob := &request.User{Name: "bob"}
 	ctx := request.With(t.Context(), &request.Scope{User: bob})
 	a := &recordingAuthorizer{fixedDecision: fixedDecision{decision: Allow}}
-	reviews := Reviews(Union{a})
+	reviews := Reviews(Union{{"rbac", a}})
 	path := &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}
 	out, err := reviews["selfsubjectaccessreviews"](ctx, registry.Target{}, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: path}})

@@ -9,8 +9,15 @@ import (
 )
 
 // Union calls authorizers in order; the first one that allows or denies decides. If none does,
-// Union has no opinion either and returns the reasons and errors of all.
-type Union []Authorizer
+// Union has no opinion either and returns the reasons and errors of all, each reason after the
+// name of its authorizer.
+type Union []Named
+
+// Named is an authorizer with its name in the configuration.
+type Named struct {
+	Name string
+	Authorizer
+}
 
 // Authorize implements Authorizer.
 func (u Union) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
@@ -22,7 +29,7 @@ func (u Union) Authorize(ctx context.Context, user *request.User, info *request.
 			return decision, reason, err
 		}
 		if reason != "" {
-			reasons = append(reasons, reason)
+			reasons = append(reasons, a.Name+": "+reason)
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -65,10 +65,14 @@ func newCluster(t *testing.T, backend http.HandlerFunc, changes ...func(*Config)
 	put("/api/v1/namespaces/ns/pods/p/status", `{"status":{"podIP":"10.1.0.1","podIPs":[{"ip":"10.1.0.1"}]}}`)
 	post("/api/v1/namespaces/ns/pods", `{"metadata":{"name":"local"},"spec":{"nodeName":"bare","containers":[{"name":"a","image":"i"},{"name":"b","image":"i"}]}}`)
 	put("/api/v1/namespaces/ns/pods/local/status", `{"status":{"podIP":"127.0.0.1","podIPs":[{"ip":"127.0.0.1"}]}}`)
-	post("/api/v1/namespaces/ns/endpoints", `{"metadata":{"name":"s"},"subsets":[{"addresses":[
-		{"ip":"10.1.0.1","targetRef":{"kind":"Pod","namespace":"ns","name":"p"}},{"ip":"10.9.9.9"}],"ports":[{"name":"web","port":8080}]}]}`)
-	post("/api/v1/namespaces/ns/endpoints", `{"metadata":{"name":"stray"},"subsets":[{"addresses":[{"ip":"10.9.9.9"}],"ports":[{"name":"web","port":8080}]}]}`)
-	post("/api/v1/namespaces/ns/endpoints", `{"metadata":{"name":"none"}}`)
+	for service, endpoints := range map[string]string{
+		"s": `{"addresses":["10.1.0.1"],"targetRef":{"kind":"Pod","namespace":"ns","name":"p"}},{"addresses":["10.9.9.9"]},
+			{"addresses":["10.1.0.2"],"targetRef":{"kind":"Pod","namespace":"ns","name":"p"},"conditions":{"ready":false}}`,
+		"stray": `{"addresses":["10.9.9.9"]}`,
+	} {
+		post("/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices", `{"metadata":{"name":"`+service+`","labels":{"kubernetes.io/service-name":"`+service+`"}},
+			"addressType":"IPv4","ports":[{"name":"web","port":8080}],"endpoints":[`+endpoints+`]}`)
+	}
 	return h, front
 }
 
@@ -139,7 +143,8 @@ func TestConnect(t *testing.T) {
 		{"GET " + ns + "services/s:web/proxy/a", "", 200, "GET /a "},
 		{"GET " + ns + "services/stray:web/proxy/a", "", 503, `no endpoints available for service \"stray:web\"`},
 		{"GET " + ns + "services/none:web/proxy/a", "", 503, `no endpoints available for service \"none\"`},
-		{"GET " + ns + "services/gone/proxy/a", "", 404, `services \"gone\" not found`},
+		{"GET " + ns + "services/gone/proxy/a", "", 503, `no endpoints available for service \"gone\"`},
+		{"GET " + ns + "services/gone:80/proxy/a", "", 404, `services \"gone\" not found`},
 		{"GET /api/v1/nodes/n/proxy/metrics", "", 200, "GET /metrics |/api/v1/nodes/n/proxy/metrics|"},
 		{"GET /api/v1/nodes/bare/proxy/metrics", "", 500, "no preferred addresses found"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -25,24 +26,53 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 			return nil, err
 		}
 	}
-	near := &api.ConnectLookup{Kubelets: kubelets, Get: func(resource, name string) (api.Object, error) {
-		res, version, err := r.lookupResource(schema.GroupResource{Resource: resource})
-		if err != nil {
-			return nil, err
-		}
-		other := Target{Resource: res, Version: version, Name: name}
-		if res.Namespaced {
-			other.Namespace = t.Namespace
-		}
-		item, err := r.Get(ctx, other, storage.Read{})
-		if apierrors.IsNotFound(err) {
-			// As in kube-apiserver, the error names the resource of the request.
-			return nil, apierrors.NewNotFound(t.groupResource(), name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return item.Object()
-	}}
+	near := &api.ConnectLookup{
+		Kubelets: kubelets,
+		Get:      func(resource, name string) (api.Object, error) { return r.getNear(ctx, t, resource, name) },
+		List: func(resource schema.GroupResource, label, value string) ([]api.Object, error) {
+			return r.listNear(ctx, t, resource, labels.Set{label: value})
+		},
+	}
 	return t.Sub.Connection.Locate(near, t.Name, options)
+}
+
+// getNear returns an object of the core group, in the namespace of t if it is namespaced.
+func (r *Registry) getNear(ctx context.Context, t Target, resource, name string) (api.Object, error) {
+	res, version, err := r.lookupResource(schema.GroupResource{Resource: resource})
+	if err != nil {
+		return nil, err
+	}
+	other := Target{Resource: res, Version: version, Name: name}
+	if res.Namespaced {
+		other.Namespace = t.Namespace
+	}
+	item, err := r.Get(ctx, other, storage.Read{})
+	if apierrors.IsNotFound(err) {
+		// As in kube-apiserver, the error names the resource of the request.
+		return nil, apierrors.NewNotFound(t.groupResource(), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return item.Object()
+}
+
+// listNear returns the objects of a resource in the namespace of t that have labels.
+func (r *Registry) listNear(ctx context.Context, t Target, resource schema.GroupResource, wanted labels.Set) ([]api.Object, error) {
+	res, version, err := r.lookupResource(resource)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.List(ctx, Target{Resource: res, Version: version, Namespace: t.Namespace},
+		ListOptions{Selection: Selection{Labels: labels.SelectorFromSet(wanted)}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Object, len(list.Items))
+	for i, item := range list.Items {
+		if out[i], err = item.Object(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

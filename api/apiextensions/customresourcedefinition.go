@@ -3,6 +3,7 @@ package apiextensions
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
+	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
@@ -65,7 +67,41 @@ func CustomResourceDefinition(now func() time.Time) *api.Resource {
 			OnlyBegins: true,
 		},
 		Fields: api.Fields[*apiextensionsv1.CustomResourceDefinition]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells},
 	})
+}
+
+func definitionColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Scope", "Cluster/Namespaced"),
+		table.TextColumn("Versions", "Served versions"),
+		{Name: "Created At", Type: "date", Description: table.AgeDescription()},
+		table.Wide(table.TextColumn("Group", "API group")),
+		table.Wide(table.TextColumn("Kind", "CustomResource kind")),
+		table.Wide(table.TextColumn("ShortNames", "Short names")),
+		table.Wide(table.BoolColumn("Established", "Established status")),
+	}
+}
+
+func definitionCells(d *apiextensionsv1.CustomResourceDefinition) []any {
+	var versions []string
+	for _, v := range d.Spec.Versions {
+		switch {
+		case v.Served && v.Storage:
+			versions = append(versions, v.Name+"(storage)")
+		case v.Served:
+			versions = append(versions, v.Name)
+		}
+	}
+	slices.Sort(versions)
+	isEstablished := slices.ContainsFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
+	return []any{
+		d.Name, string(d.Spec.Scope), strings.Join(versions, ","), d.CreationTimestamp.UTC().Format(time.RFC3339),
+		d.Spec.Group, d.Spec.Names.Kind, strings.Join(d.Spec.Names.ShortNames, ","), isEstablished,
+	}
 }
 
 func definitionDefaults(d *apiextensionsv1.CustomResourceDefinition) {

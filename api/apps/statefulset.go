@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/autoscaling/scale"
@@ -16,11 +17,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // StatefulSet describes the kind StatefulSet, which runs pods with stable names and
 // storage.
-func StatefulSet() *api.Resource {
+func StatefulSet(gates features.Gates) *api.Resource {
 	return api.NewResource(pod.WithPodTemplate(statefulSetTemplate, api.Kind[*appsv1.StatefulSet]{
 		Names: api.Names{
 			Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
@@ -30,17 +32,17 @@ func StatefulSet() *api.Resource {
 		},
 		Versions:         api.Served(appsv1.SchemeGroupVersion),
 		RemovedVersions:  api.RemovedVersions("apps/v1beta1", "apps/v1beta2"),
-		Default:          defaultStatefulSet,
+		Default:          func(obj *appsv1.StatefulSet) { defaultStatefulSet(gates, obj) },
 		CompleteBookmark: func(obj *appsv1.StatefulSet) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "statefulsets"},
 		Create: api.CreateStrategy[*appsv1.StatefulSet]{
-			PrepareForCreate: func(obj *appsv1.StatefulSet) { dropMaxUnavailable(obj, nil) },
+			PrepareForCreate: func(obj *appsv1.StatefulSet) { dropMaxUnavailable(gates, obj, nil) },
 			ValidateName:     validation.LabelName,
 			Validate:         validation.Rules(statefulSetRules),
 			WarningsOnCreate: api.OnCreate(statefulSetWarnings),
 		},
 		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
-			PrepareForUpdate:         dropMaxUnavailable,
+			PrepareForUpdate:         func(obj, old *appsv1.StatefulSet) { dropMaxUnavailable(gates, obj, old) },
 			ValidateUpdate:           validation.Changes(statefulSetChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         statefulSetWarnings,
@@ -56,7 +58,7 @@ func statefulSetTemplate(obj *appsv1.StatefulSet) *corev1.PodTemplateSpec {
 	return &obj.Spec.Template
 }
 
-func defaultStatefulSet(obj *appsv1.StatefulSet) {
+func defaultStatefulSet(gates features.Gates, obj *appsv1.StatefulSet) {
 	s := &obj.Spec
 	pod.DefaultTemplate(&s.Template)
 	api.SetDefault(&s.Replicas, 1)
@@ -86,12 +88,17 @@ func defaultStatefulSet(obj *appsv1.StatefulSet) {
 	}
 	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
 		api.SetDefault(&u.RollingUpdate.Partition, 0)
+		if gates.Enabled(features.MaxUnavailableStatefulSet) {
+			api.SetDefault(&u.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		}
 	}
 }
 
-// dropMaxUnavailable removes the field of a feature that is disabled by default, unless the
-// stored object has it.
-func dropMaxUnavailable(obj, old *appsv1.StatefulSet) {
+// dropMaxUnavailable removes the field of a disabled feature, unless the stored object has it.
+func dropMaxUnavailable(gates features.Gates, obj, old *appsv1.StatefulSet) {
+	if gates.Enabled(features.MaxUnavailableStatefulSet) {
+		return
+	}
 	if old != nil {
 		if r := old.Spec.UpdateStrategy.RollingUpdate; r != nil && r.MaxUnavailable != nil {
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // defaultCPUUtilization is the target in percent of an autoscaler without metrics.
@@ -19,7 +20,8 @@ const defaultCPUUtilization = 80
 
 // HorizontalPodAutoscaler describes the kind HorizontalPodAutoscaler, which scales replicas
 // by metrics.
-func HorizontalPodAutoscaler() *api.Resource {
+func HorizontalPodAutoscaler(gates features.Gates) *api.Resource {
+	rules := autoscalerCheck{gates}
 	return api.NewResource(api.Kind[*autoscalingv2.HorizontalPodAutoscaler]{
 		Names: api.Names{
 			Name: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler", Kind: "HorizontalPodAutoscaler",
@@ -37,10 +39,13 @@ func HorizontalPodAutoscaler() *api.Resource {
 		},
 		Default: defaultAutoscaler,
 		Storage: api.Storage{Prefix: "horizontalpodautoscalers"},
-		Create:  api.CreateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{ValidateOnCreate: validation.Rules(autoscalerRules)},
-		Update:  api.UpdateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{ValidateUpdate: validation.Changes(autoscalerChanges), ValidateUpdateIsComplete: true},
-		Status:  api.StatusStrategy[*autoscalingv2.HorizontalPodAutoscaler]{Served: true, ValidateUpdate: validation.Changes(autoscalerStatusChanges)},
-		Table:   api.Table[*autoscalingv2.HorizontalPodAutoscaler]{Columns: autoscalerColumns, Cells: autoscalerCells},
+		Create:  api.CreateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{ValidateOnCreate: validation.Rules(rules.create)},
+		Update: api.UpdateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{
+			ValidateUpdate: validation.Changes(rules.update), ValidateUpdateIsComplete: true,
+			HasGeneration: gates.Enabled(features.HPAGeneration),
+		},
+		Status: api.StatusStrategy[*autoscalingv2.HorizontalPodAutoscaler]{Served: true, ValidateUpdate: validation.Changes(autoscalerStatusChanges)},
+		Table:  api.Table[*autoscalingv2.HorizontalPodAutoscaler]{Columns: autoscalerColumns, Cells: autoscalerCells},
 	})
 }
 

@@ -84,7 +84,7 @@ func conditionsFromV1(in *autoscalingv1.HorizontalPodAutoscaler) []autoscalingv2
 	for _, c := range conditions {
 		out = append(out, autoscalingv2.HorizontalPodAutoscalerCondition{
 			Type: autoscalingv2.HorizontalPodAutoscalerConditionType(c.Type), Status: c.Status,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message, ObservedGeneration: c.ObservedGeneration,
 		})
 	}
 	return out

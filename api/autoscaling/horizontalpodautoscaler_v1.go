@@ -62,7 +62,7 @@ func autoscalerToV1(in *autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv1.H
 		for i, c := range in.Status.Conditions {
 			conditions[i] = autoscalingv1.HorizontalPodAutoscalerCondition{
 				Type: autoscalingv1.HorizontalPodAutoscalerConditionType(c.Type), Status: c.Status,
-				LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
+				LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message, ObservedGeneration: c.ObservedGeneration,
 			}
 		}
 		carried.put(conditionsAnnotation, conditions)

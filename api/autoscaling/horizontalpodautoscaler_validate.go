@@ -11,18 +11,22 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-func autoscalerRules(at *validation.Path, a *autoscalingv2.HorizontalPodAutoscaler) {
-	autoscalerSpecRules(at.Child("spec"), &a.Spec, &autoscalingv2.HorizontalPodAutoscalerSpec{})
+// autoscalerCheck validates autoscalers for the enabled feature gates.
+type autoscalerCheck struct{ gates features.Gates }
+
+func (c autoscalerCheck) create(at *validation.Path, a *autoscalingv2.HorizontalPodAutoscaler) {
+	c.specRules(at.Child("spec"), &a.Spec, &autoscalingv2.HorizontalPodAutoscalerSpec{})
 }
 
-// autoscalerSpecRules validates a spec. old is the old spec, or an empty one for a create:
+// specRules validates a spec. old is the old spec, or an empty one for a create:
 // the update may keep some values that were invalid before.
-func autoscalerSpecRules(at *validation.Path, s, old *autoscalingv2.HorizontalPodAutoscalerSpec) {
+func (c autoscalerCheck) specRules(at *validation.Path, s, old *autoscalingv2.HorizontalPodAutoscalerSpec) {
 	if s.MinReplicas != nil {
 		var least int32 = 1
-		if old.MinReplicas != nil && *old.MinReplicas == 0 {
+		if c.gates.Enabled(features.HPAScaleToZero) || old.MinReplicas != nil && *old.MinReplicas == 0 {
 			least = 0
 		}
 		validation.Minimum(at.Child("minReplicas"), *s.MinReplicas, least)
@@ -78,8 +82,8 @@ func groupRules(at *validation.Path, version string, core bool) {
 	}
 }
 
-func autoscalerChanges(at *validation.Path, obj, old *autoscalingv2.HorizontalPodAutoscaler) {
-	autoscalerSpecRules(at.Child("spec"), &obj.Spec, &old.Spec)
+func (c autoscalerCheck) update(at *validation.Path, obj, old *autoscalingv2.HorizontalPodAutoscaler) {
+	c.specRules(at.Child("spec"), &obj.Spec, &old.Spec)
 }
 
 func autoscalerStatusChanges(at *validation.Path, obj, _ *autoscalingv2.HorizontalPodAutoscaler) {

@@ -59,7 +59,7 @@ func TestVolumeCells(t *testing.T) {
 		{"inline", testMeta + "spec: {attacher: d, nodeName: n1}", "a|d||n1|false|60m"},
 	})
 	testCells(t, storage.VolumeAttributesClass(), []cellsTest{{"plain", testMeta + "driverName: d", "a|d|60m"}})
-	testCells(t, storage.CSIDriver(), []cellsTest{
+	testCells(t, storage.CSIDriver(features.Default()), []cellsTest{
 		{"nothing said", testMeta, "a|true|false|false|<unset>|false|<none>|60m"},
 		{"all said", testMeta + "spec: {attachRequired: false, podInfoOnMount: true, storageCapacity: true, requiresRepublish: true, " +
 			"tokenRequests: [{audience: x}, {audience: ''}], volumeLifecycleModes: [Persistent, Ephemeral]}", "a|false|true|true|x,|true|Persistent,Ephemeral|60m"},

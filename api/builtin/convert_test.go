@@ -19,6 +19,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // fill draws a value for v, which may have any type of the API.
@@ -174,7 +175,7 @@ func currentMetric(t *rapid.T) autoscalingv2.MetricStatus {
 }
 
 func TestAutoscalerConversion(t *testing.T) {
-	v := autoscaling.HorizontalPodAutoscaler().Version(autoscalingv1.SchemeGroupVersion)
+	v := autoscaling.HorizontalPodAutoscaler(features.Default()).Version(autoscalingv1.SchemeGroupVersion)
 	rapid.Check(t, func(t *rapid.T) {
 		hub := drawn[autoscalingv2.HorizontalPodAutoscaler](t)
 		hub.Spec.Metrics = rapid.SliceOfN(rapid.Custom(metric), 0, 3).Draw(t, "metrics")
@@ -205,7 +206,7 @@ func TestAutoscalerAnnotations(t *testing.T) {
 		metricsAnnotation    = "autoscaling.alpha.kubernetes.io/metrics"
 		conditionsAnnotation = "autoscaling.alpha.kubernetes.io/conditions"
 	)
-	v := autoscaling.HorizontalPodAutoscaler().Version(autoscalingv1.SchemeGroupVersion)
+	v := autoscaling.HorizontalPodAutoscaler(features.Default()).Version(autoscalingv1.SchemeGroupVersion)
 	in := &autoscalingv1.HorizontalPodAutoscaler{}
 	in.Annotations = map[string]string{
 		"mine":               "stays",

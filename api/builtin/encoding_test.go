@@ -20,6 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/batch"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -178,7 +179,7 @@ func TestDecodeStoredJSON(t *testing.T) {
 	}{
 		"json":          {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, ""},
 		"old version":   {batch.CronJob(), `{"kind":"CronJob","apiVersion":"batch/v1beta1","metadata":{"name":"a"}}`, ""},
-		"other form":    {autoscaling.HorizontalPodAutoscaler(), `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"a"}}`, ""},
+		"other form":    {autoscaling.HorizontalPodAutoscaler(features.Default()), `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"a"}}`, ""},
 		"wrong kind":    {core.ConfigMap(), `{"kind":"Secret","apiVersion":"v1"}`, `kind is "Secret"`},
 		"wrong version": {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"v7"}`, `version "v7"`},
 		"bad version":   {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"a/b/c"}`, "a/b/c"},

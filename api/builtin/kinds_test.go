@@ -21,6 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/api/storage"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -153,12 +154,12 @@ func TestBumps(t *testing.T) {
 
 func TestCSIDriverGeneration(t *testing.T) {
 	obj, old := &storagev1.CSIDriver{}, &storagev1.CSIDriver{}
-	storage.CSIDriver().Update.PrepareForUpdate(obj, old)
+	storage.CSIDriver(features.Default()).Update.PrepareForUpdate(obj, old)
 	if obj.Generation != 0 {
 		t.Errorf("nothing changed: %d", obj.Generation)
 	}
 	obj.Spec.RequiresRepublish = new(true)
-	storage.CSIDriver().Update.PrepareForUpdate(obj, old)
+	storage.CSIDriver(features.Default()).Update.PrepareForUpdate(obj, old)
 	if obj.Generation != 1 {
 		t.Errorf("changed: %d", obj.Generation)
 	}

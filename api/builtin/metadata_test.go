@@ -20,6 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/networking"
 	"github.com/miniapiserver/miniapiserver/api/policy"
 	"github.com/miniapiserver/miniapiserver/api/rbac"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 const subdomainRule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
@@ -43,7 +44,7 @@ func TestCheckCreate(t *testing.T) {
 			"metadata.annotations: Too long: may not be more than 262144 bytes"},
 		"owner without uid": {func(cm *corev1.ConfigMap) {
 			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p"}}
-		}, `metadata.ownerReferences.uid: Invalid value: "": must not be empty`},
+		}, `metadata.ownerReferences[0].uid: Required value: must not be empty`},
 		"key": {func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"..": ""} }, "data[..]: Invalid value: \"..\": must not be '..'"},
 		"size": {func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"k": strings.Repeat("x", 1<<20+1)} },
 			"[]: Too long: may not be more than 1048576 bytes"},
@@ -61,8 +62,8 @@ func TestCheckCreate(t *testing.T) {
 	}
 }
 
-// TestCheckUpdateCauses checks that the causes of an update's errors are repeated as in
-// kube-apiserver, whose message has each error once.
+// TestCheckUpdateCauses checks that the message of an update's errors has each error once,
+// although validation functions overlap.
 func TestCheckUpdateCauses(t *testing.T) {
 	now := metav1.NewTime(time.Unix(1700000000, 0))
 	for name, c := range map[string]struct {
@@ -80,7 +81,7 @@ func TestCheckUpdateCauses(t *testing.T) {
 		}, 2, `metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"a.example/b"}`},
 		"owner": {func(obj, old *corev1.ConfigMap) {
 			obj.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x"}}
-		}, 4, "metadata.ownerReferences.uid"},
+		}, 4, "metadata.ownerReferences[0].uid"},
 		"immutable": {func(obj, old *corev1.ConfigMap) {
 			old.Immutable, obj.Immutable = new(true), new(true)
 			obj.Data = map[string]string{"a": "b"}
@@ -112,7 +113,7 @@ func TestNames(t *testing.T) {
 		{certificates.CertificateSigningRequest(time.Now), "Odd_Name", ""},
 		{certificates.CertificateSigningRequest(time.Now), "a%b", "may not contain '%'"},
 		{policy.PodDisruptionBudget(), "Odd_Name", ""},
-		{apps.StatefulSet(), "a.b", "must not contain dots"},
+		{apps.StatefulSet(features.Default()), "a.b", "must not contain dots"},
 		{networking.IPAddress(), "192.0.2.77", ""},
 		{networking.IPAddress(), "abc", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"},
 		{networking.IPAddress(), "192.0.2.077", "must not have leading 0s"},

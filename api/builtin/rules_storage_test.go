@@ -8,6 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/resource"
 	"github.com/miniapiserver/miniapiserver/api/storage"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestStorageRules(t *testing.T) {
@@ -17,7 +18,7 @@ func TestStorageRules(t *testing.T) {
 		{"same term", "", `{"provisioner":"a","allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":["a","b"]}]},{"matchLabelExpressions":[{"key":"z","values":["b","a"]}]}]}`, `allowedTopologies[1].matchLabelExpressions: Duplicate value: ""`},
 		{"fixed", `{"provisioner":"a"}`, `{"provisioner":"a","parameters":{"a":"b"}}`, `parameters: Invalid value: {"a":"b"}: field is immutable`},
 	})
-	testRules(t, storage.CSIDriver(), []ruleTest{
+	testRules(t, storage.CSIDriver(features.Default()), []ruleTest{
 		{"tokens", "", `{"spec":{"tokenRequests":[{"audience":"a"},{"audience":"a"}]}}`, `spec.tokenRequests[1].audience: Duplicate value: "a"`},
 		{"fixed", `{"spec":{}}`, `{"spec":{"attachRequired":false}}`, "spec.attachedRequired: Invalid value: false: field is immutable"},
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/batch"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 const testMeta = "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z}\n"
@@ -30,7 +31,7 @@ func TestReplicatedCells(t *testing.T) {
 		{"full", testMeta + "spec: {replicas: 2, selector: {b: c, a: b}, " + template + "}\nstatus: {replicas: 1}", "a|2|1|0|60m|x,y|i,j|a=b,b=c"},
 		{"no template", testMeta + "spec: {replicas: 2}", "a|2|0|0|60m|||<none>"},
 	})
-	testCells(t, apps.StatefulSet(), []cellsTest{
+	testCells(t, apps.StatefulSet(features.Default()), []cellsTest{
 		{"full", testMeta + "spec: {replicas: 2, serviceName: s, " + selector + ", " + template + "}\nstatus: {replicas: 2, readyReplicas: 1}",
 			"a|1/2|60m|x,y|i,j"},
 	})
@@ -78,7 +79,7 @@ func TestAutoscalerCells(t *testing.T) {
 	const cpu = "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}"
 	const queue = "{type: External, external: {metric: {name: q}, target: {type: Value, value: 10}}}"
 	cells := func(targets string) string { return "a|Deployment/web|" + targets + "|<unset>|5|0|60m" }
-	testCells(t, autoscaling.HorizontalPodAutoscaler(), []cellsTest{
+	testCells(t, autoscaling.HorizontalPodAutoscaler(features.Default()), []cellsTest{
 		{"nothing", spec(""), cells("<none>")},
 		{"not measured", spec(cpu + ", " + queue), cells("cpu: <unknown>/70%, <unknown>/10")},
 		{"more", spec(cpu + ", " + queue + ", " + cpu), cells("cpu: <unknown>/70%, <unknown>/10 + 1 more...")},

@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/networking"
 	"github.com/miniapiserver/miniapiserver/api/policy"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // fixture returns an object of a kind, decoded from JSON, with valid metadata and its
@@ -89,19 +90,19 @@ func plain() map[*api.Resource]string {
 	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	return map[*api.Resource]string{
 		pod.Pod(): plainPod, core.PodTemplate(): `{` + plainTemplate + `}`,
-		apps.Deployment(): workload, apps.ReplicaSet(): workload, apps.StatefulSet(): workload, apps.DaemonSet(): workload,
-		core.ReplicationController():          `{"spec":{` + plainTemplate + `}}`,
-		apps.ControllerRevision():             `{"data":{"a":1}}`,
-		batch.Job():                           `{"spec":{` + jobTemplate + `}}`,
-		batch.CronJob():                       `{"spec":{"schedule":"*/5 1-3,7 * jan mon","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
-		service.Service():                     plainService,
-		core.Endpoints():                      `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":1}]}]}`,
-		discovery.EndpointSlice():             `{"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1}]}`,
-		networking.Ingress():                  `{"spec":{"rules":[{"host":"a.b","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}}`,
-		networking.IngressClass():             `{"spec":{"controller":"a.b/c"}}`,
-		networking.NetworkPolicy():            `{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
-		policy.PodDisruptionBudget():          `{"spec":{"minAvailable":"50%"}}`,
-		autoscaling.HorizontalPodAutoscaler(): `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
+		apps.Deployment(): workload, apps.ReplicaSet(): workload, apps.StatefulSet(features.Default()): workload, apps.DaemonSet(): workload,
+		core.ReplicationController(): `{"spec":{` + plainTemplate + `}}`,
+		apps.ControllerRevision():    `{"data":{"a":1}}`,
+		batch.Job():                  `{"spec":{` + jobTemplate + `}}`,
+		batch.CronJob():              `{"spec":{"schedule":"*/5 1-3,7 * jan mon","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+		service.Service():            plainService,
+		core.Endpoints():             `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":1}]}]}`,
+		discovery.EndpointSlice():    `{"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1}]}`,
+		networking.Ingress():         `{"spec":{"rules":[{"host":"a.b","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}}`,
+		networking.IngressClass():    `{"spec":{"controller":"a.b/c"}}`,
+		networking.NetworkPolicy():   `{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
+		policy.PodDisruptionBudget(): `{"spec":{"minAvailable":"50%"}}`,
+		autoscaling.HorizontalPodAutoscaler(features.Default()): `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
 	}
 }
 
@@ -134,7 +135,7 @@ func TestWorkloadFaults(t *testing.T) {
 			"spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`"},
 		{apps.Deployment(), `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":"0%"}},` + selectsAll + `,` + plainTemplate + `}}`,
 			"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"},
-		{apps.StatefulSet(), `{"spec":{"updateStrategy":{"type":"Recreate"},` + selectsAll + `,` + plainTemplate + `}}`,
+		{apps.StatefulSet(features.Default()), `{"spec":{"updateStrategy":{"type":"Recreate"},` + selectsAll + `,` + plainTemplate + `}}`,
 			`spec.updateStrategy: Invalid value: {"Type":"Recreate","RollingUpdate":null}: must be 'RollingUpdate' or 'OnDelete'`},
 		{apps.DaemonSet(), `{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":1}},` + selectsAll + `,` + plainTemplate + `}}`,
 			`spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`},
@@ -150,7 +151,7 @@ func TestWorkloadFaults(t *testing.T) {
 		{apps.ControllerRevision(), `{"data":[1],"revision":-1}`,
 			`revision: Invalid value: -1: must be greater than or equal to 0; data: Required value: data must be a valid JSON object`},
 		{policy.PodDisruptionBudget(), `{"spec":{"minAvailable":"101%"}}`, `spec.minAvailable: Invalid value: "101%": must not be greater than 100%`},
-		{autoscaling.HorizontalPodAutoscaler(), `{"spec":{"maxReplicas":1,"minReplicas":2,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},"metrics":[{"type":"Pods"}]}}`,
+		{autoscaling.HorizontalPodAutoscaler(features.Default()), `{"spec":{"maxReplicas":1,"minReplicas":2,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},"metrics":[{"type":"Pods"}]}}`,
 			"spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`; spec.metrics[0].pods: Required value: must populate information for the given metric source"},
 	} {
 		if got := newFaults(t, c.r, c.body); got != c.want {
@@ -192,7 +193,7 @@ func TestChangeFaults(t *testing.T) {
 		before, after, want string
 	}{
 		{apps.Deployment(), set, with(set, `"a":"b"`, `"a":"c"`), `spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`},
-		{apps.StatefulSet(), set, with(set, `"s"`, `"t"`), `spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', ` +
+		{apps.StatefulSet(features.Default()), set, with(set, `"s"`, `"t"`), `spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', ` +
 			`'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden`},
 		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `{"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
 			`spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set`},

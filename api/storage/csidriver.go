@@ -12,16 +12,22 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // CSIDriver describes the kind CSIDriver, which declares the capabilities of a CSI driver.
-func CSIDriver() *api.Resource {
+func CSIDriver(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*storagev1.CSIDriver]{
 		Names:    api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
-		Default:  defaultCSIDriver,
-		Storage:  api.Storage{Prefix: "csidrivers"},
-		Create:   api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules)},
+		Default:  func(obj *storagev1.CSIDriver) { defaultCSIDriver(gates, obj) },
+		DropDisabledFields: func(gates features.Gates, obj, old *storagev1.CSIDriver) {
+			if !gates.Enabled(features.VolumeLimitScaling) && (old == nil || old.Spec.PreventPodSchedulingIfMissing == nil) {
+				obj.Spec.PreventPodSchedulingIfMissing = nil
+			}
+		},
+		Storage: api.Storage{Prefix: "csidrivers"},
+		Create:  api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules)},
 		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
 			RequireResourceVersion: true,
 			// Creates do not set the generation, but updates increase it.
@@ -37,7 +43,7 @@ func CSIDriver() *api.Resource {
 	})
 }
 
-func defaultCSIDriver(obj *storagev1.CSIDriver) {
+func defaultCSIDriver(gates features.Gates, obj *storagev1.CSIDriver) {
 	s := &obj.Spec
 	api.SetDefault(&s.AttachRequired, true)
 	api.SetDefault(&s.PodInfoOnMount, false)
@@ -45,6 +51,9 @@ func defaultCSIDriver(obj *storagev1.CSIDriver) {
 	api.SetDefault(&s.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
 	api.SetDefault(&s.RequiresRepublish, false)
 	api.SetDefault(&s.SELinuxMount, false)
+	if gates.Enabled(features.VolumeLimitScaling) {
+		api.SetDefault(&s.PreventPodSchedulingIfMissing, false)
+	}
 	if len(s.VolumeLifecycleModes) == 0 {
 		s.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
 	}

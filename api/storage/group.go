@@ -8,10 +8,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group for the feature gates.
+func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
-		CSIDriver(),
+		CSIDriver(gates),
 		CSINode(),
 		CSIStorageCapacity(),
 		StorageClass(),

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
@@ -37,31 +38,37 @@ func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation stri
 
 // appliedYAML decodes an apply configuration in YAML.
 func appliedYAML(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
-	unreadable := func(err error) error {
-		var limit *bounds.Error
-		if !errors.As(err, &limit) {
-			err = fmt.Errorf("error converting YAML to JSON: %w", err)
-		}
-		return apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
-	}
 	b, err := openBody(FormatYAML, data)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, errUnreadableApply(data, err)
 	}
 	var patch map[string]any
 	if err := json.Unmarshal(b.data, &patch); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error unmarshaling JSON: while decoding JSON: %v", err))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err))
 	}
 	for _, err := range b.strict {
 		switch fieldValidation {
 		case metav1.FieldValidationIgnore:
 		case metav1.FieldValidationStrict:
-			return nil, apierrors.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + err.Error())
+			return nil, apierrors.NewBadRequest("error strict decoding patch: error converting YAML to JSON: " + err.Error())
 		default:
 			addWarnings(request.From(r.Context()), err)
 		}
 	}
 	return patch, nil
+}
+
+// errUnreadableApply returns the error of an apply configuration that is not YAML. kube-apiserver
+// first encodes a configuration as JSON for the audit log, unless it begins like JSON.
+func errUnreadableApply(data []byte, err error) error {
+	var limit *bounds.Error
+	switch {
+	case errors.As(err, &limit):
+		return errPatch(err)
+	case yaml.IsJSONBuffer(data):
+		return errPatch(fmt.Errorf("error converting YAML to JSON: %w", err))
+	}
+	return apierrors.NewBadRequest("error encoding patch: " + err.Error())
 }
 
 // appliedJSON decodes an apply configuration that is valid JSON without duplicate

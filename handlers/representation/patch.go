@@ -2,6 +2,7 @@ package representation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -57,6 +58,19 @@ func errPatch(err error) error {
 	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
 }
 
+// openPatch opens a patch in JSON.
+func openPatch(data []byte) (body, error) {
+	b, err := openBody(FormatJSON, data)
+	var limit *bounds.Error
+	switch {
+	case errors.As(err, &limit):
+		return b, errPatch(err)
+	case err != nil || !json.Valid(data):
+		return b, apierrors.NewBadRequest("invalid JSON patch")
+	}
+	return b, nil
+}
+
 // errMalformedPatch is errPatch with the Go type that kube-apiserver names in its message.
 func errMalformedPatch(err error) error {
 	return errPatch(errors.New(strings.ReplaceAll(err.Error(), "representation.jsonPatchOp", "handlers.jsonPatchOp")))
@@ -73,9 +87,9 @@ type jsonPatchOp struct {
 
 // parseJSONPatch parses a JSON patch (RFC 6902).
 func parseJSONPatch(data []byte) (*Patch, error) {
-	b, err := openBody(FormatJSON, data)
+	b, err := openPatch(data)
 	if err != nil {
-		return nil, errPatch(err)
+		return nil, err
 	}
 	var ops []jsonPatchOp
 	strict, err := kjson.UnmarshalStrict(b.data, &ops)
@@ -112,9 +126,9 @@ func errUnprocessable(err error) error {
 
 // parseMergePatch parses a merge patch (RFC 7386).
 func parseMergePatch(data []byte) (*Patch, error) {
-	b, err := openBody(FormatJSON, data)
+	b, err := openPatch(data)
 	if err != nil {
-		return nil, errPatch(err)
+		return nil, err
 	}
 	var changes map[string]any
 	strict, err := kjson.UnmarshalStrict(b.data, &changes)
@@ -132,9 +146,9 @@ func parseMergePatch(data []byte) (*Patch, error) {
 
 // parseStrategicMergePatch parses a strategic merge patch.
 func parseStrategicMergePatch(data []byte) (*Patch, error) {
-	b, err := openBody(FormatJSON, data)
+	b, err := openPatch(data)
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, err
 	}
 	var changes map[string]any
 	strict, err := kjson.UnmarshalStrict(b.data, &changes)

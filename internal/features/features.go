@@ -23,11 +23,15 @@ const (
 	DRAResourcePoolStatus           = "DRAResourcePoolStatus"
 	DRAWorkloadResourceClaims       = "DRAWorkloadResourceClaims"
 	GenericWorkload                 = "GenericWorkload"
+	HPAGeneration                   = "HPAGeneration"
+	HPAScaleToZero                  = "HPAScaleToZero"
+	MaxUnavailableStatefulSet       = "MaxUnavailableStatefulSet"
 	NodeDeclaredFeatures            = "NodeDeclaredFeatures"
 	PodCertificateRequest           = "PodCertificateRequest"
 	StorageVersionAPI               = "StorageVersionAPI"
 	StorageVersionMigrator          = "StorageVersionMigrator"
 	TopologyAwareWorkloadScheduling = "TopologyAwareWorkloadScheduling"
+	VolumeLimitScaling              = "VolumeLimitScaling"
 	WorkloadWithJob                 = "WorkloadWithJob"
 )
 
@@ -35,8 +39,8 @@ const (
 func Effective() []string {
 	return []string{
 		ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus,
-		DRAWorkloadResourceClaims, GenericWorkload, NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator,
-		TopologyAwareWorkloadScheduling, WorkloadWithJob,
+		DRAWorkloadResourceClaims, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet, NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator,
+		TopologyAwareWorkloadScheduling, VolumeLimitScaling, WorkloadWithJob,
 	}
 }
 

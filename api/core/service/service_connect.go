@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
@@ -39,28 +40,37 @@ func locateService(lookup *api.ConnectLookup, id, path string) (*api.Location, e
 	if err != nil {
 		return nil, err
 	}
-	obj, err := lookup.Get("endpoints", name)
+	objects, err := lookup.List(discoveryv1.SchemeGroupVersion.WithResource("endpointslices").GroupResource(), discoveryv1.LabelServiceName, name)
 	if err != nil {
 		return nil, err
 	}
-	subsets := obj.(*corev1.Endpoints).Subsets
-	if len(subsets) == 0 {
+	if len(objects) == 0 {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
-	for _, i := range rand.Perm(len(subsets)) {
-		s := &subsets[i]
-		p := slices.IndexFunc(s.Ports, func(p corev1.EndpointPort) bool { return p.Name == port })
-		if p < 0 {
-			continue
-		}
-		for _, j := range rand.Perm(len(s.Addresses)) {
-			if a := &s.Addresses[j]; isPod(lookup, a, obj.GetNamespace()) {
-				host := net.JoinHostPort(a.IP, strconv.Itoa(int(s.Ports[p].Port)))
-				return &api.Location{URL: url.URL{Scheme: scheme, Host: host, Path: utilnet.JoinPreservingTrailingSlash("", path)}}, nil
-			}
+	for _, i := range rand.Perm(len(objects)) {
+		if host := hostOf(lookup, objects[i].(*discoveryv1.EndpointSlice), port); host != "" {
+			return &api.Location{URL: url.URL{Scheme: scheme, Host: host, Path: utilnet.JoinPreservingTrailingSlash("", path)}}, nil
 		}
 	}
 	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", id))
+}
+
+// hostOf returns the address and port of a ready pod in a slice, or "".
+func hostOf(lookup *api.ConnectLookup, slice *discoveryv1.EndpointSlice, port string) string {
+	p := slices.IndexFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool {
+		return p.Port != nil && (p.Name != nil && *p.Name == port || p.Name == nil && port == "")
+	})
+	if p < 0 {
+		return ""
+	}
+	for _, i := range rand.Perm(len(slice.Endpoints)) {
+		e := &slice.Endpoints[i]
+		isReady := e.Conditions.Ready == nil || *e.Conditions.Ready
+		if isReady && len(e.Addresses) > 0 && isPod(lookup, e, slice.Namespace) {
+			return net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*slice.Ports[p].Port)))
+		}
+	}
+	return ""
 }
 
 // portName returns the name of the service port with the given name or number.
@@ -81,10 +91,10 @@ func portName(lookup *api.ConnectLookup, service, port string) (string, error) {
 	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, service))
 }
 
-// isPod reports whether an endpoint is the address of a pod in the namespace. Without this
-// check, users who may write endpoints could let the server connect to any address.
-func isPod(lookup *api.ConnectLookup, a *corev1.EndpointAddress, namespace string) bool {
-	ref := a.TargetRef
+// isPod reports whether an endpoint has the address of a pod in the namespace. Without this
+// check, users who may write slices could let the server connect to any address.
+func isPod(lookup *api.ConnectLookup, e *discoveryv1.Endpoint, namespace string) bool {
+	ref, address := e.TargetRef, e.Addresses[0]
 	if ref == nil || ref.Kind != "" && ref.Kind != "Pod" || ref.Namespace != namespace {
 		return false
 	}
@@ -92,6 +102,6 @@ func isPod(lookup *api.ConnectLookup, a *corev1.EndpointAddress, namespace strin
 	if err != nil {
 		return false
 	}
-	ip := net.ParseIP(a.IP)
-	return ip != nil && ip.IsGlobalUnicast() && slices.ContainsFunc(target.Status.PodIPs, func(p corev1.PodIP) bool { return p.IP == a.IP })
+	ip := net.ParseIP(address)
+	return ip != nil && ip.IsGlobalUnicast() && slices.ContainsFunc(target.Status.PodIPs, func(p corev1.PodIP) bool { return p.IP == address })
 }
