@@ -5,6 +5,8 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // Deprecation describes the deprecation of a version.
@@ -16,54 +18,21 @@ type Deprecation struct {
 	RemovedRelease string
 }
 
-// Release of Kubernetes whose kinds the catalogue contains.
-const (
-	releaseMajor = 1
-	releaseMinor = 36
-)
-
-// Methods by which published types describe their deprecation.
-type (
-	deprecatedType interface{ APILifecycleDeprecated() (major, minor int) }
-	removedType    interface{ APILifecycleRemoved() (major, minor int) }
-	replacedType   interface {
-		APILifecycleReplacement() schema.GroupVersionKind
-	}
-)
-
-// deprecationOf returns the deprecation of a version according to its published type, or nil
-// if this release does not deprecate it.
+// deprecationOf returns the deprecation of a version according to its lifecycle, or nil if it is
+// not deprecated. As in kube-apiserver, clients are warned of what the program deprecates,
+// whatever it emulates.
 func deprecationOf(gv schema.GroupVersion, obj Object) *Deprecation {
-	t, ok := obj.(deprecatedType)
-	if !ok {
+	l := lifecycleOf(obj)
+	if l.Deprecated.IsZero() || kubeversion.Binary().Before(l.Deprecated) {
 		return nil
 	}
-	major, minor := t.APILifecycleDeprecated()
-	if major == 0 && minor == 0 || major > releaseMajor || major == releaseMajor && minor > releaseMinor {
-		return nil
+	d := &Deprecation{Warning: fmt.Sprintf("%s %s is deprecated in v%s+", gv, reflect.TypeOf(obj).Elem().Name(), l.Deprecated)}
+	if !l.Removed.IsZero() {
+		d.RemovedRelease = l.Removed.String()
+		d.Warning += fmt.Sprintf(", unavailable in v%s+", d.RemovedRelease)
 	}
-	d := &Deprecation{Warning: fmt.Sprintf("%s %s is deprecated in v%d.%d+", gv, reflect.TypeOf(obj).Elem().Name(), major, minor)}
-	if t, ok := obj.(removedType); ok {
-		if major, minor := t.APILifecycleRemoved(); major != 0 || minor != 0 {
-			d.RemovedRelease = fmt.Sprintf("%d.%d", major, minor)
-			d.Warning += fmt.Sprintf(", unavailable in v%s+", d.RemovedRelease)
-		}
-	}
-	if t, ok := obj.(replacedType); ok {
-		if r := t.APILifecycleReplacement(); !r.Empty() {
-			d.Warning += fmt.Sprintf("; use %s %s", r.GroupVersion(), r.Kind)
-		}
+	if r := l.Replacement; !r.Empty() {
+		d.Warning += fmt.Sprintf("; use %s %s", r.GroupVersion(), r.Kind)
 	}
 	return d
-}
-
-// isRemoved reports whether the release of this catalogue no longer serves a
-// published type.
-func isRemoved(obj Object) bool {
-	t, ok := obj.(removedType)
-	if !ok {
-		return false
-	}
-	major, minor := t.APILifecycleRemoved()
-	return (major != 0 || minor != 0) && (major < releaseMajor || major == releaseMajor && minor <= releaseMinor)
 }

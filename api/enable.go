@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // Keys of a runtime configuration that select many versions. A later key overrides an earlier
@@ -23,46 +25,65 @@ const (
 	alphaVersions = "api/alpha"
 )
 
-// choices is a parsed runtime configuration.
+// Serving selects the versions that a server serves.
+type Serving struct {
+	// Config is a runtime configuration. Its keys are api/all, api/ga, api/beta, api/alpha,
+	// GROUP/VERSION and GROUP/VERSION/RESOURCE, where the core group is "api" or missing; the
+	// values are "true" (the default) and "false". A more specific key overrides a less
+	// specific one.
+	Config map[string]string
+	Gates  features.Gates
+	// Release are the releases of Kubernetes to be compatible with; the zero value is the default.
+	Release kubeversion.Effective
+	// ForwardCompatible serves versions that Release has not, of resources that it serves in an
+	// older version. ConfigForwardCompatible serves those that Config names.
+	ForwardCompatible, ConfigForwardCompatible bool
+}
+
+// choices is a Serving with a parsed configuration.
 type choices struct {
-	gates                features.Gates
+	Serving
 	all, ga, beta, alpha *bool
 	versions             map[schema.GroupVersion]bool
 	resources            map[schema.GroupVersionResource]bool
+	// available has the versions of which resources are available, and unavailable those of which
+	// resources are not because the emulated release has not introduced them.
+	available, unavailable map[schema.GroupVersion]bool
 }
 
-// Enable applies a runtime configuration to resources. The keys of config are api/all, api/ga,
-// api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, where the core group is "api"
-// or missing; the values are "true" (the default) and "false". A more specific key overrides a
-// less specific one. Stored objects of a version that is not served can be read nevertheless.
-// A version with a feature gate is not served while the gate is off, and a version that
-// Kubernetes removed is never served; naming such a version is no error, as in kube-apiserver.
+// Enable returns resources as they are served. A version with a feature gate is not served while
+// the gate is off, and a version that the emulated release has removed is never served; naming
+// such a version is no error, as in kube-apiserver. Naming one that the release has not introduced
+// is. Stored objects of a version that is not served can be read nevertheless.
 //
 // Enable returns changed resources as copies.
-func Enable(resources []*Resource, config map[string]string, gates features.Gates) ([]*Resource, error) {
-	if len(config) == 0 {
-		return resources, nil
+func Enable(resources []*Resource, s Serving) ([]*Resource, error) {
+	if s.Release == (kubeversion.Effective{}) {
+		s.Release = kubeversion.Default()
 	}
-	c, err := readChoices(config)
+	c, err := readChoices(s.Config)
 	if err != nil {
 		return nil, err
 	}
-	if len(config) == 1 && c.all != nil && !*c.all {
+	if len(s.Config) == 1 && c.all != nil && !*c.all {
 		return nil, errors.New("invalid key with only api/all=false")
 	}
 	if err := c.known(resources); err != nil {
 		return nil, err
 	}
-	c.gates = gates
+	c.Serving = s
 	out := slices.Clone(resources)
 	for i, r := range out {
-		out[i] = c.apply(r)
+		if out[i], err = c.apply(r); err != nil {
+			return nil, err
+		}
 	}
-	return out, nil
+	return out, c.checkVersions()
 }
 
 func readChoices(config map[string]string) (*choices, error) {
-	c := &choices{versions: map[schema.GroupVersion]bool{}, resources: map[schema.GroupVersionResource]bool{}}
+	c := &choices{versions: map[schema.GroupVersion]bool{}, resources: map[schema.GroupVersionResource]bool{},
+		available: map[schema.GroupVersion]bool{}, unavailable: map[schema.GroupVersion]bool{}}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		on, err := strconv.ParseBool(cmp.Or(config[key], "true"))
 		if err != nil {
@@ -148,27 +169,78 @@ func (c *choices) known(resources []*Resource) error {
 	return nil
 }
 
-// apply returns r with its versions enabled or disabled.
-func (c *choices) apply(r *Resource) *Resource {
-	out := r
-	for i, v := range r.Versions {
-		off := !c.serves(r.Name, &v)
-		if off == v.NotServed || v.StoredOnly {
-			continue
+// apply returns a copy of r with its versions enabled or disabled, and its storage version.
+func (c *choices) apply(r *Resource) (*Resource, error) {
+	out := *r
+	out.Versions = slices.Clone(r.Versions)
+	older := false // whether an older version that is not alpha is served
+	for _, i := range byAge(out.Versions) {
+		v := &out.Versions[i]
+		available, err := c.isAvailable(r.Name, v, older)
+		if err != nil {
+			return nil, err
 		}
-		if out == r {
-			changed := *r
-			changed.Versions = slices.Clone(r.Versions)
-			out = &changed
-		}
-		out.Versions[i].NotServed = off
+		v.NotServed, v.StoredOnly = !available || !c.serves(r.Name, v, older), !available
+		older = older || !v.NotServed && !isAlpha(v.Version)
 	}
-	return out
+	if out.Storage.StorageVersion.Empty() && r.Virtual == nil {
+		out.Storage.StorageVersion = storageVersion(out.Versions, c.Release)
+	}
+	return &out, nil
 }
 
-// serves reports whether the resource of a name is served in version v.
-func (c *choices) serves(name string, v *Version) bool {
-	if v.Gate != "" && !c.gates.Enabled(v.Gate) {
+// byAge returns the indexes of versions, older ones first.
+func byAge(versions []Version) []int {
+	indexes := make([]int, len(versions))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	slices.SortStableFunc(indexes, func(a, b int) int {
+		return version.CompareKubeAwareVersionStrings(versions[a].Version, versions[b].Version)
+	})
+	return indexes
+}
+
+func isAlpha(version string) bool { return strings.Contains(version, "alpha") }
+
+// isAvailable reports whether the emulated release has a version, or the options make it
+// available nevertheless. older reports whether an older version of the resource is served.
+func (c *choices) isAvailable(name string, v *Version, older bool) (bool, error) {
+	gvr := v.WithResource(name)
+	switch {
+	case v.StoredOnly || v.Lifecycle.RemovedIn(c.Release.Emulated):
+		return false, nil
+	case v.Gate != "" && !c.Gates.Enabled(v.Gate):
+		return true, nil // but not served
+	case v.Lifecycle.IntroducedIn(c.Release.Emulated),
+		c.ForwardCompatible && older,
+		c.ConfigForwardCompatible && (c.resources[gvr] || c.versions[v.GroupVersion]):
+		c.available[v.GroupVersion] = true
+		return true, nil
+	case c.resources[gvr]:
+		return false, fmt.Errorf("cannot enable resource %s in runtime-config because it is introduced at %s after the current version %s. Consider setting --runtime-config-emulation-forward-compatible=true",
+			gvr.String(), v.Lifecycle.Introduced, c.Release.Emulated)
+	}
+	c.unavailable[v.GroupVersion] = true
+	return false, nil
+}
+
+// checkVersions returns an error if the configuration names a version that has resources, but none
+// that the emulated release has.
+func (c *choices) checkVersions() error {
+	for gv := range c.unavailable {
+		if c.versions[gv] && !c.available[gv] {
+			return fmt.Errorf("cannot enable version %s in runtime-config because all the resources have been introduced after the current version %s. Consider setting --runtime-config-emulation-forward-compatible=true",
+				gv, c.Release.Emulated)
+		}
+	}
+	return nil
+}
+
+// serves reports whether the gate and the configuration enable the resource of a name in version
+// v. older reports whether an older version of the resource is served.
+func (c *choices) serves(name string, v *Version, older bool) bool {
+	if v.Gate != "" && !c.Gates.Enabled(v.Gate) {
 		return false
 	}
 	on := !v.NotServed
@@ -176,6 +248,9 @@ func (c *choices) serves(name string, v *Version) bool {
 		if choice != nil {
 			on = *choice
 		}
+	}
+	if c.ForwardCompatible && older && !isAlpha(v.Version) {
+		on = true
 	}
 	if choice, ok := c.versions[v.GroupVersion]; ok {
 		on = choice
@@ -195,4 +270,27 @@ func (c *choices) stability(version string) *bool {
 		return c.beta
 	}
 	return c.ga
+}
+
+// storageVersion returns the version in which objects are stored: the hub, unless other servers
+// on the same data may be of releases that do not have it. Then it is the newest version that the
+// oldest such release has, alpha versions aside; or the newest of the emulated release.
+func storageVersion(versions []Version, release kubeversion.Effective) schema.GroupVersion {
+	hub := versions[0].GroupVersion
+	if versions[0].Lifecycle.IntroducedIn(release.MinCompatibility) && !isAlpha(hub.Version) {
+		return hub
+	}
+	order := byAge(versions)
+	slices.Reverse(order)
+	for _, i := range order {
+		if v := &versions[i]; v.Group == hub.Group && !isAlpha(v.Version) && v.Lifecycle.IntroducedIn(release.MinCompatibility) {
+			return v.GroupVersion
+		}
+	}
+	for _, i := range order {
+		if v := &versions[i]; v.Group == hub.Group && v.Lifecycle.IntroducedIn(release.Emulated) {
+			return v.GroupVersion
+		}
+	}
+	return hub
 }

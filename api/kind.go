@@ -72,6 +72,7 @@ func NewResource[T Object](k Kind[T]) *Resource {
 		r.DropDisabledFields = func(gates features.Gates, obj, old Object) { f(gates, obj.(T), typed[T](old)) }
 	}
 	r.describeOwnTypes()
+	r.describeLifecycles()
 	return r
 }
 

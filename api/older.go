@@ -51,7 +51,6 @@ func ConvertedVersion[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.Gr
 		ToHub:        copying[Old, Hub, O, H](toHub),
 		FromHub:      copying[Hub, Old, H, O](fromHub),
 		Deprecated:   deprecationOf(gv, O(new(Old))),
-		StoredOnly:   isRemoved(O(new(Old))),
 	}
 }
 

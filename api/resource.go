@@ -165,9 +165,11 @@ type Version struct {
 	schema.GroupVersion
 	// NotServed: clients cannot use the version, but stored values of it can be read.
 	NotServed bool
-	// StoredOnly: NotServed, and no flag can enable the version, because Kubernetes has
-	// removed it.
+	// StoredOnly: NotServed, and no flag can enable the version, because the emulated release
+	// of Kubernetes has removed or not introduced it.
 	StoredOnly bool
+	// Lifecycle has the releases that have the version. NewResource sets it from the Go type.
+	Lifecycle Lifecycle
 	// Gate is the feature gate that must be enabled to serve the version; empty means none.
 	Gate string
 	// Accepted: requests to the resource's other versions may have a body of this version.

@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // TestControllersOfServedKinds checks that a controller runs only if its kind is served; the
@@ -26,7 +27,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		{gates, nil, false},
 		{gates, map[string]string{"scheduling.k8s.io/v1beta1": "true"}, true},
 	} {
-		resources, err := api.Enable(builtin.KindsFor(c.gates), c.config, c.gates)
+		resources, err := api.Enable(builtin.KindsFor(c.gates), api.Serving{Config: c.config, Gates: c.gates, Release: kubeversion.Emulating(kubeversion.Binary())})
 		if err != nil {
 			t.Fatal(err)
 		}

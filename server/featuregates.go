@@ -12,7 +12,11 @@ import (
 
 // gates returns the feature gates that --feature-gates chooses.
 func (o Options) gates() (features.Gates, error) {
-	gates, err := features.New(o.FeatureGates)
+	release, err := o.release()
+	if err != nil {
+		return nil, err
+	}
+	gates, err := features.Emulated(release, o.FeatureGates)
 	if err != nil {
 		return nil, fmt.Errorf("--feature-gates: %w", err)
 	}
@@ -26,13 +30,20 @@ func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (
 	if err != nil {
 		return nil, err
 	}
-	if idle := gates.WithoutEffect(); len(idle) > 0 {
+	release, err := o.release()
+	if err != nil {
+		return nil, err
+	}
+	if idle := gates.WithoutEffect(release.Emulated); len(idle) > 0 {
 		logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
 	}
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
 	}, []string{"name", "stage"})
-	for name, gate := range features.Known() {
+	for name, gate := range features.Known(release.Emulated) {
+		if gate.Stage == "" {
+			continue
+		}
 		value := 0.0
 		if gates.Enabled(name) {
 			value = 1

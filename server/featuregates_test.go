@@ -41,7 +41,7 @@ func TestFeatureGatesReported(t *testing.T) {
 func TestFeatureGatesRefused(t *testing.T) {
 	for gate, want := range map[string]string{
 		"NoSuchGate":              "--feature-gates: unrecognized feature gate: NoSuchGate",
-		"WorkloadAwarePreemption": "--feature-gates: WorkloadAwarePreemption is enabled, but depends on features that are disabled: [GangScheduling]",
+		"WorkloadAwarePreemption": "--feature-gates: unrecognized feature gate: WorkloadAwarePreemption",
 	} {
 		err := Options{FeatureGates: map[string]bool{gate: true}}.Validate()
 		if err == nil || err.Error() != want {

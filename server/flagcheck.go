@@ -229,11 +229,13 @@ func knownPlugins(names []string) error {
 	return errors.Join(errs...)
 }
 
-func featureGates(gates map[string]bool) error {
-	if len(gates) == 0 {
-		return nil
+// checkFeatureGates checks the gates for the emulated release.
+func (o *Options) checkFeatureGates() error {
+	release, err := o.release()
+	if len(o.FeatureGates) == 0 || err != nil {
+		return nil // --emulated-version reports the error
 	}
-	_, err := features.New(gates)
+	_, err = features.Emulated(release, o.FeatureGates)
 	return err
 }
 
@@ -323,11 +325,15 @@ func (o *Options) checkRuntimeConfig() error {
 	if len(o.RuntimeConfig) == 0 {
 		return nil // building all kinds takes time, and each start would do it
 	}
-	gates, err := features.New(o.FeatureGates)
+	gates, err := o.gates()
 	if err != nil {
 		return nil // --feature-gates reports it
 	}
-	_, err = api.Enable(builtin.KindsFor(gates), o.RuntimeConfig, gates)
+	serving, err := o.serving(gates)
+	if err != nil {
+		return nil // --emulated-version reports it
+	}
+	_, err = api.Enable(builtin.KindsFor(gates), serving)
 	return err
 }
 

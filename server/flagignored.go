@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,10 +60,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("coordinated-leadership-renew-deadline", u.duration(10*time.Second), noElections),
 		ignoredFlag("coordinated-leadership-retry-period", u.duration(2*time.Second), noElections),
 		ignoredFlag("debug-socket-path", u.text(""), "profiles are served at /debug/pprof/ of the secure port only"),
-		ignoredFlag("emulated-version", u.list(versionOf(kubernetesMinor)), "this server emulates no version but its own"),
-		ignoredFlag("min-compatibility-version", u.list(versionOf(kubernetesMinor, "35")), "this server emulates no version but its own"),
-		ignoredFlag("emulation-forward-compatible", u.no(), "this server emulates no other version"),
-		ignoredFlag("runtime-config-emulation-forward-compatible", u.no(), "this server emulates no other version"),
 		ignoredFlag("enable-garbage-collector", u.yes(), "the garbage collector is a controller, which --controllers turns off"),
 		ignoredFlag("enable-logs-handler", u.no(), "this server serves no files"),
 		ignoredFlag("etcd-count-metric-poll-period", u.duration(time.Minute), "the caches count objects at any time"),
@@ -133,23 +128,4 @@ func watchCacheSizes(list []string) error {
 		}
 	}
 	return nil
-}
-
-// versionOf returns a check that versions, such as 1.36 or kube=1.36, have one of the
-// minor versions.
-func versionOf(minors ...string) func([]string) error {
-	return func(versions []string) error {
-		for _, text := range versions {
-			component, version, ok := strings.Cut(text, "=")
-			if !ok {
-				component, version = "kube", text
-			}
-			major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
-			minor, _, _ := strings.Cut(rest, ".")
-			if component != "kube" || major != kubernetesMajor || !slices.Contains(minors, minor) {
-				return fmt.Errorf("%q is not supported, only kube=%s.%s", text, kubernetesMajor, strings.Join(minors, " and kube="+kubernetesMajor+"."))
-			}
-		}
-		return nil
-	}
 }

@@ -101,8 +101,8 @@ func TestFlagFaults(t *testing.T) {
 		`--etcd-servers-overrides: invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated`:           "etcd-servers-overrides=/events/http://127.0.0.1:4002",
 		`--etcd-servers-overrides: invalid, must be of format: group/resource#servers`:                                                        "etcd-servers-overrides=events#http://127.0.0.1:4002",
 		`--etcd-servers-overrides: invalid, must be of format: group/resource#servers, where servers are URLs, semicolon`:                     "etcd-servers-overrides=/events#http://127.0.0.1:4002;",
-		`--emulated-version: "1.30" is not supported, only kube=1.36`:                                                                         "emulated-version=1.30",
-		`--min-compatibility-version: "etcd=1.36" is not supported, only kube=1.36 and kube=1.35`:                                             "min-compatibility-version=etcd=1.36",
+		`--emulated-version: emulation version 1.30 is not between [1.34, 1.37.0]`:                                                            "emulated-version=1.30",
+		`--min-compatibility-version: component not registered: etcd`:                                                                         "min-compatibility-version=etcd=1.36",
 		`--storage-backend: "etcd2" is invalid, allowed values: etcd3`:                                                                        "storage-backend=etcd2",
 		`--watch-cache-sizes: "pods" is not of the form resource[.group]#size`:                                                                "watch-cache-sizes=pods",
 		`--watch-cache-sizes: watch cache size cannot be negative: pods#-1`:                                                                   "watch-cache-sizes=pods#-1",
@@ -112,7 +112,7 @@ func TestFlagFaults(t *testing.T) {
 		// Metrics.
 		`--allow-metric-labels: "a" is not of the form metric,label='value,value'`:           "allow-metric-labels=a",
 		`--disabled-metrics: "a-b" is not the name of a metric`:                              "disabled-metrics=a-b",
-		`--show-hidden-metrics-for-version: "1.36" must be omitted or have the value "1.35"`: "show-hidden-metrics-for-version=1.36",
+		`--show-hidden-metrics-for-version: "1.35" must be omitted or have the value "1.36"`: "show-hidden-metrics-for-version=1.35",
 		`--allow-metric-labels: "a" is not of the form metric,label`:                         "allow-metric-labels=a=b",
 		// Values that other flags rule out.
 		`--data-dir: must not be empty`:                                                                               "data-dir=",

@@ -8,6 +8,8 @@ import (
 
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // versionValue is the value of --version. A boolean or "raw" is a request to print the
@@ -70,9 +72,69 @@ func checkReportedVersion(text string) error {
 	return nil
 }
 
+// release returns the releases of Kubernetes that the server is compatible with.
+func (o Options) release() (kubeversion.Effective, error) {
+	return kubeversion.Parse(o.KubernetesVersion, o.MinCompatibilityVersion)
+}
+
+// isEmulation reports whether the server emulates another release than its own.
+func (o Options) isEmulation() bool {
+	release, err := o.release()
+	return err == nil && release.IsEmulation()
+}
+
+func versionFlags(o *Options) []Flag {
+	return []Flag{
+		{Name: "emulated-version", Value: versions(&o.KubernetesVersion, emulatedVersion),
+			Help: "Minor version of Kubernetes whose kinds, versions, feature gates and defaults the server has, as in 1.35 or kube=1.35; one of 1.34 to 1.37. If empty, it is " + kubeversion.Default().Emulated.String() + "."},
+		{Name: "min-compatibility-version", Value: versions(&o.MinCompatibilityVersion), Check: o.checkMinCompatibilityVersion,
+			Help: "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
+		{Name: "emulation-forward-compatible", Value: boolean(&o.EmulationForwardCompatible), Check: o.checkEmulation(&o.EmulationForwardCompatible, "EmulationForwardCompatible"),
+			Help: "If true, newer versions of the served resources are served, even if --emulated-version does not have them. Alpha versions are not."},
+		{Name: "runtime-config-emulation-forward-compatible", Value: boolean(&o.RuntimeConfigEmulationForwardCompatible), Check: o.checkEmulation(&o.RuntimeConfigEmulationForwardCompatible, "RuntimeConfigEmulationForwardCompatible"),
+			Help: "If true, --runtime-config can enable versions and resources that --emulated-version does not have. If false, naming them is an error."},
+	}
+}
+
+// versions is the value of a comma-separated list of versions of components.
+func versions(field *string, checks ...func(string) error) *value[string] {
+	v := text(field, "", checks...)
+	v.typeName = "strings"
+	v.merge = func(earlier, later string) string { return earlier + "," + later }
+	return v
+}
+
+// emulatedVersion checks the value of --emulated-version.
+func emulatedVersion(value string) error {
+	_, err := kubeversion.Parse(value, "")
+	return err
+}
+
+func (o *Options) checkMinCompatibilityVersion() error {
+	if emulatedVersion(o.KubernetesVersion) != nil {
+		return nil // reported for --emulated-version
+	}
+	_, err := o.release()
+	return err
+}
+
+// checkEmulation returns a check that a switch of the emulation is not set without one.
+func (o *Options) checkEmulation(on *bool, name string) func() error {
+	return func() error {
+		if *on && emulatedVersion(o.KubernetesVersion) == nil && !o.isEmulation() {
+			return fmt.Errorf("ServerRunOptions.%s cannot be set to true if the emulation version is the same as the binary version", name)
+		}
+		return nil
+	}
+}
+
 // Version returns the response to /version of a server with these options.
 func (o Options) Version() version.Info {
-	info := Version()
+	release, err := o.release()
+	if err != nil {
+		release = kubeversion.Default() // such a server does not start
+	}
+	info := versionOf(release)
 	info.GitVersion = cmp.Or(o.ReportedVersion, info.GitVersion)
 	return info
 }

@@ -6,13 +6,14 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
 )
 
@@ -27,7 +28,7 @@ func newMetrics(o *Options) (*metrics.Registry, error) {
 	for _, c := range []prometheus.Collector{
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(), compatibilityInfo(),
+		buildInfo(o.Version()), compatibilityInfo(o.Version()),
 	} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -37,8 +38,7 @@ func newMetrics(o *Options) (*metrics.Registry, error) {
 }
 
 // buildInfo returns the metric with the version of this build in its labels.
-func buildInfo() prometheus.Collector {
-	v := Version()
+func buildInfo(v version.Info) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kubernetes_build_info",
 		Help: "[BETA] Always 1. The labels are the version, commit and build of the server, and the platform that it runs on.",
 		ConstLabels: prometheus.Labels{"major": v.Major, "minor": v.Minor, "git_version": v.GitVersion, "git_commit": v.GitCommit,
@@ -48,8 +48,7 @@ func buildInfo() prometheus.Collector {
 
 // compatibilityInfo returns the metric whose labels are the versions that the server is
 // compatible with.
-func compatibilityInfo() prometheus.Collector {
-	v := Version()
+func compatibilityInfo(v version.Info) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "version_info",
 		Help: "[ALPHA] Always 1. The labels are the version of the component, the version that it emulates, and the oldest version that it is compatible with.",
 		ConstLabels: prometheus.Labels{"component": "kube", "binary": v.Major + "." + v.Minor,
@@ -97,13 +96,11 @@ func metricLabels(labels map[string]string) error {
 }
 
 // previousVersion checks that a version is the minor version before this one.
-func previousVersion(version string) error {
-	minor, err := strconv.Atoi(kubernetesMinor)
-	if err != nil {
-		return err
-	}
-	if want := fmt.Sprintf("%s.%d", kubernetesMajor, minor-1); version != "" && version != want {
-		return fmt.Errorf("%q must be omitted or have the value %q: only the previous minor version is allowed", version, want)
+func previousVersion(text string) error {
+	previous := kubeversion.Binary()
+	previous.Minor--
+	if want := previous.String(); text != "" && text != want {
+		return fmt.Errorf("%q must be omitted or have the value %q: only the previous minor version is allowed", text, want)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func TestMetricFlags(t *testing.T) {
 		DisabledMetrics:             []string{"apiserver_request_duration_seconds"},
 		AllowMetricLabels:           map[string]string{"apiserver_request_total,code": "404,410"},
 		AllowMetricLabelsManifest:   manifest,
-		ShowHiddenMetricsForVersion: "1.35",
+		ShowHiddenMetricsForVersion: "1.36",
 	})
 	c := raw(t, s)
 	for _, path := range []string{"/api/v1/namespaces/default", "/api/v1/namespaces/none", "/api/v1/namespaces"} {

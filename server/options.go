@@ -85,6 +85,11 @@ type Options struct {
 	MaxRequestsInflight         int // --max-requests-inflight
 	MaxMutatingRequestsInflight int // --max-mutating-requests-inflight
 
+	KubernetesVersion                       string // --emulated-version: the minor version of Kubernetes whose behaviour the server has, such as "1.35"
+	MinCompatibilityVersion                 string // --min-compatibility-version
+	EmulationForwardCompatible              bool   // --emulation-forward-compatible
+	RuntimeConfigEmulationForwardCompatible bool   // --runtime-config-emulation-forward-compatible
+
 	RuntimeConfig           map[string]string // --runtime-config, such as "api/beta": "true"
 	FeatureGates            map[string]bool   // --feature-gates
 	ServiceClusterIPRange   string            // --service-cluster-ip-range

@@ -15,7 +15,11 @@ import (
 // resources returns the kinds of some feature gates, each in the versions that
 // --runtime-config enables.
 func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
-	resources, err := api.Enable(builtin.KindsFor(gates), o.RuntimeConfig, gates)
+	serving, err := o.serving(gates)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := api.Enable(builtin.KindsFor(gates), serving)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}
@@ -26,6 +30,15 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 		}
 	}
 	return resources, nil
+}
+
+// serving returns the choice of the served versions.
+func (o Options) serving(gates features.Gates) (api.Serving, error) {
+	release, err := o.release()
+	return api.Serving{
+		Config: o.RuntimeConfig, Gates: gates, Release: release,
+		ForwardCompatible: o.EmulationForwardCompatible, ConfigForwardCompatible: o.RuntimeConfigEmulationForwardCompatible,
+	}, err
 }
 
 // storageEncodings returns the encodings of stored objects by media type.

@@ -140,7 +140,7 @@ func TestAccess(t *testing.T) {
 		says        string
 	}{
 		{"", "/healthz", 200, "ok"},
-		{"", "/version", 200, `"gitVersion": "v1.36`},
+		{"", "/version", 200, `"gitVersion": "v1.37`},
 		{"", "/api/v1/namespaces", 403, `namespaces is forbidden: User \"system:anonymous\" cannot list resource \"namespaces\" in API group \"\" at the cluster scope`},
 		{"", "/metrics", 403, `forbidden: User \"system:anonymous\" cannot get path \"/metrics\"`},
 		{"alice-token", "/livez", 200, "ok"},

@@ -4,35 +4,31 @@ import (
 	"cmp"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
-// The release of Kubernetes whose behaviour the server has.
-const (
-	kubernetesMajor   = "1"
-	kubernetesMinor   = "36"
-	kubernetesVersion = "v1.36.6"
-)
+// Version returns the response to /version of a server without flags: the release of Kubernetes
+// that the server implements, with the release of this project as in
+// v1.37.2+miniapiserver.v0.1.0, the one that it emulates, and the commit that it was built from.
+func Version() version.Info { return versionOf(kubeversion.Default()) }
 
-// Version returns the response to /version: the release of Kubernetes that the server
-// implements, with the release of this project as in v1.36.6+miniapiserver.v0.1.0, and the
-// commit that it was built from.
-func Version() version.Info {
+// versionOf returns the response to /version of a server that emulates a release.
+func versionOf(release kubeversion.Effective) version.Info {
 	info := version.Info{
-		Major:                 kubernetesMajor,
-		Minor:                 kubernetesMinor,
-		EmulationMajor:        kubernetesMajor,
-		EmulationMinor:        kubernetesMinor,
-		MinCompatibilityMajor: kubernetesMajor,
-		MinCompatibilityMinor: "35",
-		GitVersion:            kubernetesVersion + "+miniapiserver",
-		GitTreeState:          "clean",
-		GoVersion:             runtime.Version(),
-		Compiler:              runtime.Compiler,
-		Platform:              runtime.GOOS + "/" + runtime.GOARCH,
+		GitVersion:   kubeversion.BinaryVersion + "+miniapiserver",
+		GitTreeState: "clean",
+		GoVersion:    runtime.Version(),
+		Compiler:     runtime.Compiler,
+		Platform:     runtime.GOOS + "/" + runtime.GOARCH,
 	}
+	info.Major, info.Minor = numbers(kubeversion.Binary())
+	info.EmulationMajor, info.EmulationMinor = numbers(release.Emulated)
+	info.MinCompatibilityMajor, info.MinCompatibilityMinor = numbers(release.MinCompatibility)
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return info
@@ -54,6 +50,10 @@ func Version() version.Info {
 		}
 	}
 	return info
+}
+
+func numbers(m kubeversion.Minor) (major, minor string) {
+	return strconv.Itoa(m.Major), strconv.Itoa(m.Minor)
 }
 
 const modulePath = "github.com/miniapiserver/miniapiserver"

@@ -164,7 +164,7 @@ func TestEvictionOfOlderVersion(t *testing.T) {
 }
 
 // TestDiscoveryOfOlderVersions checks that disabled versions are not in discovery, and that
-// enabled ones follow the stable ones. Versions that Kubernetes 1.36 has removed cannot be
+// enabled ones follow the stable ones. Versions that Kubernetes has removed cannot be
 // enabled.
 func TestDiscoveryOfOlderVersions(t *testing.T) {
 	for _, on := range []bool{false, true} {

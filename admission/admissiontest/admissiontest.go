@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -31,7 +32,7 @@ func Objects(t testing.TB, stored ...api.Object) *admission.Objects {
 func PreviewObjects(t testing.TB, stored ...api.Object) *admission.Objects {
 	t.Helper()
 	all := Gates(t, "AllAlpha", "AllBeta")
-	resources, err := api.Enable(builtin.KindsFor(all), map[string]string{"api/all": "true"}, all)
+	resources, err := api.Enable(builtin.KindsFor(all), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: all, Release: kubeversion.Emulating(kubeversion.Binary())})
 	if err != nil {
 		t.Fatal(err)
 	}

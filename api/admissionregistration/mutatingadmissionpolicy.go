@@ -27,14 +27,10 @@ func MutatingAdmissionPolicy() *api.Resource {
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
 			defaultMatchResources(s.MatchConstraints)
 		},
-		Storage: api.Storage{
-			Prefix: "mutatingadmissionpolicies",
-			// kube-apiserver 1.36 still stores the previous version.
-			StorageVersion: admissionregistrationv1beta1.SchemeGroupVersion,
-		},
-		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{ValidateOnCreate: validation.Rules(mutatingPolicyRules)},
-		Update: api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), HasGeneration: true},
-		Table:  api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
+		Storage: api.Storage{Prefix: "mutatingadmissionpolicies"},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{ValidateOnCreate: validation.Rules(mutatingPolicyRules)},
+		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), HasGeneration: true},
+		Table:   api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
 	})
 }
 

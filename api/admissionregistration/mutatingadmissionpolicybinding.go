@@ -24,14 +24,10 @@ func MutatingAdmissionPolicyBinding() *api.Resource {
 		Default: func(obj *admissionv1.MutatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
-		Storage: api.Storage{
-			Prefix: "mutatingadmissionpolicybindings",
-			// kube-apiserver 1.36 still stores the previous version.
-			StorageVersion: admissionregistrationv1beta1.SchemeGroupVersion,
-		},
-		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules)},
-		Update: api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RequireResourceVersion: true, HasGeneration: true},
-		Table:  api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
+		Storage: api.Storage{Prefix: "mutatingadmissionpolicybindings"},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules)},
+		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RequireResourceVersion: true, HasGeneration: true},
+		Table:   api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
 	})
 }
 

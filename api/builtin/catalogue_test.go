@@ -13,6 +13,8 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // row is a resource in kube-apiserver's discovery.
@@ -53,7 +55,11 @@ func readReference(t *testing.T) reference {
 
 func builtIn(t testing.TB) *api.Catalogue {
 	t.Helper()
-	c, err := api.New(Kinds()...)
+	resources, err := api.Enable(Kinds(), api.Serving{Gates: features.Default(), Release: kubeversion.Emulating(kubeversion.MustParse("1.36"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := api.New(resources...)
 	if err != nil {
 		t.Fatal(err)
 	}

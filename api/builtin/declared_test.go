@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // TestDeclaredRulesCompile checks that the declarative rules of all kinds in all versions can be
@@ -15,7 +16,7 @@ import (
 // applied at all.
 func TestDeclaredRulesCompile(t *testing.T) {
 	all := features.Gates{}
-	for name := range features.Known() {
+	for name := range features.Known(kubeversion.Binary()) {
 		all[name] = true
 	}
 	for _, gates := range []features.Gates{nil, all} {

@@ -42,7 +42,7 @@ func TestEnable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resources, err := api.Enable(KindsFor(gates), c.config, gates)
+		resources, err := api.Enable(KindsFor(gates), api.Serving{Config: c.config, Gates: gates})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -72,7 +72,7 @@ func TestEnable(t *testing.T) {
 
 func TestEnableChangesNothing(t *testing.T) {
 	all := Kinds()
-	if _, err := api.Enable(all, map[string]string{"api/all": "true"}, features.Default()); err != nil {
+	if _, err := api.Enable(all, api.Serving{Config: map[string]string{"api/all": "true"}, Gates: features.Default()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range all {
@@ -94,7 +94,7 @@ func TestEnableRefuses(t *testing.T) {
 		"api/all=false":    "invalid key with only api/all=false",
 	} {
 		key, value, _ := strings.Cut(key, "=")
-		_, err := api.Enable(Kinds(), map[string]string{key: value}, features.Default())
+		_, err := api.Enable(Kinds(), api.Serving{Config: map[string]string{key: value}, Gates: features.Default()})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want %q", key, err, want)
 		}
@@ -104,7 +104,7 @@ func TestEnableRefuses(t *testing.T) {
 // TestPreferredIsStable checks that stable versions come first, and newer ones before older
 // ones.
 func TestPreferredIsStable(t *testing.T) {
-	resources, err := api.Enable(Kinds(), map[string]string{"api/all": "true"}, features.Default())
+	resources, err := api.Enable(Kinds(), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: features.Default()})
 	if err != nil {
 		t.Fatal(err)
 	}

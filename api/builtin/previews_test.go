@@ -66,7 +66,7 @@ func TestPreviews(t *testing.T) {
 	}
 	got := map[string]string{}
 	gates := allGates(t)
-	resources, err := api.Enable(KindsFor(gates), map[string]string{"api/all": "true"}, gates)
+	resources, err := api.Enable(KindsFor(gates), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: gates})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,11 +20,7 @@ func DeviceTaintRule(now func() time.Time) *api.Resource {
 		Names: api.Names{Name: "devicetaintrules", Singular: "devicetaintrule", Kind: "DeviceTaintRule"},
 		Versions: api.WithOlderVersions(api.Preview[resourcev1beta2.DeviceTaintRule](resourcev1beta2.SchemeGroupVersion, ""),
 			api.SameFields[resourcev1beta2.DeviceTaintRule, resourcev1alpha3.DeviceTaintRule](resourcev1alpha3.SchemeGroupVersion)),
-		Storage: api.Storage{
-			Prefix: "devicetaintrules",
-			// kube-apiserver 1.36 still stores the previous version.
-			StorageVersion: resourcev1alpha3.SchemeGroupVersion,
-		},
+		Storage: api.Storage{Prefix: "devicetaintrules"},
 		Create: api.CreateStrategy[*resourcev1beta2.DeviceTaintRule]{
 			PrepareForCreate: func(obj *resourcev1beta2.DeviceTaintRule) { setRuleTimeAdded(obj, nil, now()) },
 			ValidateOnCreate: validation.Rules(deviceTaintRuleRules),

@@ -28,7 +28,7 @@ func everyVersion(t *testing.T) []*api.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := api.Enable(builtin.KindsFor(gates), map[string]string{"api/all": "true"}, gates)
+	all, err := api.Enable(builtin.KindsFor(gates), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: gates})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package features defines the feature gates of a server: which gates exist, which are
-// enabled by default, and which the user has changed.
+// enabled by default in a release of Kubernetes, and which the user has changed.
 //
 // Few gates change the behaviour of this server; Effective lists them. The others belong to
 // other components, or to behaviour that this server always or never has. They are
@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // Gates that change the behaviour of this server.
@@ -53,7 +55,7 @@ const (
 //go:embed gates.txt
 var gatesText string
 
-// Gate is one feature gate.
+// Gate is one feature gate of a release.
 type Gate struct {
 	Name string
 	// Stage is alpha, beta, ga or deprecated.
@@ -65,22 +67,29 @@ type Gate struct {
 	Requires []string
 }
 
-// Known returns all gates, by name.
-func Known() map[string]Gate { return readGates(gatesText) }
+// Known returns the gates of a release, by name. Gates of later releases have no stage and cannot
+// be enabled.
+func Known(release kubeversion.Minor) map[string]Gate { return readGates(gatesText, release) }
 
-func readGates(text string) map[string]Gate {
+func readGates(text string, release kubeversion.Minor) map[string]Gate {
 	gates := map[string]Gate{}
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
-		if len(words) < 3 || strings.HasPrefix(line, "#") {
+		if len(words) < 2 || strings.HasPrefix(line, "#") {
 			continue
 		}
-		g := Gate{Name: words[0], Stage: words[1], Default: words[2] == "on"}
-		for _, w := range words[3:] {
-			if needs, ok := strings.CutPrefix(w, "needs="); ok {
-				g.Requires = strings.Split(needs, ",")
+		g := Gate{Name: words[0]}
+		for _, w := range words[1:] {
+			key, value, _ := strings.Cut(w, "=")
+			if key == "needs" {
+				g.Requires = strings.Split(value, ",")
+				continue
 			}
-			g.Locked = g.Locked || w == "locked"
+			if since := kubeversion.MustParse(key); !release.Before(since) {
+				g.Stage, value, _ = strings.Cut(value, ",")
+				state, lock, _ := strings.Cut(value, ",")
+				g.Default, g.Locked = state == "on", lock == "locked"
+			}
 		}
 		gates[g.Name] = g
 	}
@@ -91,7 +100,7 @@ func readGates(text string) map[string]Gate {
 type Gates map[string]bool
 
 // Default returns the gates in their default states.
-func Default() Gates { return defaults(Known()) }
+func Default() Gates { return defaults(Known(kubeversion.Default().Emulated)) }
 
 func defaults(all map[string]Gate) Gates {
 	g := make(Gates, len(all))
@@ -104,10 +113,13 @@ func defaults(all map[string]Gate) Gates {
 // Enabled reports whether a gate is enabled.
 func (g Gates) Enabled(name string) bool { return g[name] }
 
-// New returns the gates with the changes of --feature-gates. AllAlpha and AllBeta change
-// the gates of a stage that are not named themselves.
-func New(chosen map[string]bool) (Gates, error) {
-	all := Known()
+// New returns the gates of the default release with the changes of --feature-gates.
+func New(chosen map[string]bool) (Gates, error) { return Emulated(kubeversion.Default(), chosen) }
+
+// Emulated returns the gates of an emulated release with the changes of --feature-gates. AllAlpha
+// and AllBeta change the gates of a stage that are not named themselves.
+func Emulated(release kubeversion.Effective, chosen map[string]bool) (Gates, error) {
+	all := Known(release.Emulated)
 	g := defaults(all)
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		on := chosen[name]
@@ -124,6 +136,9 @@ func New(chosen map[string]bool) (Gates, error) {
 			return nil, fmt.Errorf("unrecognized feature gate: %s", name)
 		case gate.Locked && on != gate.Default:
 			return nil, fmt.Errorf("cannot set feature gate %s to %t, feature is locked to %t", name, on, gate.Default)
+		case gate.Stage == "":
+			return nil, fmt.Errorf("cannot set feature gate %s to %t, feature is PreAlpha at emulated version %s, min compatibility version %s",
+				name, on, release.Emulated, release.MinCompatibility)
 		default:
 			g[name] = on
 		}
@@ -156,10 +171,11 @@ func (g Gates) checkNeeds(all map[string]Gate) error {
 	return nil
 }
 
-// WithoutEffect returns the names of changed gates that have no effect on this server.
-func (g Gates) WithoutEffect() []string {
+// WithoutEffect returns the names of gates that differ from their defaults in a release and have
+// no effect on this server.
+func (g Gates) WithoutEffect(release kubeversion.Minor) []string {
 	var names []string
-	for name, gate := range Known() {
+	for name, gate := range Known(release) {
 		if g[name] != gate.Default && name != allAlpha && name != allBeta && !slices.Contains(Effective(), name) {
 			names = append(names, name)
 		}

@@ -3,16 +3,18 @@ package features
 import (
 	"slices"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // TestDefaults checks that the table of gates is complete and consistent.
 func TestDefaults(t *testing.T) {
-	all, g := Known(), Default()
+	all, g := Known(kubeversion.Default().Emulated), Default()
 	if len(all) < 200 || len(g) != len(all) {
 		t.Fatalf("%d gates, %d defaults", len(all), len(g))
 	}
 	for name, gate := range all {
-		if !slices.Contains([]string{"alpha", "beta", "ga", "deprecated"}, gate.Stage) || gate.Stage == "alpha" && gate.Default {
+		if !slices.Contains([]string{"", "alpha", "beta", "ga", "deprecated"}, gate.Stage) || gate.Stage == "alpha" && gate.Default {
 			t.Errorf("%+v", gate)
 		}
 		for _, needed := range gate.Requires {
@@ -48,7 +50,8 @@ func TestNew(t *testing.T) {
 		{map[string]bool{"RetryGenerateName": true}, "RetryGenerateName", "", ""},
 		{map[string]bool{"Nope": true}, "", "", "unrecognized feature gate: Nope"},
 		{map[string]bool{"RetryGenerateName": false}, "", "", "cannot set feature gate RetryGenerateName to false, feature is locked to true"},
-		{map[string]bool{"WorkloadAwarePreemption": true}, "", "", "WorkloadAwarePreemption is enabled, but depends on features that are disabled: [GangScheduling]"},
+		{map[string]bool{"WorkloadAwarePreemption": true}, "", "", "unrecognized feature gate: WorkloadAwarePreemption"},
+		{map[string]bool{WorkloadWithJob: true}, "", "", "WorkloadWithJob is enabled, but depends on features that are disabled: [GenericWorkload]"},
 		{map[string]bool{"DRADeviceTaints": false, DRADeviceTaintRules: true}, "", "", "DRADeviceTaintRules is enabled, but depends on features that are disabled: [DRADeviceTaints]"},
 		{map[string]bool{"AllBeta": false}, "RetryGenerateName", "PreventStaticPodAPIReferences", ""},
 	} {
@@ -61,7 +64,31 @@ func TestNew(t *testing.T) {
 		}
 	}
 	g, err := New(map[string]bool{GenericWorkload: true, "ContainerStopSignals": true, "WatchList": true})
-	if got := g.WithoutEffect(); err != nil || !slices.Equal(got, []string{"ContainerStopSignals"}) {
+	if got := g.WithoutEffect(kubeversion.Default().Emulated); err != nil || !slices.Equal(got, []string{"ContainerStopSignals"}) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestReleases checks that gates have the defaults and stages of the emulated release.
+func TestReleases(t *testing.T) {
+	for release, want := range map[string]struct{ on, off string }{
+		"1.34": {"WatchList", "MutatingAdmissionPolicy"},
+		"1.35": {"WatchListClient", "MutatingAdmissionPolicy"},
+		"1.36": {"MutatingAdmissionPolicy", ClusterTrustBundle},
+		"1.37": {ClusterTrustBundle, GenericWorkload},
+	} {
+		e := kubeversion.Emulating(kubeversion.MustParse(release))
+		g, err := Emulated(e, nil)
+		if err != nil {
+			t.Errorf("the defaults of %s: %v", release, err)
+		}
+		if !g.Enabled(want.on) || g.Enabled(want.off) {
+			t.Errorf("%s: %s %t, %s %t", release, want.on, g.Enabled(want.on), want.off, g.Enabled(want.off))
+		}
+	}
+	_, err := Emulated(kubeversion.Emulating(kubeversion.MustParse("1.34")), map[string]bool{GenericWorkload: true})
+	const want = "cannot set feature gate GenericWorkload to true, feature is PreAlpha at emulated version 1.34, min compatibility version 1.34"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -149,7 +149,7 @@ server < conformance, bench;
 NONE < internal/layering;
 
 # Feature gates are a leaf: kinds, default roles and plugins follow them.
-NONE < internal/features < api;
+NONE < internal/kubeversion < internal/features < api;
 
 # Values from files that are read again when they change.
 NONE < internal/reload < authn, authz, registry/hooks, server, server/credentials;
