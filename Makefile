@@ -50,6 +50,14 @@ test: ## Run all tests, those with a real kubectl, controller-runtime and the CR
 	cd conformance/clients && $(GO) test -count=1 ./...
 	cd conformance/crds && $(GO) test -count=1 ./...
 
+.PHONY: compare-api
+compare-api: ## List what changed in the API between two versions of its modules: OLD=v0.36.6 NEW=v0.37.2.
+	@$(GO) run -pgo=off ./api/builtin/internal/compare $(OLD) $(NEW)
+
+.PHONY: test-skew
+test-skew: ## Run the sessions of kubectl with the kubectl of older releases of Kubernetes.
+	cd conformance/kubectl && for mod in kubectl-*.mod; do $(GO) test -modfile=$$mod -count=1 -timeout 30m ./... || exit 1; done
+
 .PHONY: test-javascript
 test-javascript: ## Run the test with the JavaScript client. Needs Node.js and npm.
 	$(GO) test -count=1 -tags javascript ./conformance/js
@@ -71,7 +79,7 @@ race: ## Run the tests under the race detector.
 	$(GO) test -pgo=off -race ./...
 
 .PHONY: nightly
-nightly: race faults fuzz test-controller-runtime ## Run what takes too long for every change: race detector, faults, fuzz tests, controller-runtime.
+nightly: race faults fuzz test-controller-runtime test-skew ## Run what takes too long for every change: race detector, faults, fuzz tests, controller-runtime, older kubectls.
 
 .PHONY: faults
 faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).

@@ -2,12 +2,15 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
 // Catalogue is an index of resources. Readers take no lock and see a change as a whole or not
@@ -53,6 +56,19 @@ func New(resources ...*Resource) (*Catalogue, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Reductions returns what the definitions of all kinds lose because the server emulates an older
+// release; nil if nothing.
+func (c *Catalogue) Reductions() openapi.Reductions {
+	var all openapi.Reductions
+	for _, r := range c.Resources() {
+		if r.Reductions != nil && all == nil {
+			all = openapi.Reductions{}
+		}
+		maps.Copy(all, r.Reductions)
+	}
+	return all
 }
 
 // Replace replaces all resources of the catalogue. The catalogue is unchanged after an error.

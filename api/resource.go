@@ -133,6 +133,12 @@ type Resource struct {
 	// Table describes the rows that kubectl prints. Nil means name and creation time.
 	Table *Table[Object]
 
+	// Reductions are what the definitions of the kind's types lose because the server emulates an
+	// older release, by the definition's name. Unsupported returns an error for each value of an
+	// enum that the release did not have. Both are nil if the release had everything.
+	Reductions  openapi.Reductions
+	Unsupported func(obj Object) field.ErrorList
+
 	// Virtual replaces storage for a kind whose objects are not stored, and is nil for others.
 	Virtual *Virtual
 }
@@ -191,6 +197,9 @@ type Version struct {
 	// object in a request, and returns their paths. It returns an error if the object cannot
 	// be of this version.
 	Coerce func(obj Object) (unknown []string, err error)
+	// Omit removes the fields that an emulated older release did not have from an object of this
+	// version's type, and returns their paths in JSON. Nil means that it had all of them.
+	Omit func(obj Object) (unknown []string)
 	// Check, of an untyped kind, validates an object except its metadata. Errors that the
 	// update did not introduce are tolerated, and become warnings in ctx.
 	Check func(ctx context.Context, w Write) field.ErrorList

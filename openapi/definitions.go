@@ -38,11 +38,12 @@ type Definitions struct {
 	// packages are the unpacked packages by name.
 	packages map[string]map[string]Definition
 	// added has definitions that override those of the archive.
-	added map[string]Definition
+	added      map[string]Definition
+	reductions Reductions
 }
 
-// Open returns the definitions of the published types.
-func Open() (*Definitions, error) {
+// Open returns the definitions of the published types, without what the reductions name.
+func Open(reductions Reductions) (*Definitions, error) {
 	r, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return nil, fmt.Errorf("embedded OpenAPI definitions: %w", err)
@@ -51,6 +52,8 @@ func Open() (*Definitions, error) {
 		files:    make(map[string]*zip.File, len(r.File)),
 		packages: map[string]map[string]Definition{},
 		added:    map[string]Definition{},
+
+		reductions: reductions,
 	}
 	for _, f := range r.File {
 		d.files[f.Name] = f
@@ -64,7 +67,7 @@ func (d *Definitions) With(defs ...Definition) *Definitions {
 	if len(defs) == 0 {
 		return d
 	}
-	out := &Definitions{files: d.files, packages: d.packages, added: maps.Clone(d.added)}
+	out := &Definitions{files: d.files, packages: d.packages, added: maps.Clone(d.added), reductions: d.reductions}
 	for _, def := range defs {
 		out.added[def.Name] = def
 	}
@@ -86,6 +89,12 @@ func (d *Definitions) Get(name string) (Definition, bool, error) {
 		d.packages[pkg] = types
 	}
 	def, ok := types[name]
+	if r, reduced := d.reductions[name]; ok && reduced {
+		var err error
+		if def, err = def.reduce(r); err != nil {
+			return Definition{}, false, err
+		}
+	}
 	return def, ok, nil
 }
 

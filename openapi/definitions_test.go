@@ -31,7 +31,7 @@ func loadTestdata(t *testing.T, name string, into any) {
 
 func open(t testing.TB) *Definitions {
 	t.Helper()
-	defs, err := Open()
+	defs, err := Open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

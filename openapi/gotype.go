@@ -16,6 +16,16 @@ type modeled interface{ OpenAPIModelName() string }
 // documented are Go types that describe their fields, as those of k8s.io/api do.
 type documented interface{ SwaggerDoc() map[string]string }
 
+// ModelName returns the name of the definition of a published Go type: io.k8s.api.core.v1.Pod for
+// k8s.io/api/core/v1.Pod. It is empty for other types.
+func ModelName(t reflect.Type) string {
+	m, ok := reflect.New(t).Interface().(modeled)
+	if !ok {
+		return ""
+	}
+	return m.OpenAPIModelName()
+}
+
 // IsPublished reports whether the Go type of value, a pointer, has a published definition.
 func IsPublished(value any) bool {
 	_, ok := value.(modeled)

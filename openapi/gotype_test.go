@@ -62,7 +62,7 @@ func TestTypeDefinitions(t *testing.T) {
 		t.Errorf("%s is not in %s", want, defs[0].V2)
 	}
 	for _, def := range defs {
-		if _, err := Parser(def.Name, defs...); err != nil {
+		if _, err := Parser(def.Name, nil, defs...); err != nil {
 			t.Error(err)
 		}
 	}

@@ -22,8 +22,9 @@ var topology string
 
 // Parser returns the types of structured-merge-diff for a definition and all definitions that
 // it refers to: which lists are sets or maps with which keys, and which values are atomic.
-// The types have the names of the definitions. Definitions in own override published ones.
-func Parser(name string, own ...Definition) (*typed.Parser, error) {
+// The types have the names of the definitions. Published types lose what the reductions name, and
+// definitions in own override published ones.
+func Parser(name string, reductions Reductions, own ...Definition) (*typed.Parser, error) {
 	out := &typed.Parser{}
 	r := &typeReader{}
 	models := map[string]*spec.Schema{}
@@ -38,7 +39,11 @@ func Parser(name string, own ...Definition) (*typed.Parser, error) {
 			}
 			models[name], r.references = s, schemaReferences(own[i].V3)
 		} else if line, ok := findType(topology, name); ok {
-			out.Schema.Types = append(out.Schema.Types, r.typeDef(line))
+			t := r.typeDef(line)
+			if gone := reductions[name].Properties; len(gone) > 0 && t.Map != nil {
+				t.Map.Fields = slices.DeleteFunc(t.Map.Fields, func(f schema.StructField) bool { return slices.Contains(gone, f.Name) })
+			}
+			out.Schema.Types = append(out.Schema.Types, t)
 		} else {
 			return nil, fmt.Errorf("no OpenAPI definition of %q", name)
 		}

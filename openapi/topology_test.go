@@ -120,7 +120,7 @@ func sameTree(t *testing.T, a, b any) bool {
 
 func TestParser(t *testing.T) {
 	const pod = "io.k8s.api.core.v1.Pod"
-	parser, err := Parser(pod)
+	parser, err := Parser(pod, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestParser(t *testing.T) {
 
 func BenchmarkParser(b *testing.B) {
 	for b.Loop() {
-		if _, err := Parser("io.k8s.api.core.v1.Pod"); err != nil {
+		if _, err := Parser("io.k8s.api.core.v1.Pod", nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -221,7 +221,7 @@ func TestParserReadsReferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parser, err := Parser(name)
+		parser, err := Parser(name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ func TestParserOfUnknownDefinitions(t *testing.T) {
 		`no OpenAPI definition of "com.example.v1.Axle"`:               {unknown},
 		`schema of com.example.v1.Wagon: unexpected end of JSON input`: {invalid},
 	} {
-		if _, err := Parser("com.example.v1.Wagon", own...); err == nil || err.Error() != want {
+		if _, err := Parser("com.example.v1.Wagon", nil, own...); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

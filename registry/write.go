@@ -56,6 +56,9 @@ func (w *write) judge(ctx context.Context, rules func() field.ErrorList) error {
 		errs = validate(ctx, w.r.o.Access, obj, old, t.Status)
 	}
 	errs = append(errs, rules()...)
+	if t.Resource.Unsupported != nil {
+		errs = append(errs, t.Resource.Unsupported(obj)...)
+	}
 	if t.Version != nil && t.Version.Check != nil { // the rules of a custom kind
 		errs = append(errs, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: errs})...)
 	}

@@ -87,6 +87,8 @@ func versionFlags(o *Options) []Flag {
 	return []Flag{
 		{Name: "emulated-version", Value: versions(&o.KubernetesVersion, emulatedVersion),
 			Help: "Minor version of Kubernetes whose kinds, versions, feature gates and defaults the server has, as in 1.35 or kube=1.35; one of 1.34 to 1.37. If empty, it is " + kubeversion.Default().Emulated.String() + "."},
+		{Name: "faithful-emulation", Value: boolean(&o.FaithfulEmulation),
+			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI does not describe them, and /version reports that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
 		{Name: "min-compatibility-version", Value: versions(&o.MinCompatibilityVersion), Check: o.checkMinCompatibilityVersion,
 			Help: "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
 		{Name: "emulation-forward-compatible", Value: boolean(&o.EmulationForwardCompatible), Check: o.checkEmulation(&o.EmulationForwardCompatible, "EmulationForwardCompatible"),
@@ -135,6 +137,11 @@ func (o Options) Version() version.Info {
 		release = kubeversion.Default() // such a server does not start
 	}
 	info := versionOf(release)
+	if o.FaithfulEmulation && release.IsEmulation() {
+		info.Major, info.Minor = numbers(release.Emulated)
+		_, suffix, _ := strings.Cut(info.GitVersion, "+")
+		info.GitVersion = fmt.Sprintf("v%s.0+%s", release.Emulated, suffix)
+	}
 	info.GitVersion = cmp.Or(o.ReportedVersion, info.GitVersion)
 	return info
 }

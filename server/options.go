@@ -86,6 +86,7 @@ type Options struct {
 	MaxMutatingRequestsInflight int // --max-mutating-requests-inflight
 
 	KubernetesVersion                       string // --emulated-version: the minor version of Kubernetes whose behaviour the server has, such as "1.35"
+	FaithfulEmulation                       bool   // --faithful-emulation
 	MinCompatibilityVersion                 string // --min-compatibility-version
 	EmulationForwardCompatible              bool   // --emulation-forward-compatible
 	RuntimeConfigEmulationForwardCompatible bool   // --runtime-config-emulation-forward-compatible

@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/api/minor"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -22,6 +23,11 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	resources, err := api.Enable(builtin.KindsFor(gates), serving)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
+	}
+	if o.FaithfulEmulation {
+		if err := minor.Restrict(resources, serving.Release.Emulated); err != nil {
+			return nil, fmt.Errorf("--faithful-emulation: %w", err)
+		}
 	}
 	encoding := storageEncodings()[o.StorageMediaType]
 	for _, r := range resources {

@@ -3,7 +3,6 @@ package ssa
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -20,7 +19,7 @@ func Published(c *api.Catalogue) Schemas {
 		if obj == nil {
 			return typed.ParseableType{}, false
 		}
-		name := definitionName(reflect.TypeOf(obj).Elem())
+		name := openapi.ModelName(reflect.TypeOf(obj).Elem())
 		var own []openapi.Definition
 		if version.OpenAPI != nil {
 			var err error
@@ -32,7 +31,7 @@ func Published(c *api.Catalogue) Schemas {
 			}
 			name = openapi.CustomName(gvk)
 		}
-		parser, err := openapi.Parser(name, own...)
+		parser, err := openapi.Parser(name, c.Reductions(), own...)
 		if err != nil {
 			return typed.ParseableType{}, false
 		}
@@ -56,7 +55,7 @@ func Definition(c *api.Catalogue, gvk schema.GroupVersionKind) (name string, ok 
 	if obj == nil || version.OpenAPI != nil {
 		return "", false
 	}
-	return definitionName(reflect.TypeOf(obj).Elem()), true
+	return openapi.ModelName(reflect.TypeOf(obj).Elem()), true
 }
 
 // publishedKind returns an object of a kind, which may be the one of a subresource, and its
@@ -76,15 +75,4 @@ func publishedKind(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Objec
 		}
 	}
 	return nil, nil
-}
-
-// definitionName returns the name of a Go type's definition: io.k8s.api.core.v1.Pod for
-// k8s.io/api/core/v1.Pod.
-func definitionName(rt reflect.Type) string {
-	domain, path, _ := strings.Cut(rt.PkgPath(), "/")
-	parts := strings.Split(domain, ".")
-	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
-		parts[i], parts[j] = parts[j], parts[i]
-	}
-	return strings.Join(parts, ".") + "." + strings.ReplaceAll(path, "/", ".") + "." + rt.Name()
 }

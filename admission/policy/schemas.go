@@ -21,7 +21,7 @@ func PublishedSchema(c *api.Catalogue) func(schema.GroupVersionKind) (*spec.Sche
 		if !ok {
 			return nil, nil
 		}
-		defs, err := openapi.Open()
+		defs, err := openapi.Open(c.Reductions())
 		if err != nil {
 			return nil, err
 		}

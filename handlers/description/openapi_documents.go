@@ -89,7 +89,7 @@ func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.
 		}
 		if m == nil {
 			var err error
-			if m, err = newOpenAPIMaker(version, now); err != nil {
+			if m, err = newOpenAPIMaker(version, c.Reductions(), now); err != nil {
 				return nil, err
 			}
 		}
@@ -115,7 +115,7 @@ func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now f
 	if old := d.byName[name]; old != nil && slices.Equal(old.resources, all[i].resources) {
 		return old, nil
 	}
-	m, err := newOpenAPIMaker(version, now)
+	m, err := newOpenAPIMaker(version, c.Reductions(), now)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (d *openAPIDocuments) v2(c *api.Catalogue, remote [][]byte, version string,
 	if d.v2Document != nil && d.v2Document.state == state && slices.EqualFunc(d.v2Document.remote, remote, bytes.Equal) {
 		return d.v2Document.doc, nil
 	}
-	m, err := newOpenAPIMaker(version, now)
+	m, err := newOpenAPIMaker(version, c.Reductions(), now)
 	if err != nil {
 		return nil, err
 	}

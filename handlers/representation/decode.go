@@ -51,7 +51,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	obj := from.newObject()
-	if err := b.decodeInto(obj, fieldValidation); err != nil {
+	if err := from.decodeBody(&b, obj, fieldValidation); err != nil {
 		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if b.proto {
@@ -93,7 +93,7 @@ func errOtherVersion(got schema.GroupVersion, c *Codec) error {
 // bodies are, in one pass. It reports false for any other body, for which the general
 // decoder finds the error.
 func (c *Codec) readExact(data []byte, fieldValidation string) (api.Object, bool) {
-	if fieldValidation == metav1.FieldValidationIgnore {
+	if fieldValidation == metav1.FieldValidationIgnore || c.version.Omit != nil {
 		return nil, false
 	}
 	obj := c.newObject()
@@ -101,6 +101,20 @@ func (c *Codec) readExact(data []byte, fieldValidation string) (api.Object, bool
 		return nil, false
 	}
 	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk
+}
+
+// decodeBody decodes a body into an object of c's version. Fields that an emulated release does not
+// have are unknown.
+func (c *Codec) decodeBody(b *body, obj api.Object, fieldValidation string) error {
+	if err := b.decodeInto(obj, fieldValidation); err != nil || c.version.Omit == nil {
+		return err
+	}
+	for _, path := range c.version.Omit(obj) {
+		if !b.proto && fieldValidation != metav1.FieldValidationIgnore {
+			b.strict = append(b.strict, fmt.Errorf("unknown field %q", path))
+		}
+	}
+	return nil
 }
 
 // ofBody returns the codec for a body, which may omit its type or have another

@@ -38,6 +38,11 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 	if err != nil {
 		return nil, err
 	}
+	if c.version.Omit != nil {
+		for _, path := range c.version.Omit(obj) {
+			unknown = append(unknown, fmt.Errorf("unknown field %q", path))
+		}
+	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, unknown...), fieldValidation); err != nil {
 		return nil, p.invalidResult(nil, err)
 	}
@@ -70,7 +75,7 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 		return nil, invalid(c.errUnpatchable(gvk))
 	}
 	obj := from.newObject()
-	if err := b.decodeInto(obj, fieldValidation); err != nil {
+	if err := from.decodeBody(&b, obj, fieldValidation); err != nil {
 		return nil, invalid(err)
 	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {

@@ -82,6 +82,9 @@ storage < storage/member < cmd;
 # The nearest valid name of a mistyped one.
 NONE < internal/nearest < storage/member, server;
 
+# What a release of Kubernetes did not have of the API.
+api < api/minor < server;
+
 # The verbs.
 ssa, storage < registry;
 

@@ -20,6 +20,20 @@ func TestExampleNew(t *testing.T) {
 	}
 }
 
+// TestExampleVersions checks the example of docs/testing.md: a test on several versions of Kubernetes.
+func TestExampleVersions(t *testing.T) {
+	for _, version := range []string{"1.34", "1.35", "1.36", "1.37"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.New(t, server.Options{KubernetesVersion: version, FaithfulEmulation: true})
+			info, err := s.Client.Discovery().ServerVersion()
+			if err != nil || info.Major+"."+info.Minor != version {
+				t.Fatal(info, err)
+			}
+		})
+	}
+}
+
 var shared servertest.Shared
 
 func TestMain(m *testing.M) { os.Exit(shared.Run(m)) }

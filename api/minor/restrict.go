@@ -1,0 +1,61 @@
+package minor
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/openapi"
+)
+
+// Restrict changes the descriptions of kinds so that the server treats what a release did not have
+// as the release would.
+func Restrict(resources []*api.Resource, m kubeversion.Minor) error {
+	r, err := New(m)
+	if err != nil || r == nil {
+		return err
+	}
+	for _, res := range resources {
+		if !res.Untyped {
+			r.restrict(res)
+		}
+		for _, sub := range res.Subresources {
+			if sub.Kind != nil && !sub.Kind.Untyped {
+				r.restrict(sub.Kind)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Release) restrict(res *api.Resource) {
+	for i := range res.Versions {
+		v := &res.Versions[i]
+		t := reflect.TypeOf(res.NewOf(v)).Elem()
+		differences := r.Differences(t)
+		if len(differences) == 0 {
+			continue
+		}
+		v.Omit = func(obj api.Object) []string { return r.Omit(obj) }
+		if res.Reductions == nil {
+			res.Reductions = openapi.Reductions{}
+		}
+		for t, d := range differences {
+			res.Reductions[openapi.ModelName(t)] = openapi.Reduction{Properties: d.Fields, Values: d.Values}
+		}
+	}
+	if len(r.Differences(reflect.TypeOf(res.New()).Elem())) == 0 {
+		return
+	}
+	// Stored objects can have the fields: another server may have written them.
+	setDefaults := res.Default
+	res.Default = func(obj api.Object) {
+		r.Omit(obj)
+		if setDefaults != nil {
+			setDefaults(obj)
+		}
+	}
+	res.Unsupported = func(obj api.Object) field.ErrorList { return r.Validate(obj) }
+}
