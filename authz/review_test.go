@@ -74,7 +74,7 @@ func TestSelectorCost(t *testing.T) {
 	if err != nil || strings.Count(text, "a in (") != len(asked.Requirements) {
 		t.Errorf("%v, %.100s", err, text)
 	}
-	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 500 {
+	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 5000 {
 		t.Errorf("%d MiB are allocated", mib)
 	}
 }
