@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // profilingRoutes adds the profiles of the process.
@@ -48,8 +50,8 @@ func (h *Handler) serveVerbosity(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	const maxSize = 64 // bytes, more than any number has
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSize))
-	if err != nil {
+	body, err := representation.ReadBody(w, r)
+	if err != nil || len(body) > maxSize {
 		writeText(w, http.StatusBadRequest, "error reading request body")
 		return
 	}
