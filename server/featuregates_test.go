@@ -20,7 +20,7 @@ func TestFeatureGatesReported(t *testing.T) {
 	for _, want := range []string{
 		`kubernetes_feature_enabled{name="AllAlpha",stage="ALPHA"} 0`,
 		`kubernetes_feature_enabled{name="ContainerStopSignals",stage="ALPHA"} 1`,
-		`kubernetes_feature_enabled{name="GenericWorkload",stage="ALPHA"} 1`,
+		`kubernetes_feature_enabled{name="GenericWorkload",stage="BETA"} 1`,
 		`kubernetes_feature_enabled{name="MutatingAdmissionPolicy",stage=""} 1`,
 		`kubernetes_feature_enabled{name="KMSv1",stage="DEPRECATED"} 0`,
 		`kubernetes_feature_enabled{name="WatchList",stage="BETA"} 0`,

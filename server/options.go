@@ -148,7 +148,7 @@ type Options struct {
 	Logger *slog.Logger
 	// SetVerbosity changes the verbosity of Logger, for PUT /debug/flags/v; nil serves no such
 	// path.
-	SetVerbosity func(int)
+	SetVerbosity func(int) `json:"-"`
 }
 
 // Ephemeral reports whether the server removes its files when it stops.

@@ -114,7 +114,7 @@ func TestStartIsReady(t *testing.T) {
 		t.Errorf("namespaces: %s", got)
 	}
 	version, err := client.Discovery().ServerVersion()
-	if err != nil || version.Major != "1" || version.Minor != "36" {
+	if err != nil || version.Major != "1" || version.Minor != "37" {
 		t.Errorf("version: %v, %v", version, err)
 	}
 	if code, body := get(t, raw(t, s), s.URL+"/readyz", ""); code != 200 || body != "ok" {

@@ -53,13 +53,25 @@ func readReference(t *testing.T) reference {
 	return ref
 }
 
-func builtIn(t testing.TB) *api.Catalogue {
+// kindsIn136 returns the kinds of a server that emulates 1.36, the release of the recorded values. It has the
+// versions that config enables, and the chosen feature gates.
+func kindsIn136(t testing.TB, config map[string]string, chosen map[string]bool) []*api.Resource {
 	t.Helper()
-	resources, err := api.Enable(Kinds(), api.Serving{Gates: features.Default(), Release: kubeversion.Emulating(kubeversion.MustParse("1.36"))})
+	release := kubeversion.Emulating(kubeversion.MustParse("1.36"))
+	gates, err := features.Emulated(release, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := api.New(resources...)
+	resources, err := api.Enable(KindsFor(gates), api.Serving{Config: config, Gates: gates, Release: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resources
+}
+
+func builtIn(t testing.TB) *api.Catalogue {
+	t.Helper()
+	c, err := api.New(kindsIn136(t, nil, nil)...)
 	if err != nil {
 		t.Fatal(err)
 	}

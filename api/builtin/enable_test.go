@@ -38,16 +38,7 @@ func TestEnable(t *testing.T) {
 		"only a gate":   {nil, map[string]bool{"ClusterTrustBundle": true}, nil, []string{bundles}},
 		"removed":       {map[string]string{"batch/v1beta1": "true", "policy/v1beta1/poddisruptionbudgets": "true", "apps/v1beta2": "true"}, nil, []string{"v1 pods"}, []string{"batch/v1beta1 cronjobs", "policy/v1beta1 poddisruptionbudgets"}},
 	} {
-		gates, err := features.New(c.gates)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resources, err := api.Enable(KindsFor(gates), api.Serving{Config: c.config, Gates: gates})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		catalogue, err := api.New(resources...)
+		catalogue, err := api.New(kindsIn136(t, c.config, c.gates)...)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/api/apps"
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/batch"
@@ -57,7 +56,7 @@ func TestStoredBytes(t *testing.T) {
 	values := map[string][]byte{}
 	readData(t, "etcd.json.gz", &values)
 	seen := map[*api.Resource]bool{}
-	resources := Kinds()
+	resources := kindsIn136(t, nil, nil)
 	for key, value := range values {
 		r, _ := at(resources, key)
 		if r == nil {
@@ -76,6 +75,9 @@ func TestStoredBytes(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", key, err)
 			continue
+		}
+		if r.Kind == "CSINode" {
+			continue // the type has a status since 1.37, which is written even if it is empty
 		}
 		if !bytes.Equal(again, value) {
 			t.Errorf("%s:\n got %x\nwant %x", key, again, value)
@@ -119,6 +121,9 @@ func TestStoredObjects(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", key, err)
 				continue
+			}
+			if r.Kind == "CSINode" {
+				continue // shows the status that the type has since 1.37
 			}
 			hub.SetResourceVersion(meta.ResourceVersion)
 			obj, err := r.As(v, hub)
@@ -220,8 +225,11 @@ func TestEncodeStoredLeavesVersionOut(t *testing.T) {
 	}
 }
 
+// TestStoredVersion checks that a kind whose version v1 is new is stored in the version that the previous
+// release can read.
 func TestStoredVersion(t *testing.T) {
-	r := admissionregistration.MutatingAdmissionPolicy()
+	resources := kindsIn136(t, nil, nil)
+	r := resources[slices.IndexFunc(resources, func(r *api.Resource) bool { return r.Kind == "MutatingAdmissionPolicy" })]
 	value, err := r.EncodeStored(r.New())
 	if err != nil {
 		t.Fatal(err)

@@ -46,8 +46,8 @@ func TestPreviewCells(t *testing.T) {
 	testCells(t, scheduling.Workload(features.Default()), []cellsTest{{"plain", testMeta, "a|60m"}})
 	testCells(t, scheduling.PodGroup(features.Default()), []cellsTest{
 		{"basic", testMeta, "a|Basic|<none>|Pending|60m"},
-		{"gang", testMeta + "spec: {schedulingPolicy: {gang: {}}, podGroupTemplateRef: {workload: {workloadName: w}}}\nstatus: {conditions: [{type: PodGroupScheduled, status: 'True'}]}", "a|Gang|w|Scheduled|60m"},
-		{"unschedulable", testMeta + "status: {conditions: [{type: PodGroupScheduled, status: 'False'}]}", "a|Basic|<none>|Unschedulable|60m"},
-		{"ending", testMeta + "status: {conditions: [{type: DisruptionTarget, reason: PreemptionByScheduler}, {type: PodGroupScheduled}]}", "a|Basic|<none>|PreemptionByScheduler|60m"},
+		{"gang", testMeta + "spec: {schedulingPolicy: {gang: {}}, workloadRef: {workloadName: w}}\nstatus: {conditions: [{type: PodGroupInitiallyScheduled, status: 'True'}]}", "a|Gang|w|Scheduled|60m"},
+		{"unschedulable", testMeta + "status: {conditions: [{type: PodGroupInitiallyScheduled, status: 'False'}]}", "a|Basic|<none>|Unschedulable|60m"},
+		{"ending", testMeta + "status: {conditions: [{type: DisruptionTarget, reason: PreemptionByScheduler}, {type: PodGroupInitiallyScheduled}]}", "a|Basic|<none>|PreemptionByScheduler|60m"},
 	})
 }

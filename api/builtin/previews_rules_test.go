@@ -280,10 +280,14 @@ func TestPodGroupRules(t *testing.T) {
 // and keep the fields that they had.
 func TestGatedPodFields(t *testing.T) {
 	const spec = `{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"v","projected":{"sources":[{"clusterTrustBundle":{"name":"b","path":"p"}},{"podCertificate":{"signerName":"example.com/s"}}]}}]}`
-	on, err := features.New(map[string]bool{"GenericWorkload": true, "ClusterTrustBundle": true, "ClusterTrustBundleProjection": true, "PodCertificateRequest": true})
-	if err != nil {
-		t.Fatal(err)
+	chosen := func(enabled bool) features.Gates {
+		g, err := features.New(map[string]bool{"GenericWorkload": enabled, "ClusterTrustBundle": enabled, "ClusterTrustBundleProjection": enabled, "PodCertificateRequest": enabled})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
 	}
+	on, off := chosen(true), chosen(false)
 	fields := func(obj api.Object) (found int) {
 		data, err := json.Marshal(obj)
 		if err != nil {
@@ -295,7 +299,7 @@ func TestGatedPodFields(t *testing.T) {
 		return found
 	}
 	for name, text := range map[string]string{"pods": `{"spec":` + spec + `}`, "deployments": `{"spec":{"template":{"spec":` + spec + `}}}`} {
-		for gates, want := range map[*features.Gates]int{new(features.Default()): 0, &on: 3} {
+		for gates, want := range map[*features.Gates]int{&off: 0, &on: 3} {
 			for _, r := range KindsFor(*gates) {
 				if r.Name != name {
 					continue

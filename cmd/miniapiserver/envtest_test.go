@@ -19,7 +19,7 @@ func TestEnvtestPrograms(t *testing.T) {
 	}{
 		{nil, "cache/miniapiserver/envtest/k8s/*-" + platform},
 		{[]string{"--bin-dir", filepath.Join(temp, "bin")}, "bin/k8s/*-" + platform},
-		{[]string{"--bin-dir", filepath.Join(temp, "bin"), "--version", "v1.36.99"}, "bin/k8s/1.36.99-" + platform},
+		{[]string{"--bin-dir", filepath.Join(temp, "bin"), "--version", "v1.37.99"}, "bin/k8s/1.37.99-" + platform},
 	} {
 		p := command(t, append([]string{asEnvtest}, tt.args...)...)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+filepath.Join(temp, "cache"), "HOME="+temp)
@@ -42,11 +42,11 @@ func TestEnvtestPrograms(t *testing.T) {
 // TestEnvtestErrors checks that an error is one line that names the flag.
 func TestEnvtestErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"--version 1.20.0":      "--version: this release serves Kubernetes 1.36 and not 1.20",
-		"--version latest":      `--version: "latest" is not a version such as 1.36.`,
-		"--version 1.36":        `--version: "1.36" is not a version such as 1.36.`,
-		"--version 1.36.0-rc.1": `--version: "1.36.0-rc.1" is not a version such as 1.36.`,
-		"--version vv1.36.0":    `--version: "v1.36.0" is not a version such as 1.36.`,
+		"--version 1.20.0":      "--version: this release serves Kubernetes 1.37 and not 1.20",
+		"--version latest":      `--version: "latest" is not a version such as 1.37.`,
+		"--version 1.37":        `--version: "1.37" is not a version such as 1.37.`,
+		"--version 1.37.0-rc.1": `--version: "1.37.0-rc.1" is not a version such as 1.37.`,
+		"--version vv1.36.0":    `--version: "v1.36.0" is not a version such as 1.37.`,
 		"--bindir x":            "unknown flag: --bindir (see --help)",
 		"x":                     `takes flags and no arguments, got "x" (see --help)`,
 	} {

@@ -143,7 +143,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if code := run([]string{"--version"}, &out, &out); code != 0 || !strings.Contains(out.String(), ", Kubernetes v1.36") {
+	if code := run([]string{"--version"}, &out, &out); code != 0 || !strings.Contains(out.String(), ", Kubernetes v1.37") {
 		t.Errorf("status %d: %s", code, &out)
 	}
 }

@@ -30,7 +30,7 @@ func output(t *testing.T, program string, args ...string) string {
 func TestSetupEnvtest(t *testing.T) {
 	binary, binDir := buildServer(t).binary, t.TempDir()
 	written := output(t, binary, "envtest", "--bin-dir", binDir)
-	found := output(t, "go", "tool", "setup-envtest", "use", "-i", "--bin-dir", binDir, "-p", "path", "1.36.x")
+	found := output(t, "go", "tool", "setup-envtest", "use", "-i", "--bin-dir", binDir, "-p", "path", "1.37.x")
 	if found != written {
 		t.Errorf("setup-envtest finds %s, want %s", found, written)
 	}
@@ -41,15 +41,15 @@ func TestSetupEnvtest(t *testing.T) {
 	}
 	other := t.TempDir()
 	t.Cleanup(func() { // setup-envtest makes the directory read-only
-		_ = os.Chmod(envtest.Dir(other, "1.36.99", runtime.GOOS, runtime.GOARCH), 0o755)
+		_ = os.Chmod(envtest.Dir(other, "1.37.99", runtime.GOOS, runtime.GOARCH), 0o755)
 	})
-	sideload := exec.CommandContext(t.Context(), "go", "tool", "setup-envtest", "sideload", "--bin-dir", other, "-p", "path", "1.36.99")
+	sideload := exec.CommandContext(t.Context(), "go", "tool", "setup-envtest", "sideload", "--bin-dir", other, "-p", "path", "1.37.99")
 	sideload.Stdin = &archive
 	if out, err := sideload.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	dir := output(t, "go", "tool", "setup-envtest", "use", "-i", "--bin-dir", other, "-p", "path", "1.36.99")
-	if got := output(t, filepath.Join(dir, "kube-apiserver"), "--version"); !strings.HasPrefix(got, "Kubernetes v1.36.") {
+	dir := output(t, "go", "tool", "setup-envtest", "use", "-i", "--bin-dir", other, "-p", "path", "1.37.99")
+	if got := output(t, filepath.Join(dir, "kube-apiserver"), "--version"); !strings.HasPrefix(got, "Kubernetes v1.37.") {
 		t.Errorf("kube-apiserver of the archive says %q", got)
 	}
 	if got := output(t, filepath.Join(dir, "etcd"), "--version"); !strings.HasPrefix(got, "etcd Version: 3.") {

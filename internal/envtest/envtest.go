@@ -38,14 +38,14 @@ const (
 	mark     = "The servers in this directory end when the process that started them does.\n"
 )
 
-// Version returns the number in a version of Kubernetes: 1.36.6 for v1.36.6+miniapiserver.
+// Version returns the number in a version of Kubernetes: 1.37.2 for v1.37.2+miniapiserver.
 func Version(gitVersion string) string {
 	number, _, _ := strings.Cut(strings.TrimPrefix(gitVersion, "v"), "+")
 	return number
 }
 
 // baseName returns the name of a directory with the programs, without the path:
-// 1.36.6-linux-amd64.
+// 1.37.2-linux-amd64.
 func baseName(version, goos, goarch string) string {
 	return version + "-" + goos + "-" + goarch
 }

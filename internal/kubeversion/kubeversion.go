@@ -45,10 +45,7 @@ type Effective struct {
 
 // Default returns the releases of a server without flags: the previous release can be another
 // server on the same data.
-func Default() Effective { return Emulating(defaultEmulated()) }
-
-// defaultEmulated returns the release that is emulated without a flag.
-func defaultEmulated() Minor { return Minor{1, 36} }
+func Default() Effective { return Emulating(Binary()) }
 
 // Emulating returns the releases of a server that emulates one. The previous one is the oldest
 // compatible release, unless it cannot be emulated.
