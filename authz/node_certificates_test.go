@@ -22,7 +22,7 @@ import (
 func TestNodeAndPodCertificates(t *testing.T) {
 	config := map[string]string{"certificates.k8s.io/v1beta1": "true"}
 	on := start(t, server.Options{RuntimeConfig: config, FeatureGates: map[string]bool{"PodCertificateRequest": true, "ClusterTrustBundle": true}})
-	off := start(t, server.Options{RuntimeConfig: config})
+	off := start(t, server.Options{RuntimeConfig: config, FeatureGates: map[string]bool{"PodCertificateRequest": false, "ClusterTrustBundle": false, "ClusterTrustBundleProjection": false}})
 	createRequest(t, on, "own", "n1")
 	createRequest(t, on, "foreign", "n2")
 	const all, one = "/apis/certificates.k8s.io/v1beta1/podcertificaterequests", "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests"
