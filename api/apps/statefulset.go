@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -134,10 +133,6 @@ func statefulSetCells(s *appsv1.StatefulSet) []any {
 	return []any{s.Name, table.Ratio(s.Status.ReadyReplicas, table.ValueOrZero(s.Spec.Replicas)), table.Age(s), names, images}
 }
 
-// immutableStatefulSetSpec is the error for a change of an immutable field of the spec.
-const immutableStatefulSetSpec = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', " +
-	"'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-
 func statefulSetRules(at *validation.Path, s *appsv1.StatefulSet) {
 	statefulSetSpecRules(at.Child("spec"), &s.Spec, statefulCheck{})
 }
@@ -156,14 +151,11 @@ func statefulSetChanges(at *validation.Path, obj, old *appsv1.StatefulSet) {
 	c := statefulCheck{old: &old.Spec.Template}
 	c.anyTemplate = len(validation.Check(func(at *validation.Path) { statefulSetSpecRules(at, &old.Spec, c) })) > 0
 	statefulSetSpecRules(at.Child("spec"), &obj.Spec, c)
-	rest := obj.Spec
-	rest.Replicas, rest.Template, rest.UpdateStrategy = old.Spec.Replicas, old.Spec.Template, old.Spec.UpdateStrategy
-	rest.MinReadySeconds, rest.Ordinals = old.Spec.MinReadySeconds, old.Spec.Ordinals
-	rest.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
-	rest.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
-	if !equality.Semantic.DeepEqual(rest, old.Spec) {
-		at.Child("spec").Forbidden(immutableStatefulSetSpec)
-	}
+	spec := at.Child("spec")
+	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
+	validation.Immutable(spec.Child("volumeClaimTemplates"), obj.Spec.VolumeClaimTemplates, old.Spec.VolumeClaimTemplates)
+	validation.Immutable(spec.Child("serviceName"), obj.Spec.ServiceName, old.Spec.ServiceName)
+	validation.Immutable(spec.Child("podManagementPolicy"), obj.Spec.PodManagementPolicy, old.Spec.PodManagementPolicy)
 }
 
 func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c statefulCheck) {

@@ -193,8 +193,7 @@ func TestChangeFaults(t *testing.T) {
 		before, after, want string
 	}{
 		{apps.Deployment(), set, with(set, `"a":"b"`, `"a":"c"`), `spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`},
-		{apps.StatefulSet(features.Default()), set, with(set, `"s"`, `"t"`), `spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', ` +
-			`'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden`},
+		{apps.StatefulSet(features.Default()), set, with(set, `"s"`, `"t"`), `spec.serviceName: Invalid value: "t": field is immutable`},
 		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `{"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
 			`spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set`},
 		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","type":"NodePort","ports":[{"port":80,"nodePort":30000}]}}`,
