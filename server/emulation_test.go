@@ -48,7 +48,6 @@ func missingKinds() map[string]string {
 		"/apis":                            "all of these",
 		"/apis/certificates.k8s.io/v1":     "ClusterTrustBundle and PodCertificateRequest",
 		"/apis/resource.k8s.io/v1":         "DeviceTaintRule",
-		"/apis/storage.k8s.io/v1":          "csinodes/status",
 		"/apis/storagemigration.k8s.io/v1": "StorageVersionMigration",
 	}
 }

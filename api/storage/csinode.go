@@ -8,6 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // CSINode describes the kind CSINode, which has the data of CSI drivers for a node.
@@ -15,7 +16,12 @@ func CSINode() *api.Resource {
 	return api.NewResource(api.Kind[*storagev1.CSINode]{
 		Names:    api.Names{Name: "csinodes", Singular: "csinode", Kind: "CSINode"},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
-		Storage:  api.Storage{Prefix: "csinodes"},
+		DropDisabledFields: func(gates features.Gates, obj, old *storagev1.CSINode) {
+			if !gates.Enabled(features.CSIVolumeHealth) && (old == nil || old.Status.StorageHealth == nil) {
+				obj.Status.StorageHealth = nil
+			}
+		},
+		Storage: api.Storage{Prefix: "csinodes"},
 		Create: api.CreateStrategy[*storagev1.CSINode]{
 			// An empty list is stored as null, like in kube-apiserver.
 			PrepareForCreate: func(obj *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
@@ -26,6 +32,7 @@ func CSINode() *api.Resource {
 			PrepareForUpdate:       func(obj, _ *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
 			ValidateUpdate:         validation.Changes(csiNodeChanges),
 		},
+		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true},
 		Delete: api.DeleteStrategy[*storagev1.CSINode]{ReturnDeletedObject: true},
 		Table:  api.Table[*storagev1.CSINode]{Columns: csiNodeColumns, Cells: csiNodeCells},
 	})

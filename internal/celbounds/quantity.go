@@ -15,7 +15,7 @@ import (
 // Quantities returns the option by which programs refuse quantities that take too long to
 // parse. Neither a cost limit nor a context interrupts the parser.
 func Quantities() cel.ProgramOption {
-	return cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+	return cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		call, ok := i.(interpreter.InterpretableCall)
 		if ok && len(call.Args()) == 1 && (call.Function() == "quantity" || call.Function() == "isQuantity") {
 			return quantityCall{call}, nil
@@ -27,15 +27,24 @@ func Quantities() cel.ProgramOption {
 // quantityCall is a call of quantity or isQuantity.
 type quantityCall struct{ interpreter.InterpretableCall }
 
-// Eval implements interpreter.Interpretable.
+// Eval implements interpreter.Interpretable. A program calls Exec.
 func (c quantityCall) Eval(activation interpreter.Activation) ref.Val {
-	arg := c.Args()[0].Eval(activation)
+	return c.parse(c.Args()[0].Eval(activation), func() ref.Val { return c.InterpretableCall.Eval(activation) })
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (c quantityCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	return c.parse(c.Args()[0].Exec(frame), func() ref.Val { return c.InterpretableCall.Exec(frame) })
+}
+
+// parse parses the argument. The function wrongType returns the error of an argument that is no string.
+func (c quantityCall) parse(arg ref.Val, wrongType func() ref.Val) ref.Val {
 	if types.IsUnknownOrError(arg) {
 		return arg
 	}
 	text, ok := arg.(types.String)
 	if !ok {
-		return c.InterpretableCall.Eval(activation) // returns the error for a wrong type
+		return wrongType()
 	}
 	var q resource.Quantity
 	err := bounds.Quantity(string(text))

@@ -18,6 +18,7 @@ import (
 
 // Gates that change the behaviour of this server.
 const (
+	CSIVolumeHealth                 = "CSIVolumeHealth"
 	ClusterTrustBundle              = "ClusterTrustBundle"
 	ClusterTrustBundleProjection    = "ClusterTrustBundleProjection"
 	CoordinatedLeaderElection       = "CoordinatedLeaderElection"
@@ -40,9 +41,10 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus,
-		DRAWorkloadResourceClaims, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet, NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator,
-		TopologyAwareWorkloadScheduling, VolumeLimitScaling, WorkloadWithJob,
+		CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules,
+		DRAResourcePoolStatus, DRAWorkloadResourceClaims, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet,
+		NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling,
+		VolumeLimitScaling, WorkloadWithJob,
 	}
 }
 

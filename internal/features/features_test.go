@@ -44,8 +44,8 @@ func TestNew(t *testing.T) {
 		err     string
 	}{
 		{map[string]bool{GenericWorkload: true}, GenericWorkload, WorkloadWithJob, ""},
-		{map[string]bool{"AllAlpha": true, "PodsAPI": false}, GenericWorkload, "PodsAPI", ""},
-		{map[string]bool{"AllBeta": true}, ClusterTrustBundle, GenericWorkload, ""},
+		{map[string]bool{"AllAlpha": true, "AllBeta": true, "PodsAPI": false}, GenericWorkload, "PodsAPI", ""},
+		{map[string]bool{"AllBeta": true}, GenericWorkload, CSIVolumeHealth, ""},
 		{map[string]bool{"WatchList": false}, "WatchListClient", "WatchList", ""},
 		{map[string]bool{"RetryGenerateName": true}, "RetryGenerateName", "", ""},
 		{map[string]bool{"Nope": true}, "", "", "unrecognized feature gate: Nope"},
@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 		{map[string]bool{"WorkloadAwarePreemption": true}, "", "", "unrecognized feature gate: WorkloadAwarePreemption"},
 		{map[string]bool{WorkloadWithJob: true}, "", "", "WorkloadWithJob is enabled, but depends on features that are disabled: [GenericWorkload]"},
 		{map[string]bool{"DRADeviceTaints": false, DRADeviceTaintRules: true}, "", "", "DRADeviceTaintRules is enabled, but depends on features that are disabled: [DRADeviceTaints]"},
-		{map[string]bool{"AllBeta": false}, "RetryGenerateName", "PreventStaticPodAPIReferences", ""},
+		{map[string]bool{"AllBeta": false}, "RetryGenerateName", "WatchList", ""},
 	} {
 		g, err := New(c.chosen)
 		switch {
