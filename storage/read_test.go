@@ -230,7 +230,7 @@ func TestCompacted(t *testing.T) {
 // TestCompactionIsShared runs the compaction of two servers on one etcd.
 func TestCompactionIsShared(t *testing.T) {
 	s, c := startStore(t, Options{})
-	other := &Store{opts: s.opts, log: s.log, client: s.client, routes: map[string]*Collection{}}
+	other := &Store{opts: s.opts, log: s.log, client: s.client, metrics: s.metrics, routes: map[string]*Collection{}}
 	for n, each := range []*Store{s, other, other, s, s, s} {
 		mustCreate(t, c, fmt.Sprint("a/", n), "")
 		if err := each.compactOnce(t.Context()); err != nil {
