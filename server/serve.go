@@ -134,9 +134,12 @@ func (s *Server) runEvery(name string, interval time.Duration, f func(context.Co
 				return
 			case <-tick.C:
 			}
-			if err := f(request.AsServer(s.lifetime)); err != nil && s.lifetime.Err() == nil {
+			// A stop may wait for the task, which must end even if etcd does not answer.
+			ctx, cancel := context.WithTimeout(request.AsServer(s.lifetime), interval)
+			if err := f(ctx); err != nil && s.lifetime.Err() == nil {
 				s.logger.Warn("a periodic task failed", "task", name, "error", err)
 			}
+			cancel()
 		}
 	})
 }
