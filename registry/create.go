@@ -54,6 +54,8 @@ func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o Write
 // creation is the write of a new object.
 type creation struct {
 	write
+	// fromUpdate means that an update or an apply creates the object.
+	fromUpdate bool
 	// applied means that the object results from an apply, which has set managedFields.
 	applied bool
 	// generated means that the server generates the name.
@@ -96,8 +98,11 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 
 func (w *creation) setNamespace(context.Context) error { return setNamespace(w.t, w.obj) }
 
+// clearSystemFields clears the metadata that only the server sets. As in kube-apiserver, an
+// object of an update or an apply keeps it until prepare: managedFields and mutating
+// admission see it, but it is never stored.
 func (w *creation) clearSystemFields(context.Context) error {
-	if !w.applied {
+	if !w.fromUpdate {
 		clearSystemFields(w.obj)
 	}
 	return nil
@@ -166,9 +171,7 @@ func (w *creation) prepare(ctx context.Context) error {
 	if err := t.checkUsable(obj, nil); err != nil {
 		return err
 	}
-	obj.SetDeletionTimestamp(nil)
-	obj.SetDeletionGracePeriodSeconds(nil)
-	obj.SetSelfLink("")
+	clearSystemFields(obj)
 	obj.SetUID(types.UID(request.NewUUID()))
 	obj.SetCreationTimestamp(metav1.NewTime(w.r.o.Now().UTC()).Rfc3339Copy())
 	if t.Resource.Update.HasGeneration {

@@ -94,7 +94,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 		}
 	}
 	obj.SetResourceVersion("") // as in kube-apiserver, it is no precondition on a missing object
-	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, applied: o.IsApply}
+	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, fromUpdate: true, applied: o.IsApply}
 	w.o.authorize = o.AuthorizeCreate
 	return r.createOnce(ctx, w)
 }

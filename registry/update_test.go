@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -199,6 +201,34 @@ func TestUpdateOfMissingObject(t *testing.T) {
 	}
 	if out, err := r.Update(t.Context(), at, changeBy(func(*rbacv1.Role) {}), UpdateOptions{}); err != nil || out.Created {
 		t.Errorf("an update after the creation: %+v, %v", out, err)
+	}
+}
+
+// TestCreateOnUpdateWipesMetadata checks that an update or an apply that creates an object
+// stores none of the metadata that only the server sets, and that mutating admission sees it.
+func TestCreateOnUpdateWipesMetadata(t *testing.T) {
+	r := newRegistry(t)
+	rec := &recorder{}
+	r.o.Admission = func() Admission { return rec }
+	long := metav1.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, isApply := range map[string]bool{"update": false, "apply": true} {
+		var seen metav1.ObjectMeta
+		rec.mutate = func(a *Attributes) { seen = a.Object.(*rbacv1.Role).ObjectMeta }
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{
+			Name: name, SelfLink: "/x", CreationTimestamp: long, DeletionTimestamp: &long, DeletionGracePeriodSeconds: ptr.To(int64(30)),
+		}}
+		at := r.at(t, rbacv1.SchemeGroupVersion, "roles", name)
+		o := UpdateOptions{AuthorizeCreate: allowed, IsReplace: !isApply, IsApply: isApply}
+		if _, err := r.Update(t.Context(), at, replaceBy(role), o); err != nil {
+			t.Fatal(err)
+		}
+		if seen.DeletionTimestamp == nil || seen.SelfLink == "" || !seen.CreationTimestamp.Equal(&long) {
+			t.Errorf("%s: admission sees %+v", name, seen)
+		}
+		got := stored(t, r, at).(*rbacv1.Role)
+		if got.UID == "" || got.CreationTimestamp.Equal(&long) || got.DeletionTimestamp != nil || got.DeletionGracePeriodSeconds != nil || got.SelfLink != "" {
+			t.Errorf("%s: stored %+v", name, got.ObjectMeta)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // Objects returns Objects of a server with the default kinds, in which the given objects are
-// stored.
+// stored. Those with a deletionTimestamp are deleted, which their finalizers delay.
 func Objects(t testing.TB, stored ...api.Object) *admission.Objects {
 	t.Helper()
 	return objectsOf(t, builtin.Kinds(), stored)
@@ -68,9 +68,15 @@ func objectsOf(t testing.TB, resources []*api.Resource, stored []api.Object) *ad
 		if res.Default != nil {
 			res.Default(obj)
 		}
+		isDeleted := obj.GetDeletionTimestamp() != nil // creation clears it
 		at := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: obj.GetNamespace()}
 		if _, err := reg.Create(t.Context(), at, obj, registry.WriteOptions{}); err != nil {
 			t.Fatal(err)
+		}
+		if at.Name = obj.GetName(); isDeleted {
+			if _, err := reg.Delete(t.Context(), at, registry.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	return admission.NewObjects(catalogue, reg)

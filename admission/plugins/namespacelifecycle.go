@@ -16,7 +16,8 @@ import (
 )
 
 // namespaceLifecycle rejects creates in a namespace that does not exist or is terminating, and
-// deletion of the namespaces that the system requires.
+// deletion of the namespaces that the system requires. Updates pass: controllers must be able
+// to remove finalizers, even of objects that outlived their namespace.
 func namespaceLifecycle(o *admission.Objects) admission.Plugin {
 	namespaces := admission.NamespacesOf(o)
 	return admission.Plugin{
@@ -25,8 +26,8 @@ func namespaceLifecycle(o *admission.Objects) admission.Plugin {
 			switch {
 			case a.Verb == api.VerbDelete && isNamespace(a) && isProtectedNamespace(a.Name) && !a.Unreadable(): // the server recreates an unreadable one
 				return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
-			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "",
-				a.Verb == api.VerbCreate && isAccessReview(a):
+			case a.Verb != api.VerbCreate || !a.Resource.Namespaced || a.Namespace == "",
+				isAccessReview(a):
 				return nil
 			}
 			// The read bypasses the cache: no object may be created in a namespace after deletion
@@ -35,7 +36,7 @@ func namespaceLifecycle(o *admission.Objects) admission.Plugin {
 			if err != nil {
 				return err
 			}
-			if a.Verb != api.VerbCreate || ns.DeletionTimestamp == nil {
+			if ns.DeletionTimestamp == nil {
 				return nil
 			}
 			return terminatingNamespace(a)

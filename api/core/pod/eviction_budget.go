@@ -20,20 +20,30 @@ const budgetRetry = 10
 // checkDisruptionAllowed returns the error for a budget that allows no disruption, or nil.
 func checkDisruptionAllowed(budget *policyv1.PodDisruptionBudget) error {
 	s := &budget.Status
-	forbidden := func(why string) error {
-		return apierrors.NewForbidden(policyv1.Resource("poddisruptionbudget"), budget.Name, errors.New(why))
-	}
 	switch {
 	case s.ObservedGeneration < budget.Generation:
 		return notYetObserved(budget.Name)
 	case s.DisruptionsAllowed < 0:
-		return forbidden("pdb disruptions allowed is negative")
+		const why = "pdb disruptions allowed is negative"
+		return forbidDisruption(budget, why, why)
 	case len(s.DisruptedPods) > maxDisruptedPods:
-		return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+		return forbidDisruption(budget, "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+			"too many pending evictions not confirmed by PDB controller")
 	case s.DisruptionsAllowed == 0:
 		return tooManyDisruptions(noDisruptionReason(budget), 0)
 	}
 	return nil
+}
+
+// forbidDisruption returns the error for a budget whose status is not usable. cause is the
+// reason in the status cause, by which clients distinguish budgets from permissions.
+func forbidDisruption(budget *policyv1.PodDisruptionBudget, reason, cause string) error {
+	err := apierrors.NewForbidden(policyv1.Resource("poddisruptionbudget"), budget.Name, errors.New(reason))
+	return withBudgetCause(err, noDisruptionAllowed(budget)+": "+cause)
+}
+
+func noDisruptionAllowed(budget *policyv1.PodDisruptionBudget) string {
+	return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", budget.Name)
 }
 
 // noDisruptionReason returns the reason why a budget has no disruption left, for the error
@@ -42,7 +52,7 @@ func noDisruptionReason(budget *policyv1.PodDisruptionBudget) string {
 	s := &budget.Status
 	c := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
 	denied := c != nil && c.Status == metav1.ConditionFalse && c.Message != ""
-	none := fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", budget.Name)
+	none := noDisruptionAllowed(budget)
 	switch {
 	case denied && c.Reason == policyv1.SyncFailedReason:
 		return fmt.Sprintf("%s because it failed sync: %s", none, c.Message)
@@ -83,6 +93,10 @@ func notYetObserved(budget string) error {
 // seconds is 0.
 func tooManyDisruptions(cause string, seconds int) error {
 	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", seconds)
+	return withBudgetCause(err, cause)
+}
+
+func withBudgetCause(err *apierrors.StatusError, cause string) error {
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: policyv1.DisruptionBudgetCause, Message: cause})
 	return err

@@ -1,8 +1,10 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -134,15 +136,17 @@ func TestEvictionBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod    *corev1.Pod
 		budget func(*policyv1.PodDisruptionBudget)
-		cause  string // of a 429
-		retry  int32
-		reason metav1.StatusReason
+		cause  string              // of the refusal
+		retry  int32               // Retry-After in seconds
+		reason metav1.StatusReason // TooManyRequests if empty
 		spent  bool
 	}{
-		"allowed":          {pod: running, spent: true},
-		"not observed":     {pod: running, budget: set(func(s *policyv1.PodDisruptionBudgetStatus) { s.ObservedGeneration = 0 }), cause: again, retry: 10},
-		"negative":         {pod: running, budget: set(func(s *policyv1.PodDisruptionBudgetStatus) { s.DisruptionsAllowed = -1 }), reason: metav1.StatusReasonForbidden},
-		"too many":         {pod: running, budget: set(crowded), reason: metav1.StatusReasonForbidden},
+		"allowed":      {pod: running, spent: true},
+		"not observed": {pod: running, budget: set(func(s *policyv1.PodDisruptionBudgetStatus) { s.ObservedGeneration = 0 }), cause: again, retry: 10},
+		"negative": {pod: running, budget: set(func(s *policyv1.PodDisruptionBudgetStatus) { s.DisruptionsAllowed = -1 }), reason: metav1.StatusReasonForbidden,
+			cause: "The disruption budget b does not allow evicting pods currently: pdb disruptions allowed is negative"},
+		"too many": {pod: running, budget: set(crowded), reason: metav1.StatusReasonForbidden,
+			cause: "The disruption budget b does not allow evicting pods currently: too many pending evictions not confirmed by PDB controller"},
 		"too few":          {pod: running, budget: set(func(s *policyv1.PodDisruptionBudgetStatus) { s.DisruptionsAllowed, s.CurrentHealthy = 0, 1 }), cause: "The disruption budget b needs 1 healthy pods and has 1 currently"},
 		"none left":        {pod: running, budget: none, cause: "The disruption budget b does not allow evicting pods currently"},
 		"sync failed":      {pod: running, budget: denied("SyncFailed", "no scale"), cause: "The disruption budget b does not allow evicting pods currently because it failed sync: no scale"},
@@ -168,7 +172,7 @@ func TestEvictionBudget(t *testing.T) {
 		for _, dryRun := range []bool{false, true} {
 			do := &pods{pod: c.pod.DeepCopy(), dryRun: dryRun, budgets: []*policyv1.PodDisruptionBudget{budgetWith(c.budget)}}
 			err := doEvict(do, nil)
-			if c.cause == "" && c.reason == "" {
+			if c.cause == "" {
 				if err != nil || do.deleted == nil {
 					t.Errorf("%s, dry run %t: %v", name, dryRun, err)
 				}
@@ -185,11 +189,9 @@ func TestEvictionBudget(t *testing.T) {
 				t.Errorf("%s, dry run %t: %v, %d writes", name, dryRun, err, do.writes)
 				continue
 			}
-			got := status.Status()
-			switch {
-			case c.reason != "" && got.Reason != c.reason:
-				t.Errorf("%s, dry run %t: %v", name, dryRun, err)
-			case c.cause != "" && (got.Code != 429 || got.Details.Causes[0].Message != c.cause || got.Details.RetryAfterSeconds != c.retry):
+			got, reason := status.Status(), cmp.Or(c.reason, metav1.StatusReasonTooManyRequests)
+			want := []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: c.cause}}
+			if got.Reason != reason || !slices.Equal(got.Details.Causes, want) || got.Details.RetryAfterSeconds != c.retry {
 				t.Errorf("%s, dry run %t: %+v", name, dryRun, got)
 			}
 		}
