@@ -34,13 +34,13 @@ func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (
 	if err != nil {
 		return nil, err
 	}
-	if idle := gates.WithoutEffect(release.Emulated); len(idle) > 0 {
+	if idle := gates.WithoutEffect(release); len(idle) > 0 {
 		logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
 	}
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
 	}, []string{"name", "stage"})
-	for name, gate := range features.Known(release.Emulated) {
+	for name, gate := range features.Known(release) {
 		if gate.Stage == "" {
 			continue
 		}

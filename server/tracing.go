@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -13,16 +12,9 @@ import (
 
 func tracingFlags(o *Options) []Flag {
 	return []Flag{
-		{Name: "tracing-config-file", Value: text(&o.TracingConfigFile, ""), Check: o.checkTracing,
+		{Name: "tracing-config-file", Value: text(&o.TracingConfigFile, ""),
 			Help: "File containing a TracingConfiguration of apiserver.config.k8s.io: the collector to which the OpenTelemetry spans of requests are sent, and the rate of sampled requests. If empty, no spans are sent."},
 	}
-}
-
-func (o *Options) checkTracing() error {
-	if enabled, changed := o.FeatureGates["APIServerTracing"]; o.TracingConfigFile != "" && changed && !enabled {
-		return errors.New("cannot be given while the feature gate APIServerTracing is off")
-	}
-	return nil
 }
 
 // openTracing begins to export spans if --tracing-config-file is given.

@@ -16,7 +16,7 @@ import (
 // applied at all.
 func TestDeclaredRulesCompile(t *testing.T) {
 	all := features.Gates{}
-	for name := range features.Known(kubeversion.Binary()) {
+	for name := range features.Known(kubeversion.Default()) {
 		all[name] = true
 	}
 	for _, gates := range []features.Gates{nil, all} {

@@ -63,7 +63,7 @@ func TestFeatureGates(t *testing.T) {
 		"ClusterTrustBundle=perhaps":    `"perhaps" is neither true nor false`,
 		"NoSuchThing=true":              "unrecognized feature gate: NoSuchThing",
 		"etcd:ClusterTrustBundle=true":  "component not registered: etcd",
-		"AuthorizeWithSelectors=false":  "feature is locked to true",
+		"JobManagedBy=false":            "feature is locked to true",
 		"PodCertificateRequest=true,=1": "unrecognized feature gate: ",
 	} {
 		if _, _, err := parse([]string{"--feature-gates=" + bad}); err == nil || !strings.Contains(err.Error(), want) {

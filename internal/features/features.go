@@ -71,9 +71,9 @@ type Gate struct {
 
 // Known returns the gates of a release, by name. Gates of later releases have no stage and cannot
 // be enabled.
-func Known(release kubeversion.Minor) map[string]Gate { return readGates(gatesText, release) }
+func Known(release kubeversion.Effective) map[string]Gate { return readGates(gatesText, release) }
 
-func readGates(text string, release kubeversion.Minor) map[string]Gate {
+func readGates(text string, release kubeversion.Effective) map[string]Gate {
 	gates := map[string]Gate{}
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -87,10 +87,8 @@ func readGates(text string, release kubeversion.Minor) map[string]Gate {
 				g.Requires = strings.Split(value, ",")
 				continue
 			}
-			if since := kubeversion.MustParse(key); !release.Before(since) {
-				g.Stage, value, _ = strings.Cut(value, ",")
-				state, lock, _ := strings.Cut(value, ",")
-				g.Default, g.Locked = state == "on", lock == "locked"
+			if !release.Emulated.Before(kubeversion.MustParse(key)) {
+				g.enter(strings.Split(value, ","), release.MinCompatibility)
 			}
 		}
 		gates[g.Name] = g
@@ -98,11 +96,22 @@ func readGates(text string, release kubeversion.Minor) map[string]Gate {
 	return gates
 }
 
+// enter gives the gate the stage of a release: its name, the default, and conditions. A stage can
+// require that no other server on the same data is of an earlier release.
+func (g *Gate) enter(stage []string, minCompatibility kubeversion.Minor) {
+	for _, condition := range stage[2:] {
+		if minimum, ok := strings.CutPrefix(condition, "min="); ok && minCompatibility.Before(kubeversion.MustParse(minimum)) {
+			return
+		}
+	}
+	g.Stage, g.Default, g.Locked = stage[0], stage[1] == "on", slices.Contains(stage, "locked")
+}
+
 // Gates are the enabled gates of one server. The nil map has all gates disabled.
 type Gates map[string]bool
 
 // Default returns the gates in their default states.
-func Default() Gates { return defaults(Known(kubeversion.Default().Emulated)) }
+func Default() Gates { return defaults(Known(kubeversion.Default())) }
 
 func defaults(all map[string]Gate) Gates {
 	g := make(Gates, len(all))
@@ -121,7 +130,7 @@ func New(chosen map[string]bool) (Gates, error) { return Emulated(kubeversion.De
 // Emulated returns the gates of an emulated release with the changes of --feature-gates. AllAlpha
 // and AllBeta change the gates of a stage that are not named themselves.
 func Emulated(release kubeversion.Effective, chosen map[string]bool) (Gates, error) {
-	all := Known(release.Emulated)
+	all := Known(release)
 	g := defaults(all)
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		on := chosen[name]
@@ -175,7 +184,7 @@ func (g Gates) checkNeeds(all map[string]Gate) error {
 
 // WithoutEffect returns the names of gates that differ from their defaults in a release and have
 // no effect on this server.
-func (g Gates) WithoutEffect(release kubeversion.Minor) []string {
+func (g Gates) WithoutEffect(release kubeversion.Effective) []string {
 	var names []string
 	for name, gate := range Known(release) {
 		if g[name] != gate.Default && name != allAlpha && name != allBeta && !slices.Contains(Effective(), name) {

@@ -9,7 +9,7 @@ import (
 
 // TestDefaults checks that the table of gates is complete and consistent.
 func TestDefaults(t *testing.T) {
-	all, g := Known(kubeversion.Default().Emulated), Default()
+	all, g := Known(kubeversion.Default()), Default()
 	if len(all) < 200 || len(g) != len(all) {
 		t.Fatalf("%d gates, %d defaults", len(all), len(g))
 	}
@@ -47,13 +47,14 @@ func TestNew(t *testing.T) {
 		{map[string]bool{"AllAlpha": true, "AllBeta": true, "PodsAPI": false}, GenericWorkload, "PodsAPI", ""},
 		{map[string]bool{"AllBeta": true}, GenericWorkload, CSIVolumeHealth, ""},
 		{map[string]bool{"WatchList": false}, "WatchListClient", "WatchList", ""},
-		{map[string]bool{"RetryGenerateName": true}, "RetryGenerateName", "", ""},
+		{map[string]bool{"JobManagedBy": true}, "JobManagedBy", "", ""},
 		{map[string]bool{"Nope": true}, "", "", "unrecognized feature gate: Nope"},
-		{map[string]bool{"RetryGenerateName": false}, "", "", "cannot set feature gate RetryGenerateName to false, feature is locked to true"},
+		{map[string]bool{"JobSuccessPolicy": true}, "", "", "unrecognized feature gate: JobSuccessPolicy"},
+		{map[string]bool{"JobManagedBy": false}, "", "", "cannot set feature gate JobManagedBy to false, feature is locked to true"},
 		{map[string]bool{"WorkloadAwarePreemption": true}, "", "", "unrecognized feature gate: WorkloadAwarePreemption"},
 		{map[string]bool{WorkloadWithJob: true}, "", "", "WorkloadWithJob is enabled, but depends on features that are disabled: [GenericWorkload]"},
 		{map[string]bool{"DRADeviceTaints": false, DRADeviceTaintRules: true}, "", "", "DRADeviceTaintRules is enabled, but depends on features that are disabled: [DRADeviceTaints]"},
-		{map[string]bool{"AllBeta": false}, "RetryGenerateName", "WatchList", ""},
+		{map[string]bool{"AllBeta": false}, "JobManagedBy", "WatchList", ""},
 	} {
 		g, err := New(c.chosen)
 		switch {
@@ -64,7 +65,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	g, err := New(map[string]bool{GenericWorkload: true, "ContainerStopSignals": true, "WatchList": true})
-	if got := g.WithoutEffect(kubeversion.Default().Emulated); err != nil || !slices.Equal(got, []string{"ContainerStopSignals"}) {
+	if got := g.WithoutEffect(kubeversion.Default()); err != nil || !slices.Equal(got, []string{"ContainerStopSignals"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -86,7 +87,16 @@ func TestReleases(t *testing.T) {
 			t.Errorf("%s: %s %t, %s %t", release, want.on, g.Enabled(want.on), want.off, g.Enabled(want.off))
 		}
 	}
-	_, err := Emulated(kubeversion.Emulating(kubeversion.MustParse("1.34")), map[string]bool{GenericWorkload: true})
+	compatible, err := kubeversion.Parse("1.37", "1.37")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for release, want := range map[kubeversion.Effective]bool{kubeversion.Default(): false, compatible: true} {
+		if g, err := Emulated(release, nil); err != nil || g.Enabled("DRAFractionalCapacityRange") != want {
+			t.Errorf("compatible with %s: a gate that needs 1.37 is %t, %v", release.MinCompatibility, g.Enabled("DRAFractionalCapacityRange"), err)
+		}
+	}
+	_, err = Emulated(kubeversion.Emulating(kubeversion.MustParse("1.34")), map[string]bool{GenericWorkload: true})
 	const want = "cannot set feature gate GenericWorkload to true, feature is PreAlpha at emulated version 1.34, min compatibility version 1.34"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
