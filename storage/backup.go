@@ -45,7 +45,10 @@ func maintenanceConfig(ctx context.Context, o *Options) (clientv3.Config, error)
 		if err != nil {
 			return clientv3.Config{}, err
 		}
-		socket := filepath.Join(dir, MaintenanceSocket)
+		socket, err := maintenanceSocket(dir)
+		if err != nil {
+			return clientv3.Config{}, err
+		}
 		// A client of etcd would wait for a server that is not there.
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -170,5 +171,55 @@ func TestMaintenanceSocket(t *testing.T) {
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestLongSocketPath checks that a directory whose path is too long for a socket is served, with
+// a warning that names the reason, and that a client gets the same reason.
+func TestLongSocketPath(t *testing.T) {
+	dir := t.TempDir()
+	for len(dir)+1+len(MaintenanceSocket) <= maxSocketPath {
+		dir = filepath.Join(dir, "directory")
+	}
+	var log strings.Builder
+	s := openStore(t, Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const reason = "use a shorter data directory"
+	if text := log.String(); strings.Count(text, reason) != 1 || !strings.Contains(text, "no maintenance API") {
+		t.Errorf("logged %q", text)
+	}
+	if _, err := maintenanceConfig(t.Context(), &Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("a client gets %v", err)
+	}
+}
+
+// TestLongestSocketPath checks that a path of the maximum length works.
+func TestLongestSocketPath(t *testing.T) {
+	dir := t.TempDir()
+	if missing := maxSocketPath - len(filepath.Join(dir, "d", MaintenanceSocket)); missing >= 0 {
+		dir = filepath.Join(dir, "d"+strings.Repeat("d", missing))
+	} else {
+		t.Skip("the directory for temporary files has a long path")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path, err := maintenanceSocket(dir)
+	if err != nil || len(path) != maxSocketPath {
+		t.Fatal(path, err)
+	}
+	l, err := listenPrivately(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

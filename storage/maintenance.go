@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,20 @@ import (
 // can connect to it, as they can read the database itself.
 const MaintenanceSocket = "maintenance.sock"
 
+// maxSocketPath is the maximum length of the path of a Unix socket on all systems: 103 bytes on
+// macOS, 107 on Linux.
+const maxSocketPath = 103
+
+// maintenanceSocket returns the path of the socket of an etcd in dir. An error means that the path
+// is too long for a socket.
+func maintenanceSocket(dir string) (string, error) {
+	path := filepath.Join(dir, MaintenanceSocket)
+	if len(path) > maxSocketPath {
+		return "", fmt.Errorf("the path of the socket %s has %d bytes, and a socket can have at most %d: use a shorter data directory", path, len(path), maxSocketPath)
+	}
+	return path, nil
+}
+
 // maintenanceServer serves the methods of etcd's Maintenance API that read the database or
 // defragment it. It serves no keys, because writes to them would bypass the API server.
 type maintenanceServer struct {
@@ -38,14 +53,18 @@ type maintenanceServer struct {
 
 // serveMaintenance serves e on the socket in its directory, until close.
 func serveMaintenance(e *embeddedEtcd, log *slog.Logger) (*maintenanceServer, error) {
-	l, err := listenPrivately(e.dir, MaintenanceSocket)
+	path, err := maintenanceSocket(e.dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listenPrivately(path)
 	if err != nil {
 		return nil, err
 	}
 	m := &maintenanceServer{
 		etcd:       v3rpc.NewMaintenanceServer(e.server, nil),
 		defragment: e.defragmentNow,
-		path:       filepath.Join(e.dir, MaintenanceSocket),
+		path:       path,
 		grpc: grpc.NewServer(
 			grpc.WaitForHandlers(true), // because the database is closed next
 			grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
@@ -70,11 +89,12 @@ func serveMaintenance(e *embeddedEtcd, log *slog.Logger) (*maintenanceServer, er
 
 // listenPrivately listens at a Unix socket to which only its owner can connect. It replaces the
 // socket of a process that was killed. The caller holds the lock of the directory.
-func listenPrivately(dir, name string) (net.Listener, error) {
+func listenPrivately(path string) (net.Listener, error) {
 	// A socket has the permissions of the process's umask until they are changed. In a private
-	// directory nobody can connect to it before.
-	private, err := os.MkdirTemp(dir, ".s")
-	if err != nil {
+	// directory nobody can connect to it before. The name of the directory is short, so that the
+	// path in it is no longer than that of the socket.
+	private := filepath.Join(filepath.Dir(path), ".s"+rand.Text()[:6])
+	if err := os.Mkdir(private, 0o700); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(private)
@@ -85,7 +105,7 @@ func listenPrivately(dir, name string) (net.Listener, error) {
 	}
 	l.SetUnlinkOnClose(false) // the socket gets another name
 	if err = os.Chmod(temp, 0o600); err == nil {
-		err = os.Rename(temp, filepath.Join(dir, name))
+		err = os.Rename(temp, path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

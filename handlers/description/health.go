@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -51,13 +54,71 @@ func (h *Handler) healthRoutes(m *mux.Router) {
 			checks = append(checks, Check{Name: "shutdown", Run: func(context.Context) error { return h.checkShutdown() }})
 		}
 		path := "/" + name
-		m.HandleFunc(path, h.serveHealth(name, checks))
+		m.HandleFunc(path, h.serveHealth(name, checks, &failureLog{quietUntil: h.Now().Add(startupQuiet)}))
 		m.HandleFunc(path+"/{check:.+}", h.serveCheck(checks))
 		h.addToIndex(path)
 		for _, c := range checks {
 			h.addToIndex(path + "/" + c.Name)
 		}
 	}
+}
+
+// failureLog decides how the failures of one of the paths are logged. Probes come every few
+// seconds, and all of them fail while the server starts.
+type failureLog struct {
+	// quietUntil is the time until which failures are those of a start, unless all checks
+	// pass before.
+	quietUntil time.Time
+
+	mu      sync.Mutex // guards the fields below
+	started bool       // all checks have passed once
+	last    string     // the names of the failed checks in the last warning; empty once all pass
+}
+
+const (
+	// startupQuiet is the time after which a server that still starts is worth a warning.
+	startupQuiet = 30 * time.Second
+	// maxLoggedChecks is the maximum number of checks in a record.
+	maxLoggedChecks = 8
+)
+
+// levelOf returns the level at which a probe with these failed checks, of which there may be none,
+// is logged: that of a warning if they differ from those of the previous probe.
+func (l *failureLog) levelOf(failed []failure, now time.Time) slog.Level {
+	var names strings.Builder
+	for _, f := range failed {
+		names.WriteString(f.check + ",")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started = l.started || len(failed) == 0
+	if !l.started && !now.After(l.quietUntil) || names.String() == l.last {
+		return slog.LevelDebug
+	}
+	l.last = names.String()
+	return slog.LevelWarn
+}
+
+// failure is a failed check.
+type failure struct {
+	check string
+	err   error
+}
+
+// describeFailures returns the names and errors of the first of the failed checks.
+func describeFailures(failed []failure) string {
+	var out strings.Builder
+	for i, f := range failed {
+		if i == maxLoggedChecks {
+			fmt.Fprintf(&out, "; %d more", len(failed)-i)
+			break
+		}
+		if i > 0 {
+			out.WriteString("; ")
+		}
+		fmt.Fprintf(&out, "%s: %v", f.check, f.err)
+	}
+	return out.String()
 }
 
 // delayBootChecks makes boot checks pass until the grace period of /livez is over, so
@@ -89,7 +150,7 @@ func (h *Handler) checkShutdown() error {
 
 // serveHealth runs all checks except those in ?exclude=. The response lists the checks
 // if the client asks for it or if a check fails.
-func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
+func (h *Handler) serveHealth(name string, checks []Check, failures *failureLog) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := request.From(r.Context()).Info.Query
 		unknown := map[string]bool{}
@@ -98,7 +159,7 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 		}
 		excluded := maps.Clone(unknown)
 		var out strings.Builder
-		var failed []string
+		var failed []failure
 		unlogged := false
 		for _, c := range checks {
 			if excluded[c.Name] {
@@ -106,10 +167,10 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 				fmt.Fprintf(&out, "[+]%s excluded: ok\n", c.Name)
 				continue
 			}
-			err := h.runCheck(r, c)
+			err := c.run(r.Context())
 			h.slis.observe(name, c.Name, err)
 			if err != nil {
-				failed = append(failed, c.Name)
+				failed = append(failed, failure{c.Name, err})
 				unlogged = unlogged || c.Unlogged
 				fmt.Fprintf(&out, "[-]%s failed: reason withheld\n", c.Name)
 				continue
@@ -119,9 +180,10 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 		if len(unknown) > 0 {
 			fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", quotedNames(unknown))
 		}
+		level := failures.levelOf(failed, h.Now())
 		if len(failed) > 0 {
 			if !unlogged {
-				h.responder.RequestLogger(r).Warn("health check failed", "path", r.URL.Path, "checks", failed)
+				h.responder.RequestLogger(r).Log(r.Context(), level, "health check failed", "path", r.URL.Path, "checks", describeFailures(failed))
 			}
 			http.Error(w, out.String()+name+" check failed", http.StatusInternalServerError)
 			return
@@ -157,7 +219,10 @@ func (h *Handler) serveCheck(checks []Check) http.HandlerFunc {
 			representation.ServeNotFound(w, r)
 			return
 		}
-		if err := h.runCheck(r, c); err != nil {
+		if err := c.run(r.Context()); err != nil {
+			if !c.Unlogged {
+				h.responder.RequestLogger(r).Debug("health check failed", "path", r.URL.Path, "error", err)
+			}
 			http.Error(w, "internal server error: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -166,13 +231,9 @@ func (h *Handler) serveCheck(checks []Check) http.HandlerFunc {
 	}
 }
 
-func (h *Handler) runCheck(r *http.Request, c Check) error {
+func (c *Check) run(ctx context.Context) error {
 	if c.Run == nil {
 		return nil
 	}
-	err := c.Run(r.Context())
-	if err != nil && !c.Unlogged {
-		h.responder.RequestLogger(r).Info("health check failed", "check", c.Name, "error", err)
-	}
-	return err
+	return c.Run(ctx)
 }

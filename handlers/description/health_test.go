@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,6 +103,63 @@ kubernetes_healthchecks_total{name="shutdown",status="success",type="readyz"} 4
 	if w := send(t, h, http.MethodGet, "/metrics/slis"); w.Body.Len() != 0 {
 		t.Errorf("after a reset: %s", w.Body)
 	}
+}
+
+// TestHealthFailuresLogged checks that failures during the start are logged for debugging, and later
+// ones as a warning when the failed checks change, with at most eight of them.
+func TestHealthFailuresLogged(t *testing.T) {
+	var log strings.Builder
+	now := time.Unix(1e9, 0)
+	broken := map[string]bool{}
+	h := newHandler(t, func(c *Config) {
+		c.Now = func() time.Time { return now }
+		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		for i := range 20 {
+			name := fmt.Sprintf("check%02d", i)
+			c.Checks = append(c.Checks, Check{Name: name, Ready: true, Live: i == 0, Run: func(context.Context) error {
+				if broken[name] {
+					return errors.New("cause of " + name)
+				}
+				return nil
+			}})
+		}
+	})
+	probe := func(path string, want ...string) {
+		t.Helper()
+		log.Reset()
+		send(t, h, http.MethodGet, path)
+		lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+		if len(lines) != 1 || len(lines[0]) > 500 {
+			t.Fatalf("%s: logged %q", path, lines)
+		}
+		for _, text := range want {
+			if !strings.Contains(lines[0], text) {
+				t.Errorf("%s: %q is not in %q", path, text, lines[0])
+			}
+		}
+		if len(want) == 0 && lines[0] != "" {
+			t.Errorf("%s: logged %q", path, lines[0])
+		}
+	}
+	for i := range 20 {
+		broken[fmt.Sprintf("check%02d", i)] = true
+	}
+	probe("/readyz", "level=DEBUG", "path=/readyz", "check00: cause of check00; ", "check07: cause of check07; 12 more")
+	now = now.Add(startupQuiet + time.Second)
+	probe("/readyz", "level=WARN", "check00: cause of check00; ")
+	probe("/readyz", "level=DEBUG")
+	clear(broken)
+	probe("/readyz")
+	probe("/livez")
+	broken["check01"] = true
+	probe("/readyz", "level=WARN", `checks="check01: cause of check01"`)
+	probe("/livez")
+	probe("/readyz", "level=DEBUG")
+	probe("/readyz/check01", "level=DEBUG", "cause of check01")
+	clear(broken)
+	probe("/readyz")
+	broken["check01"] = true
+	probe("/readyz", "level=WARN")
 }
 
 // TestVersion checks the methods and media types of /version.
