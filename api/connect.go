@@ -78,6 +78,8 @@ type ConnectLookup struct {
 	// List returns the objects of a namespaced resource in the namespace of the request that
 	// have a label. They must not be changed.
 	List func(resource schema.GroupResource, label, value string) ([]Object, error)
+	// PrefersIPv6 means that the primary IP family of services is IPv6.
+	PrefersIPv6 bool
 	Kubelets
 }
 

@@ -141,7 +141,7 @@ func TestConnect(t *testing.T) {
 		{"GET " + ns + "pods/ftp:p:80/proxy/", "", 400, `invalid pod request \"ftp:p:80\"`},
 		{"GET " + ns + "pods/local/proxy/", "", 400, "address not allowed"},
 		{"GET " + ns + "services/s:web/proxy/a", "", 200, "GET /a "},
-		{"GET " + ns + "services/stray:web/proxy/a", "", 503, `no endpoints available for service \"stray:web\"`},
+		{"GET " + ns + "services/stray:web/proxy/a", "", 503, `no endpoints available for service \"stray\"`},
 		{"GET " + ns + "services/none:web/proxy/a", "", 503, `no endpoints available for service \"none\"`},
 		{"GET " + ns + "services/gone/proxy/a", "", 503, `no endpoints available for service \"gone\"`},
 		{"GET " + ns + "services/gone:80/proxy/a", "", 404, `services \"gone\" not found`},

@@ -27,8 +27,9 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 		}
 	}
 	near := &api.ConnectLookup{
-		Kubelets: kubelets,
-		Get:      func(resource, name string) (api.Object, error) { return r.getNear(ctx, t, resource, name) },
+		Kubelets:    kubelets,
+		PrefersIPv6: len(r.o.Pools.Addresses) > 0 && r.o.Pools.Addresses[0].Addr().Is6(),
+		Get:         func(resource, name string) (api.Object, error) { return r.getNear(ctx, t, resource, name) },
 		List: func(resource schema.GroupResource, label, value string) ([]api.Object, error) {
 			return r.listNear(ctx, t, resource, labels.Set{label: value})
 		},

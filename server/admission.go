@@ -50,6 +50,7 @@ func (p *parts) buildAdmission() error {
 		Dial:         p.o.Dial,
 		Logger:       p.o.Logger,
 		Endpoints:    p.o.AggregatorRouting,
+		Gates:        p.gates,
 		Conditions:   conditions,
 		Metrics:      p.metrics,
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/controllers/customkinds"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
@@ -32,6 +33,7 @@ func (p *parts) buildControllers() (err error) {
 	}
 	p.converters = hooks.New(hooks.Config{
 		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates,
+		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
 	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)

@@ -7,11 +7,14 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // Criteria are the rules and selectors of a policy, a binding or a webhook, safe for concurrent
@@ -148,6 +151,18 @@ func hasResource(list []string, resource, subresource string) bool {
 		if (res == "*" || res == resource) && (sub == "*" || sub == subresource) {
 			return true
 		}
+	}
+	return false
+}
+
+// IsReview reports whether a request is a review of an identity or of permissions. Such requests
+// authenticate and authorize others, so that a rejection could block a whole cluster.
+func IsReview(a *registry.Attributes) bool {
+	switch a.Resource.Versions[0].Group {
+	case authenticationv1.GroupName:
+		return a.Resource.Name == "tokenreviews" || a.Resource.Name == "selfsubjectreviews"
+	case authorizationv1.GroupName:
+		return true
 	}
 	return false
 }

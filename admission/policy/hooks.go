@@ -147,17 +147,13 @@ func (h *hookIndex[P]) current(ctx context.Context) ([]hook[P], error) {
 }
 
 // isExempt reports whether no policy applies to a resource: policies themselves, so that an invalid
-// one can always be repaired, and reviews, which authorize other requests.
+// one can always be repaired, and reviews.
 func isExempt(a *registry.Attributes) bool {
-	switch a.Resource.Versions[0].Group {
-	case admissionv1.GroupName:
-		switch a.Resource.Name {
-		case "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings":
-			return true
-		}
-	case "authentication.k8s.io":
-		return a.Resource.Name == "tokenreviews" || a.Resource.Name == "selfsubjectreviews"
-	case "authorization.k8s.io":
+	if a.Resource.Versions[0].Group != admissionv1.GroupName {
+		return match.IsReview(a)
+	}
+	switch a.Resource.Name {
+	case "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings":
 		return true
 	}
 	return false

@@ -35,7 +35,7 @@ const (
 
 // mutate calls the mutating hooks in order.
 func (w *Webhooks) mutate(ctx context.Context, a *registry.Attributes) error {
-	if isExempt(a) {
+	if w.isExempt(a) {
 		return nil
 	}
 	hooks, err := w.hooks.mutating.current(ctx)

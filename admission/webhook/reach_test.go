@@ -2,11 +2,15 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,7 +22,10 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/server"
@@ -126,6 +133,93 @@ func TestServices(t *testing.T) {
 		}
 		if got := f.dryCreate(); got != want+tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want+tt.want)
+		}
+	}
+}
+
+// TestSpread checks that requests to a hook that is a service reach all of its endpoints, although
+// connections to each stay open, and that with the gate off one endpoint serves all of them.
+func TestSpread(t *testing.T) {
+	for _, spreads := range []bool{true, false} {
+		var reached [2]atomic.Int32
+		backends := map[string]string{}
+		cert, ca := certify(t, "hook.ns.svc")
+		slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "hook-1", Labels: map[string]string{discoveryv1.LabelServiceName: "hook"}},
+			AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}, {Addresses: []string{"10.0.0.2"}}},
+			Ports: []discoveryv1.EndpointPort{{Name: new(string), Port: ptrTo(int32(8443))}}}
+		for i, e := range slice.Endpoints {
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Host != "hook.ns.svc:443" {
+					t.Errorf("asked for %s", r.Host)
+				}
+				reached[i].Add(1)
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(w, "reached") // a complete response keeps the connection open
+			}))
+			s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+			s.StartTLS()
+			t.Cleanup(s.Close)
+			backends[e.Addresses[0]+":8443"] = s.Listener.Addr().String()
+		}
+		f := start(t, server.Options{
+			FeatureGates: map[string]bool{"WebhookRoundTripLoadBalancing": spreads},
+			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, backends[address])
+			},
+		})
+		if _, err := f.client.CoreV1().Services("ns").Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "hook"},
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.client.DiscoveryV1().EndpointSlices("ns").Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		f.validating("h.example.com", &hookServer{ca: ca}, func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = nil
+			w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "ns", Name: "hook"}
+			w.FailurePolicy = ptrTo(admissionregistrationv1.Ignore)
+		})
+		const requests = 64 // all to one of two endpoints by chance: once in 2^63
+		for range requests {
+			if got := f.dryCreate(); got != "ok" {
+				t.Fatal(got)
+			}
+		}
+		first, second := reached[0].Load(), reached[1].Load()
+		if both := first > 0 && second > 0; first+second != requests || both != spreads {
+			t.Errorf("spread %t: %d and %d requests", spreads, first, second)
+		}
+	}
+}
+
+// TestReviews checks that hooks for everything are not called for reviews of identities and
+// permissions, unless the gate is off.
+func TestReviews(t *testing.T) {
+	for _, exempt := range []bool{true, false} {
+		f := start(t, server.Options{FeatureGates: map[string]bool{"ExcludeAdmissionWebhookVirtualResources": exempt}})
+		var calls atomic.Int32
+		s := f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+			if strings.HasSuffix(q.Resource.Resource, "reviews") {
+				calls.Add(1)
+			}
+			return allow()
+		})
+		all := []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{"*"},
+			Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}}}}
+		f.validating("v.example.com", s, func(w *admissionregistrationv1.ValidatingWebhook) { w.Rules, w.NamespaceSelector = all, nil })
+		f.mutating("m.example.com", s, func(w *admissionregistrationv1.MutatingWebhook) { w.Rules, w.NamespaceSelector = all, nil })
+		path := &authorizationv1.NonResourceAttributes{Path: "/x", Verb: "get"}
+		_, err1 := f.client.AuthenticationV1().TokenReviews().Create(t.Context(), &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "x"}}, metav1.CreateOptions{})
+		_, err2 := f.client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		_, err3 := f.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: "u", NonResourceAttributes: path}}, metav1.CreateOptions{})
+		_, err4 := f.client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: path}}, metav1.CreateOptions{})
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int32{true: 0, false: 8}[exempt]; calls.Load() != want {
+			t.Errorf("exempt %t: %d calls, want %d", exempt, calls.Load(), want)
 		}
 	}
 }

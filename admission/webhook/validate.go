@@ -19,7 +19,7 @@ const validatingOpenKey = "failed-open.validating.webhook.admission.k8s.io/"
 
 // validate calls the validating hooks concurrently.
 func (w *Webhooks) validate(ctx context.Context, a *registry.Attributes) error {
-	if isExempt(a) {
+	if w.isExempt(a) {
 		return nil
 	}
 	hooks, err := w.hooks.validating.current(ctx)

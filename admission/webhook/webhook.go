@@ -20,6 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
@@ -47,6 +48,8 @@ type Config struct {
 	Files map[string][]byte
 	// Endpoints calls services at one of their endpoints rather than at the cluster IP.
 	Endpoints bool
+	// Gates are the feature gates of the server.
+	Gates features.Gates
 	// Conditions are the metrics of match conditions. Metrics registers the metrics of webhooks.
 	// Both may be nil.
 	Conditions *match.Metrics
@@ -71,6 +74,8 @@ type Webhooks struct {
 	authorizer match.Authorizer
 	conditions *match.Metrics
 	metrics    *metrics
+	// exemptsReviews means that no hook is called for reviews.
+	exemptsReviews bool
 }
 
 // caller calls hooks of one type.
@@ -82,7 +87,8 @@ type caller struct {
 
 // New returns the plugins. The caller must call Close.
 func New(c Config) (*Webhooks, error) {
-	w := &Webhooks{objects: c.Objects, namespaces: c.Objects.Namespaces(), authorizer: c.Authorizer, conditions: c.Conditions}
+	w := &Webhooks{objects: c.Objects, namespaces: c.Objects.Namespaces(), authorizer: c.Authorizer, conditions: c.Conditions,
+		exemptsReviews: c.Gates.Enabled(features.ExcludeAdmissionWebhookVirtualResources)}
 	decoder, err := newDecoder()
 	if err != nil {
 		return nil, err
@@ -97,6 +103,7 @@ func New(c Config) (*Webhooks, error) {
 		}
 		*plugin.to = &caller{clients: hooks.New(hooks.Config{
 			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates,
+			ResolveRequests: c.Gates.Enabled(features.WebhookRoundTripLoadBalancing),
 		}), decoder: decoder, mutating: plugin.name == mutatingName}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
@@ -133,8 +140,11 @@ func (w *Webhooks) Close() {
 }
 
 // isExempt reports whether no hook is called for an object: configurations of webhooks and
-// policies, so that an invalid one can always be repaired.
-func isExempt(a *registry.Attributes) bool {
+// policies, so that an invalid one can always be repaired, and reviews.
+func (w *Webhooks) isExempt(a *registry.Attributes) bool {
+	if w.exemptsReviews && match.IsReview(a) {
+		return true
+	}
 	if a.Version.Group != admissionregistrationv1.GroupName {
 		return false
 	}

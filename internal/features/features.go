@@ -18,33 +18,36 @@ import (
 
 // Gates that change the behaviour of this server.
 const (
-	CSIVolumeHealth                 = "CSIVolumeHealth"
-	ClusterTrustBundle              = "ClusterTrustBundle"
-	ClusterTrustBundleProjection    = "ClusterTrustBundleProjection"
-	CoordinatedLeaderElection       = "CoordinatedLeaderElection"
-	DRADeviceTaintRules             = "DRADeviceTaintRules"
-	DRAResourcePoolStatus           = "DRAResourcePoolStatus"
-	DRAWorkloadResourceClaims       = "DRAWorkloadResourceClaims"
-	GenericWorkload                 = "GenericWorkload"
-	HPAGeneration                   = "HPAGeneration"
-	HPAScaleToZero                  = "HPAScaleToZero"
-	MaxUnavailableStatefulSet       = "MaxUnavailableStatefulSet"
-	NodeDeclaredFeatures            = "NodeDeclaredFeatures"
-	PodCertificateRequest           = "PodCertificateRequest"
-	StorageVersionAPI               = "StorageVersionAPI"
-	StorageVersionMigrator          = "StorageVersionMigrator"
-	TopologyAwareWorkloadScheduling = "TopologyAwareWorkloadScheduling"
-	VolumeLimitScaling              = "VolumeLimitScaling"
-	WorkloadWithJob                 = "WorkloadWithJob"
+	CSIVolumeHealth                         = "CSIVolumeHealth"
+	ClusterTrustBundle                      = "ClusterTrustBundle"
+	ClusterTrustBundleProjection            = "ClusterTrustBundleProjection"
+	CoordinatedLeaderElection               = "CoordinatedLeaderElection"
+	DRADeviceTaintRules                     = "DRADeviceTaintRules"
+	DRAResourcePoolStatus                   = "DRAResourcePoolStatus"
+	DRAWorkloadResourceClaims               = "DRAWorkloadResourceClaims"
+	ExcludeAdmissionWebhookVirtualResources = "ExcludeAdmissionWebhookVirtualResources"
+	GenericWorkload                         = "GenericWorkload"
+	HPAGeneration                           = "HPAGeneration"
+	HPAScaleToZero                          = "HPAScaleToZero"
+	MaxUnavailableStatefulSet               = "MaxUnavailableStatefulSet"
+	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
+	PodCertificateRequest                   = "PodCertificateRequest"
+	StorageVersionAPI                       = "StorageVersionAPI"
+	StorageVersionMigrator                  = "StorageVersionMigrator"
+	TopologyAwareWorkloadScheduling         = "TopologyAwareWorkloadScheduling"
+	VolumeLimitScaling                      = "VolumeLimitScaling"
+	WebhookRoundTripLoadBalancing           = "WebhookRoundTripLoadBalancing"
+	WorkloadWithJob                         = "WorkloadWithJob"
 )
 
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
 		CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules,
-		DRAResourcePoolStatus, DRAWorkloadResourceClaims, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling,
-		VolumeLimitScaling, WorkloadWithJob,
+		DRAResourcePoolStatus, DRAWorkloadResourceClaims, ExcludeAdmissionWebhookVirtualResources, GenericWorkload, HPAGeneration,
+		HPAScaleToZero, MaxUnavailableStatefulSet, NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI,
+		StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WebhookRoundTripLoadBalancing,
+		WorkloadWithJob,
 	}
 }
 

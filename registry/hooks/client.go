@@ -34,6 +34,10 @@ type Config struct {
 	Resolver    *services.Resolver
 	// Dial opens connections to services; nil means a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ResolveRequests resolves a service for each request, which spreads requests over the endpoints
+	// of the service. Otherwise it is resolved for each connection, whose endpoint then serves
+	// all requests.
+	ResolveRequests bool
 	// Certificates counts outdated certificates of webhooks; nil counts none.
 	Certificates *peercert.Counters
 }
@@ -130,25 +134,51 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 		config.ServerName = e.Service.ServerName()
 	}
 	t := outbound.Transport(outbound.Config{TLS: config, Dial: c.dial(e), UseProxy: e.Service == nil})
-	return &Client{http: outbound.Client(c.Certificates.InstrumentTransport(t)), transport: t, user: user}, nil
+	instrumented := c.Certificates.InstrumentTransport(t)
+	if e.Service != nil && c.ResolveRequests {
+		instrumented = &resolvingTransport{base: instrumented, resolver: c.Resolver, service: *e.Service}
+	}
+	return &Client{http: outbound.Client(instrumented), transport: t, user: user}, nil
 }
 
-// dial returns a function that opens connections. It resolves the service if the endpoint
-// is one.
+// resolvingTransport sends each request to an address of a service, which the connection pool
+// of base distinguishes.
+type resolvingTransport struct {
+	base     http.RoundTripper
+	resolver *services.Resolver
+	service  services.Reference
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *resolvingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	leads, err := t.resolver.Resolve(r.Context(), t.service)
+	if err != nil {
+		return nil, err
+	}
+	resolved := r.Clone(r.Context())
+	resolved.Host, resolved.URL.Host = r.URL.Host, leads.Dial
+	return t.base.RoundTrip(resolved)
+}
+
+// dial returns a function that opens connections. If the endpoint is a service, it resolves the
+// name of the service; the addresses of resolved requests are in the cluster, too.
 func (c *Clients) dial(e *Endpoint) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(c.lifetime, cancel)()
-		if e.Service != nil && address == e.Host {
+		switch {
+		case e.Service == nil:
+			var d net.Dialer
+			return d.DialContext(ctx, network, address)
+		case address == e.Host:
 			leads, err := c.Resolver.Resolve(ctx, *e.Service)
 			if err != nil {
 				return nil, err
 			}
-			return c.Dial(ctx, network, leads.Dial)
+			address = leads.Dial
 		}
-		var d net.Dialer
-		return d.DialContext(ctx, network, address)
+		return c.Dial(ctx, network, address)
 	}
 }
 

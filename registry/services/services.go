@@ -75,7 +75,10 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 	if err != nil {
 		return Address{}, err
 	}
-	ready := readyAddresses(slices, p.Name)
+	ready := readyAddresses(inFamily(slices, svc, true), p.Name)
+	if len(ready) == 0 {
+		ready = readyAddresses(inFamily(slices, svc, false), p.Name)
+	}
 	switch host := net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(int(p.Port))); {
 	case r.Endpoints && len(ready) == 0:
 		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
@@ -151,32 +154,36 @@ func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discover
 	return out, nil
 }
 
+// inFamily returns the slices that have the primary IP family of a service, or those that do not.
+func inFamily(slices []*discoveryv1.EndpointSlice, svc *corev1.Service, isPrimary bool) []*discoveryv1.EndpointSlice {
+	var out []*discoveryv1.EndpointSlice
+	for _, s := range slices {
+		if isPrimary == (len(svc.Spec.IPFamilies) > 0 && string(s.AddressType) == string(svc.Spec.IPFamilies[0])) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // readyAddresses returns the addresses of ready endpoints, with the port of a name.
 func readyAddresses(slices []*discoveryv1.EndpointSlice, port string) []string {
 	var out []string
 	for _, slice := range slices {
 		for _, p := range slice.Ports {
-			if p.Port == nil || portName(p.Name) != port {
+			if p.Port == nil || p.Name == nil || *p.Name != port {
 				continue
 			}
 			for _, e := range slice.Endpoints {
 				if e.Conditions.Ready != nil && !*e.Conditions.Ready {
 					continue
 				}
-				for _, a := range e.Addresses {
-					out = append(out, net.JoinHostPort(a, strconv.Itoa(int(*p.Port))))
+				if len(e.Addresses) > 0 { // as everywhere in Kubernetes, only the first one counts
+					out = append(out, net.JoinHostPort(e.Addresses[0], strconv.Itoa(int(*p.Port))))
 				}
 			}
 		}
 	}
 	return out
-}
-
-func portName(name *string) string {
-	if name == nil {
-		return ""
-	}
-	return *name
 }
 
 // ParseCABundle parses a CA bundle in PEM.

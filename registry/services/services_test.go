@@ -50,9 +50,10 @@ func newResolver(t *testing.T) *Resolver {
 		}
 		add(corev1.Resource("services"), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec})
 	}
-	service("ready", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"}})
-	service("idle", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.2", ClusterIPs: []string{"10.0.0.2"}})
-	service("headless", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "None", ClusterIPs: []string{"None"}})
+	service("ready", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"}})
+	service("only-other", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, ClusterIP: "10.0.0.3", ClusterIPs: []string{"10.0.0.3"}})
+	service("idle", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, ClusterIP: "10.0.0.2", ClusterIPs: []string{"10.0.0.2"}})
+	service("headless", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, ClusterIP: "None", ClusterIPs: []string{"None"}})
 	service("external", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "host.test"})
 	name, port, other, yes, no := "https", int32(8443), int32(9), true, false
 	add(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"}, &discoveryv1.EndpointSlice{
@@ -64,6 +65,18 @@ func newResolver(t *testing.T) *Resolver {
 			{Addresses: []string{"10.1.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}},
 		},
 	})
+	for _, dual := range []struct {
+		service string
+		family  discoveryv1.AddressType
+		address string
+	}{{"ready", discoveryv1.AddressTypeIPv6, "fd00::1"}, {"only-other", discoveryv1.AddressTypeIPv6, "fd00::2"}} {
+		add(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"}, &discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Namespace: "ns", Name: dual.service + "-6", Labels: map[string]string{discoveryv1.LabelServiceName: dual.service}},
+			AddressType: dual.family,
+			Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
+			Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{dual.address}}},
+		})
+	}
 	if err := reg.CreateMissing(t.Context(), initial, "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +95,7 @@ func TestResolve(t *testing.T) {
 	}{
 		{"ready", 443, false, Address{"10.0.0.1:443", "10.1.0.2:8443"}, ""},
 		{"ready", 443, true, Address{"10.1.0.2:8443", "10.1.0.2:8443"}, ""},
+		{"only-other", 443, true, Address{"[fd00::2]:8443", "[fd00::2]:8443"}, ""},
 		{"ready", 80, false, Address{}, `no service port 80 found for service "ready"`},
 		{"idle", 443, false, Address{"10.0.0.2:443", "10.0.0.2:443"}, ""},
 		{"idle", 443, true, Address{}, `no endpoints available for service "idle"`},

@@ -47,18 +47,32 @@ func locateService(lookup *api.ConnectLookup, id, path string) (*api.Location, e
 	if len(objects) == 0 {
 		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
 	}
-	for _, i := range rand.Perm(len(objects)) {
-		if host := hostOf(lookup, objects[i].(*discoveryv1.EndpointSlice), port); host != "" {
+	for _, slice := range shuffled(objects, lookup.PrefersIPv6) {
+		if host := hostOf(lookup, slice, port); host != "" {
 			return &api.Location{URL: url.URL{Scheme: scheme, Host: host, Path: utilnet.JoinPreservingTrailingSlash("", path)}}, nil
 		}
 	}
-	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", id))
+	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", name))
+}
+
+// shuffled returns slices in random order, those of the preferred IP family first.
+func shuffled(objects []api.Object, prefersIPv6 bool) []*discoveryv1.EndpointSlice {
+	preferred, others := []*discoveryv1.EndpointSlice{}, []*discoveryv1.EndpointSlice{}
+	for _, i := range rand.Perm(len(objects)) {
+		slice := objects[i].(*discoveryv1.EndpointSlice)
+		if prefersIPv6 == (slice.AddressType == discoveryv1.AddressTypeIPv6) {
+			preferred = append(preferred, slice)
+		} else {
+			others = append(others, slice)
+		}
+	}
+	return append(preferred, others...)
 }
 
 // hostOf returns the address and port of a ready pod in a slice, or "".
 func hostOf(lookup *api.ConnectLookup, slice *discoveryv1.EndpointSlice, port string) string {
 	p := slices.IndexFunc(slice.Ports, func(p discoveryv1.EndpointPort) bool {
-		return p.Port != nil && (p.Name != nil && *p.Name == port || p.Name == nil && port == "")
+		return p.Port != nil && p.Name != nil && *p.Name == port
 	})
 	if p < 0 {
 		return ""
