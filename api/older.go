@@ -22,6 +22,14 @@ func Preview[T any, P pointer[T]](gv schema.GroupVersion, gate string) []Version
 	return []Version{{GroupVersion: gv, NotServed: true, Gate: gate, Deprecated: deprecationOf(gv, P(new(T)))}}
 }
 
+// WithGate sets the feature gate without which versions are not served.
+func WithGate(versions []Version, gate string) []Version {
+	for i := range versions {
+		versions[i].Gate = gate
+	}
+	return versions
+}
+
 // WithOlderVersions adds versions that are not served by default. They have the feature gate
 // of the first version, and its field labels unless they have their own.
 func WithOlderVersions(versions []Version, more ...Version) []Version {

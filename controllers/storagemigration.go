@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,7 +40,8 @@ type storageMigrator struct {
 
 func newStorageMigrator(c Config) Controller {
 	m := &storageMigrator{Config: c, client: reconcile.NewClient(c.Handler, storageMigratorName),
-		migrations:  c.Served(storagemigrationv1beta1.SchemeGroupVersion, "storageversionmigrations"),
+		migrations: cmp.Or(c.Served(storagemigrationv1.SchemeGroupVersion, "storageversionmigrations"),
+			c.Served(storagemigrationv1beta1.SchemeGroupVersion, "storageversionmigrations")),
 		definitions: c.Served(apiextensionsv1.SchemeGroupVersion, "customresourcedefinitions")}
 	if m.migrations == nil {
 		return nil
@@ -51,7 +54,7 @@ func newStorageMigrator(c Config) Controller {
 // sync takes a migration one step further. First it sets the resourceVersion, up to which objects
 // are rewritten, then it rewrites them.
 func (m *storageMigrator) sync(ctx context.Context, name string) (reconcile.Result, error) {
-	migration, err := reconcile.GetObject[*storagemigrationv1beta1.StorageVersionMigration](ctx, m.BaseConfig, m.migrations, "", name)
+	migration, err := reconcile.GetObject[*storagemigrationv1.StorageVersionMigration](ctx, m.BaseConfig, m.migrations, "", name)
 	if err != nil || migration == nil || hasEnded(migration) {
 		return reconcile.Done, err
 	}
@@ -75,8 +78,8 @@ func (m *storageMigrator) sync(ctx context.Context, name string) (reconcile.Resu
 }
 
 // migrate rewrites items, which are those of the resource of a migration.
-func (m *storageMigrator) migrate(ctx context.Context, migration *storagemigrationv1beta1.StorageVersionMigration, res *api.Resource, items []*storage.Item) (reconcile.Result, error) {
-	if m.setCondition(migration, storagemigrationv1beta1.MigrationRunning, "StorageVersionMigrationInProgress", "") {
+func (m *storageMigrator) migrate(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration, res *api.Resource, items []*storage.Item) (reconcile.Result, error) {
+	if m.setCondition(migration, storagemigrationv1.MigrationRunning, "StorageVersionMigrationInProgress", "") {
 		if err := m.writeStatus(ctx, migration); err != nil {
 			return reconcile.AfterWrite(err)
 		}
@@ -108,7 +111,7 @@ func (m *storageMigrator) migrate(ctx context.Context, migration *storagemigrati
 			return reconcile.AfterWrite(err)
 		}
 	}
-	m.setCondition(migration, storagemigrationv1beta1.MigrationSucceeded, "StorageVersionMigrationSucceeded", "")
+	m.setCondition(migration, storagemigrationv1.MigrationSucceeded, "StorageVersionMigrationSucceeded", "")
 	return reconcile.AfterWrite(m.writeStatus(ctx, migration))
 }
 
@@ -144,7 +147,7 @@ func (m *storageMigrator) resource(wanted metav1.GroupResource) *api.Resource {
 
 // beginDefinition records in the definition of a custom resource that a migration runs. It
 // returns nil for other resources.
-func (m *storageMigrator) beginDefinition(ctx context.Context, migration *storagemigrationv1beta1.StorageVersionMigration) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (m *storageMigrator) beginDefinition(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if m.definitions == nil {
 		return nil, nil
 	}
@@ -207,31 +210,31 @@ func (m *storageMigrator) patchDefinition(ctx context.Context, d *apiextensionsv
 }
 
 // fail ends a migration with an error.
-func (m *storageMigrator) fail(ctx context.Context, migration *storagemigrationv1beta1.StorageVersionMigration, message string) error {
-	m.setCondition(migration, storagemigrationv1beta1.MigrationFailed, "StorageVersionMigrationFailed", "migration encountered unhandled error: "+message)
+func (m *storageMigrator) fail(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration, message string) error {
+	m.setCondition(migration, storagemigrationv1.MigrationFailed, "StorageVersionMigrationFailed", "migration encountered unhandled error: "+message)
 	return m.writeStatus(ctx, migration)
 }
 
 // setCondition sets a condition to true, and Running to false at the end. It reports whether
 // anything changed.
-func (m *storageMigrator) setCondition(migration *storagemigrationv1beta1.StorageVersionMigration, kind storagemigrationv1beta1.MigrationConditionType, reason, message string) bool {
+func (m *storageMigrator) setCondition(migration *storagemigrationv1.StorageVersionMigration, kind storagemigrationv1.MigrationConditionType, reason, message string) bool {
 	conditions := &migration.Status.Conditions
 	now := metav1.NewTime(m.Now())
-	if running := meta.FindStatusCondition(*conditions, string(storagemigrationv1beta1.MigrationRunning)); running != nil && kind != storagemigrationv1beta1.MigrationRunning {
+	if running := meta.FindStatusCondition(*conditions, string(storagemigrationv1.MigrationRunning)); running != nil && kind != storagemigrationv1.MigrationRunning {
 		running.Status, running.LastTransitionTime = metav1.ConditionFalse, now
 	}
 	return meta.SetStatusCondition(conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: now})
 }
 
 // writeStatus writes the status of a migration, which gets the new resourceVersion.
-func (m *storageMigrator) writeStatus(ctx context.Context, migration *storagemigrationv1beta1.StorageVersionMigration) error {
+func (m *storageMigrator) writeStatus(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration) error {
 	return m.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(m.migrations, "", migration.Name)+"/status", "application/json", migration, migration)
 }
 
 // hasEnded reports whether a migration has succeeded or failed.
-func hasEnded(m *storagemigrationv1beta1.StorageVersionMigration) bool {
-	return meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1beta1.MigrationSucceeded)) ||
-		meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1beta1.MigrationFailed))
+func hasEnded(m *storagemigrationv1.StorageVersionMigration) bool {
+	return meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationSucceeded)) ||
+		meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed))
 }
 
 // isTransient reports whether a request that failed may succeed later.

@@ -9,6 +9,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,28 +24,36 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// migrationServer starts a server that serves migrations.
-func migrationServer(t *testing.T) (*server.Server, *kubernetes.Clientset) {
-	t.Helper()
-	return start(t, server.Options{FeatureGates: map[string]bool{"StorageVersionMigrator": true},
+// TestMigrationsOfOlderRelease checks that the controller runs where only v1beta1 is served.
+func TestMigrationsOfOlderRelease(t *testing.T) {
+	_, c := start(t, server.Options{KubernetesVersion: "1.36", FeatureGates: map[string]bool{"StorageVersionMigrator": true},
 		RuntimeConfig: map[string]string{"storagemigration.k8s.io/v1beta1": "true"}})
+	migrations := c.StoragemigrationV1beta1().StorageVersionMigrations()
+	if _, err := migrations.Create(t.Context(), &storagemigrationv1beta1.StorageVersionMigration{ObjectMeta: metav1.ObjectMeta{Name: "m"},
+		Spec: storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Resource: "namespaces"}}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "m succeeds", func(ctx context.Context) (bool, error) {
+		m, err := migrations.Get(ctx, "m", metav1.GetOptions{})
+		return err == nil && meta.IsStatusConditionTrue(m.Status.Conditions, "Succeeded"), err
+	})
 }
 
 func createMigration(t *testing.T, c *kubernetes.Clientset, name, group, resource string) {
 	t.Helper()
-	m := &storagemigrationv1beta1.StorageVersionMigration{ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: group, Resource: resource}}}
-	if _, err := c.StoragemigrationV1beta1().StorageVersionMigrations().Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+	m := &storagemigrationv1.StorageVersionMigration{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: storagemigrationv1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: group, Resource: resource}}}
+	if _, err := c.StoragemigrationV1().StorageVersionMigrations().Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // awaitMigration waits until a migration has a condition, and returns its conditions.
-func awaitMigration(t *testing.T, c *kubernetes.Clientset, name string, condition storagemigrationv1beta1.MigrationConditionType) []metav1.Condition {
+func awaitMigration(t *testing.T, c *kubernetes.Clientset, name string, condition storagemigrationv1.MigrationConditionType) []metav1.Condition {
 	t.Helper()
 	var conditions []metav1.Condition
 	eventually(t, name+" "+string(condition), func(ctx context.Context) (bool, error) {
-		m, err := c.StoragemigrationV1beta1().StorageVersionMigrations().Get(ctx, name, metav1.GetOptions{})
+		m, err := c.StoragemigrationV1().StorageVersionMigrations().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}
@@ -91,7 +100,7 @@ func applyWidgets(t *testing.T, definitions dynamic.ResourceInterface, versions 
 // TestMigrateCustomKind migrates a kind from v1 to v2, so that v1 can be removed. The first
 // migration is created before its kind.
 func TestMigrateCustomKind(t *testing.T) {
-	s, c := migrationServer(t)
+	s, c := start(t, server.Options{})
 	d := dynamicClient(t, s)
 	definitions, widgets := d.Resource(definitionsAt), d.Resource(widgetsAt)
 	createMigration(t, c, "early", "example.com", "widgets")
@@ -103,8 +112,8 @@ func TestMigrateCustomKind(t *testing.T) {
 			"metadata": map[string]any{"name": "w"}}}, metav1.CreateOptions{})
 		return err == nil, err
 	})
-	conditions := awaitMigration(t, c, "early", storagemigrationv1beta1.MigrationSucceeded)
-	if meta.IsStatusConditionTrue(conditions, string(storagemigrationv1beta1.MigrationRunning)) {
+	conditions := awaitMigration(t, c, "early", storagemigrationv1.MigrationSucceeded)
+	if meta.IsStatusConditionTrue(conditions, string(storagemigrationv1.MigrationRunning)) {
 		t.Errorf("still running: %+v", conditions)
 	}
 	storedVersions := func() []string {
@@ -131,7 +140,7 @@ func TestMigrateCustomKind(t *testing.T) {
 		return err == nil, err
 	})
 	createMigration(t, c, "to-v2", "example.com", "widgets")
-	awaitMigration(t, c, "to-v2", storagemigrationv1beta1.MigrationSucceeded)
+	awaitMigration(t, c, "to-v2", storagemigrationv1.MigrationSucceeded)
 	if got := storedVersions(); !slices.Equal(got, []string{"v2"}) {
 		t.Errorf("stored versions %q", got)
 	}
@@ -149,7 +158,7 @@ func TestMigrateCustomKind(t *testing.T) {
 
 // TestMigrationFails checks that a migration ends with the message of a refused write.
 func TestMigrationFails(t *testing.T) {
-	_, c := migrationServer(t)
+	_, c := start(t, server.Options{})
 	ctx := t.Context()
 	if _, err := c.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -174,10 +183,10 @@ func TestMigrationFails(t *testing.T) {
 		return apierrors.IsInvalid(err), nil
 	})
 	createMigration(t, c, "maps", "", "configmaps")
-	conditions := awaitMigration(t, c, "maps", storagemigrationv1beta1.MigrationFailed)
-	failed := meta.FindStatusCondition(conditions, string(storagemigrationv1beta1.MigrationFailed))
+	conditions := awaitMigration(t, c, "maps", storagemigrationv1.MigrationFailed)
+	failed := meta.FindStatusCondition(conditions, string(storagemigrationv1.MigrationFailed))
 	if failed.Reason != "StorageVersionMigrationFailed" || !strings.HasPrefix(failed.Message, "migration encountered unhandled error: ") || !strings.Contains(failed.Message, "x is frozen") ||
-		meta.IsStatusConditionTrue(conditions, string(storagemigrationv1beta1.MigrationRunning)) {
+		meta.IsStatusConditionTrue(conditions, string(storagemigrationv1.MigrationRunning)) {
 		t.Errorf("conditions %+v", conditions)
 	}
 }

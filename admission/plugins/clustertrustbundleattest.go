@@ -3,7 +3,7 @@ package plugins
 import (
 	"context"
 
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,18 +15,18 @@ import (
 // clusterTrustBundleAttest restricts bundles of a signer to users with the verb attest on the
 // signer. It does nothing unless ClusterTrustBundles are served.
 func clusterTrustBundleAttest(o *admission.Objects, allowed admission.Allowed) admission.Plugin {
-	bundles := certificatesv1beta1.Resource("clustertrustbundles")
+	bundles := certificatesv1.Resource("clustertrustbundles")
 	if !o.Serves(bundles) {
 		return admission.Plugin{}
 	}
 	return admission.Plugin{
 		Handles: admission.HandlesFor([]schema.GroupResource{bundles}, api.VerbCreate, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
-			bundle, ok := a.Object.(*certificatesv1beta1.ClusterTrustBundle)
+			bundle, ok := a.Object.(*certificatesv1.ClusterTrustBundle)
 			if !ok || bundle.Spec.SignerName == "" {
 				return nil
 			}
-			if old, ok := a.Old.(*certificatesv1beta1.ClusterTrustBundle); ok && equality.Semantic.DeepEqual(old.Spec, bundle.Spec) {
+			if old, ok := a.Old.(*certificatesv1.ClusterTrustBundle); ok && equality.Semantic.DeepEqual(old.Spec, bundle.Spec) {
 				return nil
 			}
 			if maySigner(ctx, allowed, a.User, "attest", bundle.Spec.SignerName) {

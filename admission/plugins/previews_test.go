@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -27,7 +27,7 @@ import (
 func TestGatedPlugins(t *testing.T) {
 	off, on := admissiontest.Objects(t), admissiontest.PreviewObjects(t)
 	all := admissiontest.Gates(t, "AllAlpha", "AllBeta")
-	for _, name := range []string{"ClusterTrustBundleAttest", "PodGroupProtection", "PodGroupWorkloadExists", "JobValidation"} {
+	for _, name := range []string{"PodGroupProtection", "PodGroupWorkloadExists", "JobValidation"} {
 		if p := newPlugin(t, name, Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
 			t.Errorf("%s handles %v of a server without its kind", name, p.Handles)
 		}
@@ -68,13 +68,13 @@ func TestPluginsOfServedKinds(t *testing.T) {
 }
 
 func TestTrustBundleAttest(t *testing.T) {
-	bundle := func(signer, text string) *certificatesv1beta1.ClusterTrustBundle {
-		return &certificatesv1beta1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: certificatesv1beta1.ClusterTrustBundleSpec{SignerName: signer, TrustBundle: text}}
+	bundle := func(signer, text string) *certificatesv1.ClusterTrustBundle {
+		return &certificatesv1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: certificatesv1.ClusterTrustBundleSpec{SignerName: signer, TrustBundle: text}}
 	}
 	allowed := func(_ context.Context, _ *request.User, info *request.Info) (bool, string, error) {
 		return info.Verb == "attest" && info.Name == "example.com/s", "", nil
 	}
-	p := newPlugin(t, "ClusterTrustBundleAttest", Config{Objects: admissiontest.PreviewObjects(t), Allowed: allowed, Gates: admissiontest.Gates(t, "ClusterTrustBundle")})
+	p := newPlugin(t, "ClusterTrustBundleAttest", Config{Objects: admissiontest.Objects(t), Allowed: allowed})
 	const refused = `user not permitted to attest for signerName "example.com/t"`
 	for name, c := range map[string]struct {
 		is, was api.Object

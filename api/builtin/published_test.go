@@ -22,15 +22,11 @@ func notResources() map[string]string {
 		"autoscaling/v1 Scale":                  "goes to the scale of workloads",
 		"policy/v1 Eviction":                    "goes to pods/eviction",
 
-		"certificates.k8s.io/v1 ClusterTrustBundle":          "not described yet",
-		"certificates.k8s.io/v1 PodCertificateRequest":       "not described yet",
-		"lifecycle.k8s.io/v1alpha1 Eviction":                 "not described yet",
-		"lifecycle.k8s.io/v1alpha1 EvictionRequest":          "not described yet",
-		"resource.k8s.io/v1 DeviceTaintRule":                 "not described yet",
-		"scheduling.k8s.io/v1alpha3 CompositePodGroup":       "not described yet",
-		"scheduling.k8s.io/v1alpha3 PodGroup":                "not described yet",
-		"scheduling.k8s.io/v1alpha3 Workload":                "not described yet",
-		"storagemigration.k8s.io/v1 StorageVersionMigration": "not described yet",
+		"lifecycle.k8s.io/v1alpha1 Eviction":           "not described yet",
+		"lifecycle.k8s.io/v1alpha1 EvictionRequest":    "not described yet",
+		"scheduling.k8s.io/v1alpha3 CompositePodGroup": "not described yet",
+		"scheduling.k8s.io/v1alpha3 PodGroup":          "not described yet",
+		"scheduling.k8s.io/v1alpha3 Workload":          "not described yet",
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1alpha1 "k8s.io/api/certificates/v1alpha1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,49 +21,49 @@ import (
 // ClusterTrustBundle describes the kind ClusterTrustBundle: certificates of authorities that
 // pods may trust, for one signer or for none.
 func ClusterTrustBundle() *api.Resource {
-	return api.NewResource(api.Kind[*certificatesv1beta1.ClusterTrustBundle]{
+	return api.NewResource(api.Kind[*certificatesv1.ClusterTrustBundle]{
 		Names: api.Names{Name: "clustertrustbundles", Singular: "clustertrustbundle", Kind: "ClusterTrustBundle"},
 		Versions: api.WithOlderVersions(
-			api.WithFieldLabels(api.Preview[certificatesv1beta1.ClusterTrustBundle](certificatesv1beta1.SchemeGroupVersion, features.ClusterTrustBundle),
-				api.NameLabel, "spec.signerName"),
-			api.SameFields[certificatesv1beta1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
+			api.WithFieldLabels(api.WithGate(api.Served(certificatesv1.SchemeGroupVersion), features.ClusterTrustBundle), api.NameLabel, "spec.signerName"),
+			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1beta1.ClusterTrustBundle](certificatesv1beta1.SchemeGroupVersion),
+			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "clustertrustbundles"},
-		Create: api.CreateStrategy[*certificatesv1beta1.ClusterTrustBundle]{
+		Create: api.CreateStrategy[*certificatesv1.ClusterTrustBundle]{
 			// Validate checks the name, because it depends on the signer.
 			ValidateName:     func(string, bool) []string { return nil },
 			ValidateOnCreate: validation.Rules(trustBundleRules),
 		},
-		Update: api.UpdateStrategy[*certificatesv1beta1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), RevalidateMetadata: true},
-		Fields: api.Fields[*certificatesv1beta1.ClusterTrustBundle]{
-			Selectable: func(obj *certificatesv1beta1.ClusterTrustBundle) map[string]string {
+		Update: api.UpdateStrategy[*certificatesv1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), RevalidateMetadata: true},
+		Fields: api.Fields[*certificatesv1.ClusterTrustBundle]{
+			Selectable: func(obj *certificatesv1.ClusterTrustBundle) map[string]string {
 				return map[string]string{"spec.signerName": obj.Spec.SignerName}
 			},
 		},
-		Table: api.Table[*certificatesv1beta1.ClusterTrustBundle]{Columns: clusterTrustBundleColumns, Cells: clusterTrustBundleCells},
+		Table: api.Table[*certificatesv1.ClusterTrustBundle]{Columns: clusterTrustBundleColumns, Cells: clusterTrustBundleCells},
 	})
 }
 
 func clusterTrustBundleColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("SignerName", table.Doc(certificatesv1beta1.ClusterTrustBundleSpec{}, "signerName")),
+		table.NameColumn(), table.TextColumn("SignerName", table.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName")),
 	}
 }
 
-func clusterTrustBundleCells(b *certificatesv1beta1.ClusterTrustBundle) []any {
+func clusterTrustBundleCells(b *certificatesv1.ClusterTrustBundle) []any {
 	return []any{b.Name, cmp.Or(b.Spec.SignerName, table.CellNone)}
 }
 
 // maxTrustBundle is the maximum size of the PEM text of a bundle, in bytes.
 const maxTrustBundle = 1 << 20
 
-func trustBundleRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBundle) {
+func trustBundleRules(at *validation.Path, b *certificatesv1.ClusterTrustBundle) {
 	trustBundleMetaRules(at, b)
 	trustAnchorRules(at.Child("spec").Child("trustBundle"), b.Spec.TrustBundle)
 }
 
 // trustBundleChanges validates an update. Unchanged anchors are not validated, because a newer
 // library may refuse anchors that an older one accepted.
-func trustBundleChanges(at *validation.Path, obj, old *certificatesv1beta1.ClusterTrustBundle) {
+func trustBundleChanges(at *validation.Path, obj, old *certificatesv1.ClusterTrustBundle) {
 	trustBundleMetaRules(at, obj)
 	if obj.Spec.TrustBundle != old.Spec.TrustBundle {
 		trustAnchorRules(at.Child("spec").Child("trustBundle"), obj.Spec.TrustBundle)
@@ -71,7 +72,7 @@ func trustBundleChanges(at *validation.Path, obj, old *certificatesv1beta1.Clust
 }
 
 // trustBundleMetaRules validates that the name begins with the name of the signer.
-func trustBundleMetaRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBundle) {
+func trustBundleMetaRules(at *validation.Path, b *certificatesv1.ClusterTrustBundle) {
 	if prefix := b.GenerateName; prefix != "" {
 		for _, fault := range signerBundleName(b.Spec.SignerName, prefix, true) {
 			at.Child("metadata").Child("generateName").Invalid(prefix, fault)

@@ -1,5 +1,5 @@
-// Package certificates describes the requests for certificates: CertificateSigningRequest,
-// and behind feature gates PodCertificateRequest and ClusterTrustBundle. The controllers
+// Package certificates describes the requests for certificates, CertificateSigningRequest and
+// PodCertificateRequest, and ClusterTrustBundle. The controllers
 // of package controllers sign them.
 package certificates
 

@@ -9,7 +9,9 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -43,8 +45,7 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 			Name: "podcertificaterequests", Singular: "podcertificaterequest", Kind: "PodCertificateRequest",
 			Namespaced: true,
 		},
-		Versions: api.WithFieldLabels(api.Preview[certificatesv1beta1.PodCertificateRequest](certificatesv1beta1.SchemeGroupVersion, features.PodCertificateRequest),
-			api.NameLabel, "spec.signerName", "spec.podName", "spec.nodeName"),
+		Versions: podCertificateVersions(),
 		Default: func(obj *certificatesv1beta1.PodCertificateRequest) {
 			api.SetDefault(&obj.Spec.MaxExpirationSeconds, defaultCertificateSeconds)
 		},
@@ -71,6 +72,59 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 		},
 		Table: api.Table[*certificatesv1beta1.PodCertificateRequest]{Columns: podCertificateRequestColumns, Cells: podCertificateRequestCells},
 	})
+}
+
+// Annotations by which v1 keeps the fields of v1beta1 that it does not have.
+const (
+	publicKeyAnnotation = "certificates.k8s.io/initial-pkix-public-key"
+	proofAnnotation     = "certificates.k8s.io/initial-proof-of-possession"
+)
+
+// podCertificateVersions returns the versions of the kind. The hub is v1beta1, because v1 does not
+// have the older form of the key material.
+func podCertificateVersions() []api.Version {
+	v1 := api.ConvertedVersion(certificatesv1.SchemeGroupVersion,
+		func(hub *certificatesv1beta1.PodCertificateRequest, old *certificatesv1.PodCertificateRequest) {
+			hub.Annotations = maps.Clone(old.Annotations)
+			hub.Spec.PKIXPublicKey = takeAnnotation(hub.Annotations, publicKeyAnnotation)
+			hub.Spec.ProofOfPossession = takeAnnotation(hub.Annotations, proofAnnotation)
+			if len(hub.Annotations) == 0 {
+				hub.Annotations = nil
+			}
+		},
+		func(old *certificatesv1.PodCertificateRequest, hub *certificatesv1beta1.PodCertificateRequest) {
+			for key, value := range map[string][]byte{publicKeyAnnotation: hub.Spec.PKIXPublicKey, proofAnnotation: hub.Spec.ProofOfPossession} {
+				if len(value) == 0 {
+					continue
+				}
+				annotations := maps.Clone(old.Annotations)
+				if annotations == nil {
+					annotations = map[string]string{}
+				}
+				annotations[key] = base64.StdEncoding.EncodeToString(value)
+				old.Annotations = annotations
+			}
+		})
+	versions := append(api.Preview[certificatesv1beta1.PodCertificateRequest](certificatesv1beta1.SchemeGroupVersion, ""), v1)
+	for i := range versions {
+		api.WithFieldLabels(versions[i:], api.NameLabel, "spec.signerName", "spec.podName", "spec.nodeName")
+	}
+	return api.WithGate(versions, features.PodCertificateRequest)
+}
+
+// takeAnnotation removes an annotation and returns its decoded value. A value that is not base64 is
+// lost, as in kube-apiserver.
+func takeAnnotation(annotations map[string]string, key string) []byte {
+	text, ok := annotations[key]
+	if !ok {
+		return nil
+	}
+	delete(annotations, key)
+	value, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return value
 }
 
 // checkSigner refuses a status update unless the user may sign for the signer of the request

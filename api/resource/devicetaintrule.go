@@ -16,30 +16,31 @@ import (
 // DeviceTaintRule describes the kind DeviceTaintRule, which taints the devices that it
 // selects.
 func DeviceTaintRule(now func() time.Time) *api.Resource {
-	return api.NewResource(api.Kind[*resourcev1beta2.DeviceTaintRule]{
+	return api.NewResource(api.Kind[*resourcev1.DeviceTaintRule]{
 		Names: api.Names{Name: "devicetaintrules", Singular: "devicetaintrule", Kind: "DeviceTaintRule"},
-		Versions: api.WithOlderVersions(api.Preview[resourcev1beta2.DeviceTaintRule](resourcev1beta2.SchemeGroupVersion, ""),
-			api.SameFields[resourcev1beta2.DeviceTaintRule, resourcev1alpha3.DeviceTaintRule](resourcev1alpha3.SchemeGroupVersion)),
+		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
+			api.SameFields[resourcev1.DeviceTaintRule, resourcev1beta2.DeviceTaintRule](resourcev1beta2.SchemeGroupVersion),
+			api.SameFields[resourcev1.DeviceTaintRule, resourcev1alpha3.DeviceTaintRule](resourcev1alpha3.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "devicetaintrules"},
-		Create: api.CreateStrategy[*resourcev1beta2.DeviceTaintRule]{
-			PrepareForCreate: func(obj *resourcev1beta2.DeviceTaintRule) { setRuleTimeAdded(obj, nil, now()) },
+		Create: api.CreateStrategy[*resourcev1.DeviceTaintRule]{
+			PrepareForCreate: func(obj *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, nil, now()) },
 			ValidateOnCreate: validation.Rules(deviceTaintRuleRules),
 		},
-		Update: api.UpdateStrategy[*resourcev1beta2.DeviceTaintRule]{
-			PrepareForUpdate: func(obj, old *resourcev1beta2.DeviceTaintRule) { setRuleTimeAdded(obj, old, now()) },
+		Update: api.UpdateStrategy[*resourcev1.DeviceTaintRule]{
+			PrepareForUpdate: func(obj, old *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, old, now()) },
 			ValidateUpdate:   validation.Changes(deviceTaintRuleChanges),
 			HasGeneration:    true,
 		},
-		Status: api.StatusStrategy[*resourcev1beta2.DeviceTaintRule]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1beta2.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
-		Delete: api.DeleteStrategy[*resourcev1beta2.DeviceTaintRule]{ReturnDeletedObject: true},
-		Fields: api.Fields[*resourcev1beta2.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*resourcev1beta2.DeviceTaintRule]{Columns: deviceTaintRuleColumns, Cells: deviceTaintRuleCells},
+		Status: api.StatusStrategy[*resourcev1.DeviceTaintRule]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
+		Delete: api.DeleteStrategy[*resourcev1.DeviceTaintRule]{ReturnDeletedObject: true},
+		Fields: api.Fields[*resourcev1.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*resourcev1.DeviceTaintRule]{Columns: deviceTaintRuleColumns, Cells: deviceTaintRuleCells},
 	})
 }
 
 // setRuleTimeAdded sets timeAdded of the taint for a new rule, and for a changed effect
 // unless the request changes timeAdded too. old is nil for a new rule.
-func setRuleTimeAdded(obj, old *resourcev1beta2.DeviceTaintRule, now time.Time) {
+func setRuleTimeAdded(obj, old *resourcev1.DeviceTaintRule, now time.Time) {
 	stamp := metav1.NewTime(now.Truncate(time.Second))
 	taint := &obj.Spec.Taint
 	if taint.TimeAdded == nil {
@@ -65,7 +66,7 @@ func deviceTaintRuleColumns() []metav1.TableColumnDefinition {
 	}
 }
 
-func deviceTaintRuleCells(r *resourcev1beta2.DeviceTaintRule) []any {
+func deviceTaintRuleCells(r *resourcev1.DeviceTaintRule) []any {
 	t := &r.Spec.Taint
 	var added any = ""
 	if t.TimeAdded != nil {
@@ -77,13 +78,13 @@ func deviceTaintRuleCells(r *resourcev1beta2.DeviceTaintRule) []any {
 // maxTaintRuleConditions is the maximum number of conditions of a rule.
 const maxTaintRuleConditions = 8
 
-func deviceTaintRuleRules(at *validation.Path, r *resourcev1beta2.DeviceTaintRule) {
+func deviceTaintRuleRules(at *validation.Path, r *resourcev1.DeviceTaintRule) {
 	deviceTaintRuleChanges(at, r, nil)
 }
 
 // deviceTaintRuleChanges does not validate an unchanged effect, since a newer server may
 // have stored an effect that is unknown here.
-func deviceTaintRuleChanges(at *validation.Path, obj, old *resourcev1beta2.DeviceTaintRule) {
+func deviceTaintRuleChanges(at *validation.Path, obj, old *resourcev1.DeviceTaintRule) {
 	spec := at.Child("spec")
 	if s := obj.Spec.DeviceSelector; s != nil {
 		at := spec.Child("deviceSelector")
@@ -95,11 +96,11 @@ func deviceTaintRuleChanges(at *validation.Path, obj, old *resourcev1beta2.Devic
 	validation.Format(taint.Child("key"), t.Key, validation.QualifiedName)
 	validation.OptionalFormat(taint.Child("value"), t.Value, validation.LabelValue)
 	if old == nil || old.Spec.Taint.Effect != t.Effect {
-		deviceEffect(taint.Child("effect"), resourcev1.DeviceTaintEffect(t.Effect))
+		deviceEffect(taint.Child("effect"), t.Effect)
 	}
 }
 
-func deviceTaintRuleStatusRules(at *validation.Path, obj, _ *resourcev1beta2.DeviceTaintRule) {
+func deviceTaintRuleStatusRules(at *validation.Path, obj, _ *resourcev1.DeviceTaintRule) {
 	at = at.Child("status").Child("conditions")
 	validation.ConditionRules(at, obj.Status.Conditions)
 	if n := len(obj.Status.Conditions); n > maxTaintRuleConditions {

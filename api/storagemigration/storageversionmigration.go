@@ -3,6 +3,7 @@ package storagemigration
 import (
 	"strings"
 
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,21 +19,21 @@ import (
 // StorageVersionMigration describes the kind StorageVersionMigration, a request to rewrite the
 // objects of a resource in its current storage version.
 func StorageVersionMigration() *api.Resource {
-	return api.NewResource(api.Kind[*storagemigrationv1beta1.StorageVersionMigration]{
+	return api.NewResource(api.Kind[*storagemigrationv1.StorageVersionMigration]{
 		Names: api.Names{Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: "StorageVersionMigration"},
-		Versions: api.Preview[storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion,
-			features.StorageVersionMigrator),
+		Versions: api.WithOlderVersions(api.WithGate(api.Served(storagemigrationv1.SchemeGroupVersion), features.StorageVersionMigrator),
+			api.SameFields[storagemigrationv1.StorageVersionMigration, storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "storageversionmigrations"},
-		Create:  api.CreateStrategy[*storagemigrationv1beta1.StorageVersionMigration]{Validate: validation.Rules(migrationRules)},
-		Update: api.UpdateStrategy[*storagemigrationv1beta1.StorageVersionMigration]{
+		Create:  api.CreateStrategy[*storagemigrationv1.StorageVersionMigration]{Validate: validation.Rules(migrationRules)},
+		Update: api.UpdateStrategy[*storagemigrationv1.StorageVersionMigration]{
 			RequireResourceVersion:   true,
 			ValidateUpdate:           validation.Changes(migrationChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 		},
-		Status: api.StatusStrategy[*storagemigrationv1beta1.StorageVersionMigration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagemigrationv1beta1.StorageVersionMigration], ValidateUpdate: validation.Changes(migrationStatusChanges)},
-		Fields: api.Fields[*storagemigrationv1beta1.StorageVersionMigration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*storagemigrationv1beta1.StorageVersionMigration]{Columns: storageVersionMigrationColumns, Cells: storageVersionMigrationCells},
+		Status: api.StatusStrategy[*storagemigrationv1.StorageVersionMigration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagemigrationv1.StorageVersionMigration], ValidateUpdate: validation.Changes(migrationStatusChanges)},
+		Fields: api.Fields[*storagemigrationv1.StorageVersionMigration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*storagemigrationv1.StorageVersionMigration]{Columns: storageVersionMigrationColumns, Cells: storageVersionMigrationCells},
 	})
 }
 
@@ -44,18 +45,18 @@ func storageVersionMigrationColumns() []metav1.TableColumnDefinition {
 	}
 }
 
-func storageVersionMigrationCells(m *storagemigrationv1beta1.StorageVersionMigration) []any {
+func storageVersionMigrationCells(m *storagemigrationv1.StorageVersionMigration) []any {
 	state := "Unknown"
 	for _, c := range m.Status.Conditions {
-		if c.Status == metav1.ConditionTrue && validation.IsOneOf(storagemigrationv1beta1.MigrationConditionType(c.Type),
-			storagemigrationv1beta1.MigrationRunning, storagemigrationv1beta1.MigrationFailed, storagemigrationv1beta1.MigrationSucceeded) {
+		if c.Status == metav1.ConditionTrue && validation.IsOneOf(storagemigrationv1.MigrationConditionType(c.Type),
+			storagemigrationv1.MigrationRunning, storagemigrationv1.MigrationFailed, storagemigrationv1.MigrationSucceeded) {
 			state = c.Type
 		}
 	}
 	return []any{m.Name, m.Spec.Resource.String(), state}
 }
 
-func migrationRules(at *validation.Path, m *storagemigrationv1beta1.StorageVersionMigration) {
+func migrationRules(at *validation.Path, m *storagemigrationv1.StorageVersionMigration) {
 	at, r := at.Child("spec").Child("resource"), m.Spec.Resource
 	if r.Resource == "" {
 		at.Child("resource").Required("resource is required to be set")
@@ -70,14 +71,14 @@ func migrationRules(at *validation.Path, m *storagemigrationv1beta1.StorageVersi
 	}
 }
 
-func migrationChanges(at *validation.Path, obj, old *storagemigrationv1beta1.StorageVersionMigration) {
+func migrationChanges(at *validation.Path, obj, old *storagemigrationv1.StorageVersionMigration) {
 	migrationRules(at, obj)
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
 // migrationStatusChanges validates an update of status: a migration completes only once, and
 // its resourceVersion is immutable once set.
-func migrationStatusChanges(at *validation.Path, obj, old *storagemigrationv1beta1.StorageVersionMigration) {
+func migrationStatusChanges(at *validation.Path, obj, old *storagemigrationv1.StorageVersionMigration) {
 	version, conditions := at.Child("status").Child("resourceVersion"), at.Child("status").Child("conditions")
 	if v := obj.Status.ResourceVersion; v != "" {
 		if _, err := resourceversion.CompareResourceVersion(v, v); err != nil {
@@ -88,17 +89,17 @@ func migrationStatusChanges(at *validation.Path, obj, old *storagemigrationv1bet
 	if before := old.Status.ResourceVersion; before != "" && before != obj.Status.ResourceVersion {
 		version.Invalid(obj.Status.ResourceVersion, "field is immutable")
 	}
-	ended := func(m *storagemigrationv1beta1.StorageVersionMigration, c storagemigrationv1beta1.MigrationConditionType) bool {
+	ended := func(m *storagemigrationv1.StorageVersionMigration, c storagemigrationv1.MigrationConditionType) bool {
 		return meta.IsStatusConditionTrue(m.Status.Conditions, string(c))
 	}
-	succeeded, failed := ended(obj, storagemigrationv1beta1.MigrationSucceeded), ended(obj, storagemigrationv1beta1.MigrationFailed)
+	succeeded, failed := ended(obj, storagemigrationv1.MigrationSucceeded), ended(obj, storagemigrationv1.MigrationFailed)
 	if succeeded && failed {
 		conditions.Invalid(obj.Status.Conditions, "Both success and failed conditions cannot be true at the same time")
 	}
-	if ended(old, storagemigrationv1beta1.MigrationSucceeded) && !succeeded {
+	if ended(old, storagemigrationv1.MigrationSucceeded) && !succeeded {
 		conditions.Invalid(obj.Status.Conditions, "Success condition cannot be set to false once it is true")
 	}
-	if ended(old, storagemigrationv1beta1.MigrationFailed) && !failed {
+	if ended(old, storagemigrationv1.MigrationFailed) && !failed {
 		conditions.Invalid(obj.Status.Conditions, "Failed condition cannot be set to false once it is true")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,7 +65,7 @@ func TestMigrateEveryKind(t *testing.T) {
 		}
 		// Migrations are migrated last, because a migration of all of them changes itself.
 		names["zz"] = metav1.GroupResource{Group: "storagemigration.k8s.io", Resource: "storageversionmigrations"}
-		const path = "/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations"
+		const path = "/apis/storagemigration.k8s.io/v1/storageversionmigrations"
 		for name, resource := range names {
 			body, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m" + strings.TrimSuffix(name, ".")}, "spec": map[string]any{"resource": resource}})
 			if err != nil {
@@ -77,7 +77,7 @@ func TestMigrateEveryKind(t *testing.T) {
 		}
 		resources = len(names)
 		for name := range names {
-			var m storagemigrationv1beta1.StorageVersionMigration
+			var m storagemigrationv1.StorageVersionMigration
 			for !meta.IsStatusConditionTrue(m.Status.Conditions, "Succeeded") {
 				c.get(path+"/m"+strings.TrimSuffix(name, "."), &m)
 				if meta.IsStatusConditionTrue(m.Status.Conditions, "Failed") {
