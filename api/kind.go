@@ -146,6 +146,7 @@ func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 		AllowUnqualifiedFinalizers: s.AllowUnqualifiedFinalizers,
 		Validate:                   eraseResult(s.Validate),
 		ValidateOnCreate:           eraseResult(s.ValidateOnCreate),
+		WarningsAsSent:             eraseResult(s.WarningsAsSent),
 		WarningsOnCreate:           eraseResult(s.WarningsOnCreate),
 	}
 	if f := s.RecordUser; f != nil {

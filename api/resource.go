@@ -23,6 +23,7 @@
 //	RefusesNew                                                  Protected
 //	mutating admission  mutating admission  mutating admission  mutating admission
 //	RecordUser
+//	WarningsAsSent
 //	PrepareForCreate    PrepareForUpdate    PrepareForUpdate
 //	                    ChangesGeneration
 //	Allocate            Allocate

@@ -72,6 +72,9 @@ type CreateStrategy[T Object] struct {
 	KeepStatusOnCreate bool
 	// RecordUser records the user of the request in the object.
 	RecordUser func(obj T, user *request.User)
+	// WarningsAsSent returns warnings about an object before PrepareForCreate changes it. Invalid
+	// objects have them too.
+	WarningsAsSent func(obj T) []string
 	// PrepareForCreate sets the fields that the server owns.
 	PrepareForCreate func(obj T)
 	// Allocate allocates values that must be unique among objects, and changes them on an

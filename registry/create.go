@@ -183,6 +183,11 @@ func (w *creation) prepare(ctx context.Context) error {
 	if user := request.From(ctx).User; t.Resource.Create.RecordUser != nil && user != nil {
 		t.Resource.Create.RecordUser(obj, user)
 	}
+	if warnings := t.Resource.Create.WarningsAsSent; warnings != nil {
+		for _, text := range warnings(obj) {
+			request.From(ctx).Warn(text)
+		}
+	}
 	if t.Resource.Create.PrepareForCreate != nil {
 		t.Resource.Create.PrepareForCreate(obj)
 	}

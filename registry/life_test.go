@@ -62,6 +62,7 @@ func (r *callRecorder) kind() *api.Resource {
 		Create: api.CreateStrategy[object]{
 			RefusesNew:       func() error { r.call("RefusesNew"); return nil },
 			RecordUser:       func(object, *request.User) { r.call("RecordUser") },
+			WarningsAsSent:   func(object) []string { r.call("WarningsAsSent"); return nil },
 			PrepareForCreate: func(object) { r.call("PrepareForCreate") },
 			Allocate:         func(context.Context, api.Allocator, object, object) error { r.call("Allocate"); return nil },
 			ValidateAccess: func(context.Context, api.Access, object, object, bool) field.ErrorList {

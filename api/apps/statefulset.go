@@ -179,7 +179,7 @@ func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c stat
 	}
 	if c.old == nil {
 		for i := range s.VolumeClaimTemplates {
-			claim.ClaimSpecRules(at.Child("volumeClaimTemplates").Index(i).Child("spec"), &s.VolumeClaimTemplates[i].Spec)
+			claim.ClaimSpecRules(at.Child("volumeClaimTemplates").Index(i).Child("spec"), &s.VolumeClaimTemplates[i].Spec, nil)
 		}
 	}
 	validation.NonNegative(at.Child("replicas"), *s.Replicas)

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,9 @@ func TestStorageRules(t *testing.T) {
 
 func TestVolumeRules(t *testing.T) {
 	const good = `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"}}}`
+	on := func(label string) string {
+		return strings.TrimSuffix(good, "}}") + `,"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"` + label + `","operator":"Exists"}]}]}}}}`
+	}
 	testRules(t, core.PersistentVolume(time.Now), []ruleTest{
 		{"good", "", good, ""},
 		{"nothing", "", `{"spec":{}}`, `spec.capacity: Unsupported value: null: supported values: "storage"`},
@@ -50,8 +54,16 @@ func TestVolumeRules(t *testing.T) {
 		{"handle", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"a"}}}`, "spec.csi.volumeHandle: Required value"},
 		{"local", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"local":{"path":"/x"}}}`, "spec.nodeAffinity: Required value: Local volume requires node affinity"},
 		{"fixed", good, `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/y"}}}`, "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7 +2,7 @@"},
+		{"label renewed", on("beta.kubernetes.io/os"), on("kubernetes.io/os"), ""},
+		{"other label", on("beta.kubernetes.io/os"), on("a"), "nodeAffinity: Invalid value: "},
 	})
 	const claimJSON = `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`
+	withClass := func(class, status string) string {
+		return `{"spec":{"accessModes":["ReadWriteOnce"],"volumeAttributesClassName":` + class + `,"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Bound"` + status + `}}`
+	}
+	grouped := func(group string) string {
+		return `{"spec":{"accessModes":["ReadWriteOnce"],"dataSource":{"apiGroup":` + group + `,"kind":"K","name":"n"},"resources":{"requests":{"storage":"1Gi"}}}}`
+	}
 	testRules(t, claim.PersistentVolumeClaim(), []ruleTest{
 		{"bound once", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"volumeName":"v","resources":{"requests":{"storage":"1Gi"}}}}`, ""},
 		{"class later", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"c","resources":{"requests":{"storage":"1Gi"}}}}`, ""},
@@ -60,9 +72,23 @@ func TestVolumeRules(t *testing.T) {
 		{"shrinks", `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}},"status":{"phase":"Bound","capacity":{"storage":"2Gi"}}}`,
 			`{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Bound","capacity":{"storage":"2Gi"}}}`,
 			"spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"},
+		{"class removed before it was applied", withClass(`"c"`, ``), withClass(`null`, ``), ""},
+		{"class removed", withClass(`"c"`, `,"currentVolumeAttributesClassName":"c"`), withClass(`null`, `,"currentVolumeAttributesClassName":"c"`),
+			"spec.volumeAttributesClassName: Forbidden: update to nil is forbidden when status.currentVolumeAttributesClassName is not nil"},
+		{"class emptied", withClass(`"c"`, `,"currentVolumeAttributesClassName":"c"`), withClass(`""`, `,"currentVolumeAttributesClassName":"c"`),
+			"spec.volumeAttributesClassName: Forbidden: update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil"},
+		{"annotation", claimJSON, `{"metadata":{"annotations":{"volume.beta.kubernetes.io/storage-class":"a"}},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`,
+			`metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "a": field is immutable`},
+		{"invalid group stays", grouped(`"A"`), grouped(`"A"`), ""},
+		{"invalid group", "", grouped(`"A"`), `spec.dataSource.apiGroup: Invalid value: "A"`},
 	})
 	testStatusRules(t, claim.PersistentVolumeClaim(), []ruleTest{
 		{"capacity", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"]},"status":{"capacity":{"storage":"-1"}}}`, "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"},
+		{"modes", claimJSON, `{"spec":{}}`, "Spec.accessModes: Required value"},
+		{"resize", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"]},"status":{"allocatedResourceStatuses":{"storage":"Other"}}}`,
+			`status.allocatedResourceStatuses: Unsupported value: "storage": supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"`},
+		{"resource", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"]},"status":{"allocatedResources":{"cpu":"1"}}}`,
+			`status.allocatedResources: Unsupported value: "cpu": supported values: "storage"`},
 	})
 }
 

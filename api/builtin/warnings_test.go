@@ -76,7 +76,24 @@ func TestWarnings(t *testing.T) {
 				`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod; ` +
 				`spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod`},
 		{"pods", "", pod(`"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},{"configMap":{"items":[{"key":"k","path":"t"}]}}]}}]`),
-			`spec.volumes[0].projected.sources.configMap[0]: has duplicated path with ServiceAccountToken "t"`},
+			`volume "v" (Projected): overlapping paths: "t" (ConfigMap "") with "t" (ServiceAccountToken)`},
+		{"pods", "", pod(`"volumes":[{"name":"c","configMap":{"name":"m","items":[{"key":"k","path":"a"},{"key":"l","path":"a/b"}]}},{"name":"s","secret":{"secretName":"n","items":[{"key":"k","path":"a/"},{"key":"l","path":"a"}]}},` +
+			`{"name":"d","downwardAPI":{"items":[{"path":"ab"},{"path":"a"}]}},{"name":"p","projected":{"sources":[{},{"podCertificate":{"keyPath":"k","certificateChainPath":"k"}},{"clusterTrustBundle":{"signerName":"x/y","path":"k/l"}}]}}]`),
+			`volume "c" (ConfigMap "m"): overlapping paths: "a/b" with "a"; volume "s" (Secret "n"): overlapping paths: "a" with "a"; volume "p" (Projected) has no sources provided; ` +
+				`volume "p" (Projected): overlapping paths: "k" (PodCertificate key) with "k" (PodCertificate chain); ` +
+				`volume "p" (Projected): overlapping paths: "k/l" (ClusterTrustBundle "x/y") with "k" (PodCertificate chain); ` +
+				`volume "p" (Projected): overlapping paths: "k/l" (ClusterTrustBundle "x/y") with "k" (PodCertificate key)`},
+		{"pods", "", pod(`"containers":[{"name":"c","ports":[{"name":"http","containerPort":80}]},{"name":"d","ports":[{"name":"http","containerPort":81}]}]`),
+			`spec.containers[1].ports[0]: duplicate port name "http" with spec.containers[0].ports[0], services and probes that select ports by name will use spec.containers[0].ports[0]`},
+		{"pods", "", pod(`"hostAliases":[{"ip":"010.0.0.1"}],"terminationGracePeriodSeconds":1,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"a"}]}}`),
+			`spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod; ` +
+				`spec.hostAliases[0].ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"`},
+		{"pods", "", `{"metadata":{"name":"x","annotations":{"seccomp.security.alpha.kubernetes.io/pod":"unconfined"}}}`,
+			`metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; use the "seccompProfile" field instead`},
+		{"deployments", "", `{"spec":{"template":{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"unconfined"}},"spec":{"containers":[{"name":"c"}]}}}}`,
+			`spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead`},
+		{"deployments", "", `{"spec":{"template":{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"unconfined"}},` +
+			`"spec":{"securityContext":{"appArmorProfile":{"type":"Unconfined"}},"containers":[{"name":"c"}]}}}}`, ``},
 		{"deployments", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
 		{"deployments", template(twice), template(twice), ``},
 		{"deployments", template(`"containers":[{"name":"c"}]`), template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
@@ -100,6 +117,10 @@ func TestWarnings(t *testing.T) {
 		{"persistentvolumes", "", `{"spec":{"persistentVolumeReclaimPolicy":"Recycle","nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"beta.kubernetes.io/arch"}]}]}}}}`,
 			`spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.; ` +
 				`spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead`},
+		{"persistentvolumes", "", `{"metadata":{"annotations":{"volume.beta.kubernetes.io/mount-options":"ro","volume.beta.kubernetes.io/storage-class":"a"}},"spec":{"rbd":{},"cephfs":{}}}`,
+			`metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead; ` +
+				`metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "mountOptions" attribute instead; ` +
+				`spec.cephfs: deprecated in v1.28, non-functional in v1.31+; spec.rbd: deprecated in v1.28, non-functional in v1.31+`},
 		{"storageclasses", "", `{"allowedTopologies":[{"matchLabelExpressions":[{"key":"beta.kubernetes.io/os"}]}]}`,
 			`allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead`},
 		{"csistoragecapacities", "", `{"nodeTopology":{"matchLabels":{"beta.kubernetes.io/os":"linux"}}}`,

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -217,10 +218,44 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(source, old.Spec.PersistentVolumeSource)))
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, old.Spec.VolumeMode)
-	if old.Spec.NodeAffinity != nil {
-		validation.Immutable(at.Child("nodeAffinity"), obj.Spec.NodeAffinity, old.Spec.NodeAffinity)
+	if before := old.Spec.NodeAffinity; before != nil && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
+		at.Child("nodeAffinity").Invalid(obj.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA")
 	}
 	if old.Spec.VolumeAttributesClassName != nil && obj.Spec.VolumeAttributesClassName == nil {
 		at.Child("spec").Child("volumeAttributesClassName").Forbidden("update from non-nil value to nil is forbidden")
 	}
+}
+
+// renewedLabels returns old with the labels of other where these took the place of labels in beta.
+func renewedLabels(old, other *corev1.VolumeNodeAffinity) *corev1.VolumeNodeAffinity {
+	if old.Required == nil || other == nil || other.Required == nil {
+		return old
+	}
+	old = old.DeepCopy()
+	for i := range min(len(old.Required.NodeSelectorTerms), len(other.Required.NodeSelectorTerms)) {
+		terms, others := &old.Required.NodeSelectorTerms[i], &other.Required.NodeSelectorTerms[i]
+		for _, lists := range [][2][]corev1.NodeSelectorRequirement{{terms.MatchExpressions, others.MatchExpressions}, {terms.MatchFields, others.MatchFields}} {
+			for j := range min(len(lists[0]), len(lists[1])) {
+				if renewed := lists[1][j].Key; isRenewedLabel(lists[0][j].Key, renewed) {
+					lists[0][j].Key = renewed
+				}
+			}
+		}
+	}
+	return old
+}
+
+// isRenewedLabel reports whether a label of nodes takes the place of one in beta.
+func isRenewedLabel(beta, label string) bool {
+	switch beta {
+	case "beta.kubernetes.io/arch", "beta.kubernetes.io/os":
+		return label == strings.TrimPrefix(beta, "beta.")
+	case corev1.LabelFailureDomainBetaZone:
+		return label == corev1.LabelTopologyZone
+	case corev1.LabelFailureDomainBetaRegion:
+		return label == corev1.LabelTopologyRegion
+	case corev1.LabelInstanceType:
+		return label == corev1.LabelInstanceTypeStable
+	}
+	return false
 }

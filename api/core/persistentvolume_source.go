@@ -104,41 +104,42 @@ func secretPlaceRules(at *validation.Path, r *corev1.SecretReference) {
 	validation.RequiredFormat(at.Child("namespace"), r.Namespace, validation.DNSLabel)
 }
 
-// persistentVolumeWarnings warns about sources that no longer work.
+// persistentVolumeWarnings warns about deprecated annotations and node labels, and about sources
+// that no longer work.
 func persistentVolumeWarnings(v *corev1.PersistentVolume) []string {
-	s := &v.Spec
-	var warnings []string
-	if _, ok := v.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		warnings = append(warnings, validation.StorageClassWarning)
-	}
-	if s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
-		warnings = append(warnings, "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "+
-			"Instead, the recommended approach is to use dynamic provisioning.")
-	}
-	for _, w := range []struct {
-		set               bool
-		field, old, ended string
-	}{
-		{s.PhotonPersistentDisk != nil, "photonPersistentDisk", "1.11", "1.16"},
-		{s.ScaleIO != nil, "scaleIO", "1.16", "1.22"},
-		{s.StorageOS != nil, "storageOS", "1.22", "1.25"},
-		{s.Glusterfs != nil, "glusterfs", "1.25", "1.26"},
-		{s.CephFS != nil, "cephfs", "1.28", "1.31"},
-		{s.RBD != nil, "rbd", "1.28", "1.31"},
-	} {
-		if w.set {
-			warnings = append(warnings, fmt.Sprintf("spec.%s: deprecated in v%s, non-functional in v%s+", w.field, w.old, w.ended))
+	return validation.Warn(func(at *validation.Path) {
+		if _, ok := v.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+			at.Warnings([]string{validation.StorageClassWarning})
 		}
-	}
-	if s.NodeAffinity == nil || s.NodeAffinity.Required == nil {
-		return warnings
-	}
-	return append(warnings, validation.Warn(func(at *validation.Path) {
-		terms := at.Child("spec").Child("nodeAffinity").Child("required").Child("nodeSelectorTerms")
-		for i := range s.NodeAffinity.Required.NodeSelectorTerms {
-			validation.NodeTermWarnings(terms.Index(i), &s.NodeAffinity.Required.NodeSelectorTerms[i], false)
+		if _, ok := v.Annotations[corev1.MountOptionAnnotation]; ok {
+			at.Child("metadata").Child("annotations").Key(corev1.MountOptionAnnotation).Warn(`deprecated since v1.31; use "mountOptions" attribute instead`)
 		}
-	})...)
+		s, at := &v.Spec, at.Child("spec")
+		if s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+			at.Child("persistentVolumeReclaimPolicy").Warn("The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.")
+		}
+		if s.NodeAffinity != nil && s.NodeAffinity.Required != nil {
+			terms := at.Child("nodeAffinity").Child("required").Child("nodeSelectorTerms")
+			for i := range s.NodeAffinity.Required.NodeSelectorTerms {
+				validation.NodeTermWarnings(terms.Index(i), &s.NodeAffinity.Required.NodeSelectorTerms[i], false)
+			}
+		}
+		for _, w := range []struct {
+			set               bool
+			field, old, ended string
+		}{
+			{s.CephFS != nil, "cephfs", "1.28", "1.31"},
+			{s.PhotonPersistentDisk != nil, "photonPersistentDisk", "1.11", "1.16"},
+			{s.ScaleIO != nil, "scaleIO", "1.16", "1.22"},
+			{s.StorageOS != nil, "storageOS", "1.22", "1.25"},
+			{s.Glusterfs != nil, "glusterfs", "1.25", "1.26"},
+			{s.RBD != nil, "rbd", "1.28", "1.31"},
+		} {
+			if w.set {
+				at.Child(w.field).Warn(fmt.Sprintf("deprecated in v%s, non-functional in v%s+", w.old, w.ended))
+			}
+		}
+	})
 }
 
 // defaultPersistentVolume sets the defaults of volumes and their sources.

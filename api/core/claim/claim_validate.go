@@ -10,12 +10,15 @@ import (
 )
 
 // ClaimSpecRules validates the spec of a claim or of the claim template of an ephemeral
-// volume.
-func ClaimSpecRules(at *validation.Path, s *corev1.PersistentVolumeClaimSpec) {
+// volume. Labels of the selector and groups of data sources may be invalid if they were so in the
+// stored spec old, which is nil for a new claim.
+func ClaimSpecRules(at *validation.Path, s, old *corev1.PersistentVolumeClaimSpec) {
+	lenientGroup := old != nil && (old.DataSource != nil && invalidGroup(old.DataSource.APIGroup) || old.DataSourceRef != nil && invalidGroup(old.DataSourceRef.APIGroup))
+	lenientLabels := old != nil && len(validation.Check(func(at *validation.Path) { validation.SelectorRules(at, old.Selector) })) > 0
 	if len(s.AccessModes) == 0 {
 		at.Child("accessModes").Required("at least 1 access mode is required")
 	}
-	validation.SelectorRules(at.Child("selector"), s.Selector)
+	validation.LenientSelectorRules(at.Child("selector"), s.Selector, lenientLabels)
 	AccessModeRules(at.Child("accessModes"), s.AccessModes)
 	storage := at.Child("resources").Key(string(corev1.ResourceStorage))
 	if size, ok := s.Resources.Requests[corev1.ResourceStorage]; !ok {
@@ -28,10 +31,10 @@ func ClaimSpecRules(at *validation.Path, s *corev1.PersistentVolumeClaimSpec) {
 	}
 	validation.OptionalEnum(at.Child("volumeMode"), s.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	if d := s.DataSource; d != nil {
-		dataSourceRules(at.Child("dataSource"), d.APIGroup, d.Kind, d.Name)
+		dataSourceRules(at.Child("dataSource"), d.APIGroup, d.Kind, d.Name, lenientGroup)
 	}
 	if d := s.DataSourceRef; d != nil {
-		dataSourceRules(at.Child("dataSourceRef"), d.APIGroup, d.Kind, d.Name)
+		dataSourceRules(at.Child("dataSourceRef"), d.APIGroup, d.Kind, d.Name, lenientGroup)
 		if d.Namespace != nil {
 			validation.OptionalFormat(at.Child("dataSourceRef").Child("namespace"), *d.Namespace, validation.DNSLabel)
 		}
@@ -56,11 +59,18 @@ func AccessModeRules(at *validation.Path, modes []corev1.PersistentVolumeAccessM
 	}
 }
 
-func dataSourceRules(at *validation.Path, group *string, kind, name string) {
+func invalidGroup(group *string) bool {
+	return group != nil && *group != "" && len(validation.DNSSubdomain(*group)) > 0
+}
+
+func dataSourceRules(at *validation.Path, group *string, kind, name string, lenientGroup bool) {
 	validation.Required(at.Child("name"), name)
 	validation.Required(at.Child("kind"), kind)
 	switch {
 	case group != nil && *group != "":
+		if lenientGroup {
+			return
+		}
 		validation.Format(at.Child("apiGroup"), *group, validation.DNSSubdomain)
 	case kind != "PersistentVolumeClaim":
 		at.Invalid(kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")

@@ -1,11 +1,13 @@
 package claim
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -88,13 +90,13 @@ func persistentVolumeClaimCells(c *corev1.PersistentVolumeClaim) []any {
 }
 
 func claimRules(at *validation.Path, c *corev1.PersistentVolumeClaim) {
-	ClaimSpecRules(at.Child("spec"), &c.Spec)
+	ClaimSpecRules(at.Child("spec"), &c.Spec, nil)
 }
 
 // claimChanges validates an update: the spec is immutable except for the volume name, and,
 // once the claim is bound, the size and the class of the volume attributes.
 func claimChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim) {
-	claimRules(at, obj)
+	ClaimSpecRules(at.Child("spec"), &obj.Spec, &stored.Spec)
 	s, old := obj.Spec.DeepCopy(), stored.Spec.DeepCopy()
 	normalizeSources(old)
 	if old.VolumeName == "" {
@@ -105,9 +107,7 @@ func claimChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim
 		if s.Resources.Requests != nil {
 			s.Resources.Requests[corev1.ResourceStorage] = stored.Spec.Resources.Requests[corev1.ResourceStorage]
 		}
-		if s.VolumeAttributesClassName != nil {
-			s.VolumeAttributesClassName = old.VolumeAttributesClassName
-		}
+		s.VolumeAttributesClassName = old.VolumeAttributesClassName
 	}
 	if !equality.Semantic.DeepEqual(s, old) {
 		at.Child("spec").Forbidden("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
@@ -118,7 +118,9 @@ func claimChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim
 		at.Child("spec").Child("resources").Child("requests").Child("storage").Forbidden("field can not be less than status.capacity")
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, stored.Spec.VolumeMode)
-	claimAttributesChanges(at.Child("spec").Child("volumeAttributesClassName"), obj.Spec.VolumeAttributesClassName, stored.Spec.VolumeAttributesClassName)
+	if stored.Status.CurrentVolumeAttributesClassName != nil {
+		attributesClassRules(at.Child("spec").Child("volumeAttributesClassName"), obj.Spec.VolumeAttributesClassName, stored.Spec.VolumeAttributesClassName)
+	}
 }
 
 // claimClassChanges allows to set the storage class if the stored claim has none, or has it
@@ -134,42 +136,48 @@ func claimClassChanges(at *validation.Path, obj, stored *corev1.PersistentVolume
 		return
 	}
 	if after != before {
-		at.Child("metadata").Child("annotations").Key(key).Invalid(after, "field is immutable")
+		at.Child("metadata").Child("annotations").Child(key).Invalid(after, "field is immutable")
 	}
-	if !annotated && old.StorageClassName == nil && s.StorageClassName != nil {
+	if old.StorageClassName == nil && s.StorageClassName != nil && (!annotated || *s.StorageClassName == before) {
 		s.StorageClassName = nil
 	}
 }
 
-func claimAttributesChanges(at *validation.Path, value, old *string) {
+// attributesClassRules refuses to remove the class of a claim to which one was applied.
+func attributesClassRules(at *validation.Path, value, old *string) {
 	switch {
-	case old == nil:
+	case equality.Semantic.DeepEqual(value, old):
 	case value == nil:
-		at.Forbidden("update from non-nil value to nil is forbidden")
-	case *value == "" && *old != "":
-		at.Forbidden("update from non-nil value to an empty string is forbidden")
+		at.Forbidden("update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
+	case *value == "":
+		at.Forbidden("update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil")
 	}
 }
 
 func claimStatusRules(at *validation.Path, c, _ *corev1.PersistentVolumeClaim) {
 	if len(c.Spec.AccessModes) == 0 {
-		at.Child("spec").Child("accessModes").Required("")
+		at.Child("Spec").Child("accessModes").Required("") // as in kube-apiserver
 	}
 	status := at.Child("status")
 	for _, name := range validation.SortedKeys(c.Status.Capacity) {
 		validation.BasicQuantity(status.Child("capacity").Key(string(name)), c.Status.Capacity[name])
 	}
-	resizes := status.Child("allocatedResourceStatus")
+	resizes, states := status.Child("allocatedResourceStatuses"), []corev1.ClaimResourceStatus{
+		corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+		corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
+	}
+	slices.Sort(states)
 	for _, name := range validation.SortedKeys(c.Status.AllocatedResourceStatuses) {
 		claimResourceName(resizes, name)
-		validation.OneOf(resizes, c.Status.AllocatedResourceStatuses[name],
-			corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimControllerResizeInProgress,
-			corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
-			corev1.PersistentVolumeClaimNodeResizePending)
+		if !slices.Contains(states, c.Status.AllocatedResourceStatuses[name]) {
+			at.Add(field.NotSupported(resizes.ToField(), name, states)) // the value is the key, as in kube-apiserver
+		}
 	}
 	allocated := status.Child("allocatedResources")
 	for _, name := range validation.SortedKeys(c.Status.AllocatedResources) {
-		claimResourceName(allocated, name)
+		if !claimResourceName(allocated, name) {
+			continue
+		}
 		if value := c.Status.AllocatedResources[name]; validation.BasicQuantity(allocated.Key(string(name)), value) {
 			validation.ResourceQuantity(allocated.Key(string(name)), corev1.ResourceStorage, value)
 		}
@@ -177,13 +185,14 @@ func claimStatusRules(at *validation.Path, c, _ *corev1.PersistentVolumeClaim) {
 }
 
 // claimResourceName validates that a resource is storage or has a domain.
-func claimResourceName(at *validation.Path, name corev1.ResourceName) {
+func claimResourceName(at *validation.Path, name corev1.ResourceName) bool {
 	if !validation.Format(at, string(name), validation.QualifiedName) {
-		return
+		return false
 	}
-	if name != corev1.ResourceStorage && (validation.IsUnprefixed(name) || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)) {
-		at.Invalid(string(name), "must be a standard resource for pvc or prefixed with a domain")
+	if validation.IsUnprefixed(name) || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix) {
+		return validation.OneOf(at, name, corev1.ResourceStorage)
 	}
+	return true
 }
 
 func claimWarnings(c *corev1.PersistentVolumeClaim) []string {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -28,7 +29,7 @@ func Pod() *api.Resource {
 		Default:            defaultPod,
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
-		Create:             api.CreateStrategy[*corev1.Pod]{PrepareForCreate: preparePod, Validate: validatePod, WarningsOnCreate: podWarnings},
+		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod, Validate: validatePod, WarningsOnCreate: podWarnings},
 		Update: api.UpdateStrategy[*corev1.Pod]{
 			ValidateUpdate:           validatePodUpdate,
 			ValidateUpdateIsComplete: true,
@@ -48,6 +49,7 @@ func Pod() *api.Resource {
 }
 
 func preparePod(p *corev1.Pod) {
+	defaultPodResources(&p.Spec)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = []corev1.PodCondition{{
@@ -56,6 +58,15 @@ func preparePod(p *corev1.Pod) {
 		}}
 	}
 	mergeLabelKeys(p)
+	annotatedAppArmor(p, func(ctr *corev1.Container, _ string, profile *corev1.AppArmorProfile) {
+		if profile == nil || equality.Semantic.DeepEqual(profile, podAppArmor(&p.Spec)) {
+			return
+		}
+		if ctr.SecurityContext == nil {
+			ctr.SecurityContext = &corev1.SecurityContext{}
+		}
+		ctr.SecurityContext.AppArmorProfile = profile
+	})
 }
 
 func dropDisabledOfPod(gates features.Gates, obj, old *corev1.Pod) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -103,6 +104,62 @@ func profileAnnotationRules(at *validation.Path, annotations map[string]string, 
 		if value, ok := annotations[appArmorContainer+ctr.Name]; ok && profile != nil {
 			sameAppArmor(at.Child("securityContext").Child("appArmorProfile"), value, profile)
 		}
+	})
+}
+
+// annotatedAppArmor calls visit for the containers whose AppArmor profile is in an annotation, with
+// the key of the annotation and the profile, which is nil if it is invalid.
+func annotatedAppArmor(p *corev1.Pod, visit func(ctr *corev1.Container, key string, profile *corev1.AppArmorProfile)) {
+	if len(p.Annotations) == 0 || p.Spec.OS != nil && p.Spec.OS.Name == corev1.Windows {
+		return
+	}
+	eachContainerOf(&p.Spec, func(ctr *corev1.Container) {
+		key := appArmorContainer + ctr.Name
+		value, ok := p.Annotations[key]
+		if !ok || ctr.SecurityContext != nil && ctr.SecurityContext.AppArmorProfile != nil {
+			return
+		}
+		profile := annotatedProfile(value)
+		if len(validation.Check(func(at *validation.Path) { appArmorRules(at, profile) })) > 0 {
+			profile = nil
+		}
+		visit(ctr, key, profile)
+	})
+}
+
+// annotatedProfile returns the AppArmor profile that the value of an annotation names, or nil.
+func annotatedProfile(value string) *corev1.AppArmorProfile {
+	switch value {
+	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	}
+	if local, ok := strings.CutPrefix(value, localhostProfile); ok && local != "" {
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &local}
+	}
+	return nil
+}
+
+// podAppArmor returns the AppArmor profile of the pod, or nil.
+func podAppArmor(s *corev1.PodSpec) *corev1.AppArmorProfile {
+	if s.SecurityContext == nil {
+		return nil
+	}
+	return s.SecurityContext.AppArmorProfile
+}
+
+const appArmorDeprecation = `deprecated since v1.30; use the "appArmorProfile" field instead`
+
+// appArmorWarnings warns about annotations that are invalid or have no corresponding field.
+// Preparation sets the field, so the pod as it was sent is what matters.
+func appArmorWarnings(p *corev1.Pod) []string {
+	return validation.Warn(func(at *validation.Path) {
+		annotatedAppArmor(p, func(_ *corev1.Container, key string, profile *corev1.AppArmorProfile) {
+			if profile == nil || !equality.Semantic.DeepEqual(profile, podAppArmor(&p.Spec)) {
+				at.Child("metadata").Child("annotations").Key(key).Warn(appArmorDeprecation)
+			}
+		})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -28,7 +29,6 @@ func defaultPod(p *corev1.Pod) {
 			}
 		}
 	}
-	defaultPodResources(&p.Spec)
 	wholeMillisOfStatus(&p.Status)
 	if p.Status.PodIP == "" && len(p.Status.PodIPs) > 0 {
 		p.Status.PodIP = p.Status.PodIPs[0].IP
@@ -77,54 +77,56 @@ func hostPorts(ports []corev1.ContainerPort) {
 	}
 }
 
-// defaultPodResources sets missing requests at pod level to the requests of the containers or,
-// if they have none, to the limits at pod level.
+// defaultPodResources completes the resources at pod level of a new pod: requests are those of the
+// containers or, if they have none, the limits at pod level; limits are those of the containers
+// if all have one.
 func defaultPodResources(s *corev1.PodSpec) {
 	r := s.Resources
-	if r == nil || !anyPodWide(r.Limits) && !anyPodWide(r.Requests) {
+	if r == nil || len(r.Requests) == 0 && len(r.Limits) == 0 {
 		return
 	}
-	total := containerRequests(s)
-	set := func(name corev1.ResourceName) {
-		q, found := total[name]
-		if !found {
-			q, found = r.Limits[name]
-		}
-		if _, ok := r.Requests[name]; ok || !found {
+	set := func(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
+		if _, ok := (*list)[name]; ok || !podWide(name) {
 			return
 		}
-		if r.Requests == nil {
-			r.Requests = corev1.ResourceList{}
+		if *list == nil {
+			*list = corev1.ResourceList{}
 		}
-		r.Requests[name] = q.DeepCopy()
+		(*list)[name] = q.DeepCopy()
 	}
-	for name := range total {
-		if podWide(name) && !validation.IsHugePages(name) {
-			set(name)
-		}
-	}
-	for name := range r.Limits {
-		if podWide(name) {
-			set(name)
+	limits := containerLimits(s)
+	for name, q := range limits {
+		if _, ok := r.Requests[name]; validation.IsHugePages(name) && !ok {
+			set(&r.Limits, name, q)
 		}
 	}
-	for name, q := range r.Requests {
-		if _, ok := r.Limits[name]; validation.IsHugePages(name) && !ok {
-			if r.Limits == nil {
-				r.Limits = corev1.ResourceList{}
+	for name, q := range containerRequests(s) {
+		if !validation.IsHugePages(name) {
+			set(&r.Requests, name, q)
+		}
+	}
+	for name, q := range r.Limits {
+		set(&r.Requests, name, q)
+	}
+	for name, requested := range r.Requests {
+		if q, ok := limits[name]; ok && allLimit(s, name) {
+			if requested.Cmp(q) > 0 {
+				q = requested
 			}
-			r.Limits[name] = q.DeepCopy()
+			set(&r.Limits, name, q)
 		}
 	}
 }
 
-func anyPodWide(list corev1.ResourceList) bool {
-	for name := range list {
-		if podWide(name) {
-			return true
+// allLimit reports whether all containers have a limit of a resource.
+func allLimit(s *corev1.PodSpec, name corev1.ResourceName) bool {
+	all := true
+	eachContainerOf(s, func(ctr *corev1.Container) {
+		if _, ok := ctr.Resources.Limits[name]; !ok {
+			all = false
 		}
-	}
-	return false
+	})
+	return all
 }
 
 // podWide reports whether a resource can be set at pod level.

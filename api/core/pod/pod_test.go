@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -112,5 +114,67 @@ func TestInitContainerNames(t *testing.T) {
 	}
 	if want := []string{"spec.initContainers[2].name"}; !slices.Equal(duplicates, want) {
 		t.Errorf("duplicates %v, want %v", duplicates, want)
+	}
+}
+
+// TestAnnotatedAppArmor checks that the profile in an annotation becomes a field of the container
+// unless the pod has the same profile, and which annotations have a warning.
+func TestAnnotatedAppArmor(t *testing.T) {
+	const key = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + "c"
+	unconfined := &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	for _, c := range []struct {
+		value       string
+		ofPod, want *corev1.AppArmorProfile
+		warns       bool
+	}{
+		{"unconfined", nil, unconfined, true},
+		{"unconfined", unconfined, nil, false},
+		{"runtime/default", unconfined, &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}, true},
+		{"localhost/p", nil, &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: new("p")}, true},
+		{"localhost/ p", nil, nil, true},
+		{"other", nil, nil, true},
+	} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "d"}}, SecurityContext: &corev1.PodSecurityContext{AppArmorProfile: c.ofPod}}}
+		p.Annotations = map[string]string{key: c.value}
+		warnings := appArmorWarnings(p)
+		preparePod(p)
+		var got *corev1.AppArmorProfile
+		if s := p.Spec.Containers[0].SecurityContext; s != nil {
+			got = s.AppArmorProfile
+		}
+		if !equality.Semantic.DeepEqual(got, c.want) || (len(warnings) == 1) != c.warns || p.Spec.Containers[1].SecurityContext != nil {
+			t.Errorf("%s: got %v and warnings %q, want %v", c.value, got, warnings, c.want)
+		}
+	}
+}
+
+// TestPodResourcesFromContainers checks the defaults of resources at pod level.
+func TestPodResourcesFromContainers(t *testing.T) {
+	list := func(amounts ...string) corev1.ResourceList {
+		out := corev1.ResourceList{}
+		for i := 0; i < len(amounts); i += 2 {
+			out[corev1.ResourceName(amounts[i])] = resource.MustParse(amounts[i+1])
+		}
+		return out
+	}
+	of := func(requests, limits corev1.ResourceList) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Requests: requests, Limits: limits}
+	}
+	for name, c := range map[string]struct {
+		pod, a, b, want corev1.ResourceRequirements
+	}{
+		"nothing at pod level":       {a: of(list("cpu", "1"), list("cpu", "1"))},
+		"requests of containers":     {of(nil, list("cpu", "4")), of(list("cpu", "1"), nil), of(list("cpu", "1", "memory", "1Gi"), nil), of(list("cpu", "2", "memory", "1Gi"), list("cpu", "4"))},
+		"requests from limits":       {of(nil, list("cpu", "4")), of(nil, nil), of(nil, nil), of(list("cpu", "4"), list("cpu", "4"))},
+		"limits of all containers":   {of(list("cpu", "1"), nil), of(nil, list("cpu", "1")), of(nil, list("cpu", "2")), of(list("cpu", "1"), list("cpu", "3"))},
+		"no limits of one container": {of(list("cpu", "1"), nil), of(nil, list("cpu", "1")), of(nil, nil), of(list("cpu", "1"), nil)},
+		"not below the request":      {of(list("cpu", "5"), nil), of(nil, list("cpu", "1")), of(nil, list("cpu", "2")), of(list("cpu", "5"), list("cpu", "5"))},
+		"huge pages":                 {of(nil, list("cpu", "1")), of(nil, list("hugepages-2Mi", "2Mi")), of(nil, nil), of(list("cpu", "1", "hugepages-2Mi", "2Mi"), list("cpu", "1", "hugepages-2Mi", "2Mi"))},
+	} {
+		s := &corev1.PodSpec{Resources: &c.pod, Containers: []corev1.Container{{Resources: c.a}, {Resources: c.b}}}
+		defaultPodResources(s)
+		if !equality.Semantic.DeepEqual(*s.Resources, c.want) {
+			t.Errorf("%s: got %v, want %v", name, s.Resources, c.want)
+		}
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
@@ -17,12 +17,6 @@ import (
 func podWarnings(pod *corev1.Pod) []string {
 	return validation.Warn(func(at *validation.Path) {
 		HostnameWarning(at, pod.Name, "this is used in the Pod's hostname")
-		for i := range pod.Spec.Containers {
-			key := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + pod.Spec.Containers[i].Name
-			if _, ok := pod.Annotations[key]; ok && !hasAppArmor(&pod.Spec, &pod.Spec.Containers[i]) {
-				at.Child("metadata").Child("annotations").Key(key).Warn(`deprecated since v1.30; use the "appArmorProfile" field instead`)
-			}
-		}
 		PodSpecWarnings(at, &pod.ObjectMeta, &pod.Spec, false)
 	})
 }
@@ -68,7 +62,7 @@ func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.Pod
 	podVolumeWarnings(spec.Child("volumes"), s.Volumes)
 	podNameWarnings(spec, s)
 	wholeBytes(spec.Child("overhead"), s.Overhead)
-	const seccomp = `non-functional in v1.27+; use the \"seccompProfile\" field instead`
+	const seccomp = `non-functional in v1.27+; use the "seccompProfile" field instead`
 	if _, ok := meta.Annotations[corev1.SeccompPodAnnotationKey]; ok && (s.SecurityContext == nil || s.SecurityContext.SeccompProfile == nil) {
 		annotations.Key(corev1.SeccompPodAnnotationKey).Warn(seccomp)
 	}
@@ -77,9 +71,11 @@ func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.Pod
 		if _, ok := meta.Annotations[key]; ok && (c.SecurityContext == nil || c.SecurityContext.SeccompProfile == nil) {
 			annotations.Key(key).Warn(seccomp)
 		}
-		key = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + c.Name
-		if _, ok := meta.Annotations[key]; ok && template && !hasAppArmor(s, c) {
-			annotations.Key(key).Warn(`deprecated since v1.30; use the \"appArmorProfile\" field instead`)
+		key = appArmorContainer + c.Name
+		if value, ok := meta.Annotations[key]; ok && template && (c.SecurityContext == nil || c.SecurityContext.AppArmorProfile == nil) {
+			if ofPod := podAppArmor(s); ofPod == nil || !equality.Semantic.DeepEqual(ofPod, annotatedProfile(value)) {
+				annotations.Key(key).Warn(appArmorDeprecation)
+			}
 		}
 		wholeBytes(at.Child("resources").Child("limits"), c.Resources.Limits)
 		wholeBytes(at.Child("resources").Child("requests"), c.Resources.Requests)
@@ -92,11 +88,14 @@ func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.Pod
 	if s.Affinity != nil {
 		affinityWarnings(spec.Child("affinity"), s.Affinity)
 	}
-}
-
-func hasAppArmor(s *corev1.PodSpec, c *corev1.Container) bool {
-	return s.SecurityContext != nil && s.SecurityContext.AppArmorProfile != nil ||
-		c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil
+	if s.DNSConfig != nil {
+		for i, server := range s.DNSConfig.Nameservers {
+			validation.WarnIPForm(spec.Child("dnsConfig").Child("nameservers").Index(i), server)
+		}
+	}
+	for i, alias := range s.HostAliases {
+		validation.WarnIPForm(spec.Child("hostAliases").Index(i).Child("ip"), alias.IP)
+	}
 }
 
 // placementWarnings warns about node selectors, affinity and topology spread constraints.
@@ -150,86 +149,7 @@ func affinityWarnings(at *validation.Path, a *corev1.Affinity) {
 	}
 }
 
-// podVolumeWarnings warns about volume types that no longer work, and about files that two
-// sources of a volume write.
-func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume) {
-	tokens := map[string]bool{}
-	for i := range volumes {
-		v, at := &volumes[i], at.Index(i)
-		for _, w := range []struct {
-			set         bool
-			field, text string
-		}{
-			{v.PhotonPersistentDisk != nil, "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-			{v.GitRepo != nil, "gitRepo", "deprecated in v1.11"},
-			{v.ScaleIO != nil, "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
-			{v.Flocker != nil, "flocker", "deprecated in v1.22, non-functional in v1.25+"},
-			{v.StorageOS != nil, "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
-			{v.Quobyte != nil, "quobyte", "deprecated in v1.22, non-functional in v1.25+"},
-			{v.Glusterfs != nil, "glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
-		} {
-			if w.set {
-				at.Child(w.field).Warn(w.text)
-			}
-		}
-		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
-			claim.ClaimSpecWarnings(at.Child("ephemeral").Child("volumeClaimTemplate").Child("spec"), &v.Ephemeral.VolumeClaimTemplate.Spec)
-		}
-		if v.CephFS != nil {
-			at.Child("cephfs").Warn("deprecated in v1.28, non-functional in v1.31+")
-		}
-		if v.RBD != nil {
-			at.Child("rbd").Warn("deprecated in v1.28, non-functional in v1.31+")
-		}
-		if v.Projected != nil {
-			for _, source := range v.Projected.Sources {
-				if t := source.ServiceAccountToken; t != nil {
-					tokens[t.Path] = true
-				}
-			}
-		}
-	}
-	if len(tokens) == 0 {
-		return
-	}
-	for i := range volumes {
-		if p := volumes[i].Projected; p != nil {
-			tokenPathWarnings(at.Index(i).Child("projected").Child("sources"), p.Sources, tokens)
-		}
-	}
-}
-
-// tokenPathWarnings warns about files at the paths of tokens.
-func tokenPathWarnings(at *validation.Path, sources []corev1.VolumeProjection, tokens map[string]bool) {
-	twice := func(at *validation.Path, path string) {
-		if tokens[path] {
-			at.Warn(fmt.Sprintf("has duplicated path with ServiceAccountToken %q", path))
-		}
-	}
-	for _, source := range sources {
-		if m := source.ConfigMap; m != nil {
-			for j := range m.Items {
-				twice(at.Child("configMap").Index(j), m.Items[j].Path)
-			}
-		}
-		if s := source.Secret; s != nil {
-			for j := range s.Items {
-				twice(at.Child("secrets").Index(j), s.Items[j].Path)
-			}
-		}
-		if d := source.DownwardAPI; d != nil {
-			for j := range d.Items {
-				twice(at.Child("downwardAPI").Index(j), d.Items[j].Path)
-			}
-		}
-		if b := source.ClusterTrustBundle; b != nil {
-			twice(at.Child("ClusterTrustBundle"), b.Path)
-		}
-	}
-}
-
-// podNameWarnings warns about duplicate names and addresses, and about addresses in an unusual
-// form.
+// podNameWarnings warns about duplicate names and addresses.
 func podNameWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	seen := map[string]bool{}
 	for i, alias := range s.HostAliases {
@@ -249,14 +169,6 @@ func podNameWarnings(spec *validation.Path, s *corev1.PodSpec) {
 		if secret.Name == "" {
 			spec.Child("imagePullSecrets").Index(i).Child("name").Warn(`invalid empty name ""`)
 		}
-	}
-	if s.DNSConfig != nil {
-		for i, server := range s.DNSConfig.Nameservers {
-			validation.WarnIPForm(spec.Child("dnsConfig").Child("nameservers").Index(i), server)
-		}
-	}
-	for i, alias := range s.HostAliases {
-		validation.WarnIPForm(spec.Child("hostAliases").Index(i).Child("ip"), alias.IP)
 	}
 }
 
@@ -295,7 +207,7 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 		at   *validation.Path
 		port corev1.ContainerPort
 	}
-	seen := map[portKey][]defined{}
+	seen, names := map[portKey][]defined{}, map[string]*validation.Path{}
 	visitContainers(spec, s, func(at *validation.Path, c *corev1.Container) {
 		for i, port := range c.Ports {
 			at := at.Child("ports").Index(i)
@@ -309,6 +221,16 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 				}
 			}
 			seen[key] = append(seen[key], defined{at, port})
+		}
+	})
+	visitContainers(spec, s, func(at *validation.Path, c *corev1.Container) {
+		for i, port := range c.Ports {
+			at := at.Child("ports").Index(i)
+			if first := names[port.Name]; port.Name != "" && first != nil {
+				at.Warn(fmt.Sprintf("duplicate port name %q with %s, services and probes that select ports by name will use %[2]s", port.Name, first.ToField()))
+			} else if port.Name != "" {
+				names[port.Name] = at
+			}
 		}
 	})
 }

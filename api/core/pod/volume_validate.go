@@ -159,7 +159,7 @@ func ephemeralVolumeRules(at *validation.Path, e *corev1.EphemeralVolumeSource) 
 	}
 	t := at.Child("volumeClaimTemplate")
 	TemplateMetadataRules(t.Child("metadata"), &e.VolumeClaimTemplate.ObjectMeta)
-	claim.ClaimSpecRules(t.Child("spec"), &e.VolumeClaimTemplate.Spec)
+	claim.ClaimSpecRules(t.Child("spec"), &e.VolumeClaimTemplate.Spec, nil)
 }
 
 // TemplateMetadataRules validates that the metadata of a template has only labels and
