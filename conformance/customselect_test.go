@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -218,11 +219,20 @@ func TestWatchOfUnconverted(t *testing.T) {
 			t.Errorf("%+v goes on with %v", o, e)
 		}
 	}
-	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"}); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
+	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"}); !strings.Contains(storeReadCause(err), want) {
 		t.Error(err)
 	}
 	// Objects that are not selected need no conversion.
 	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red", FieldSelector: "metadata.name=b"}); err != nil {
 		t.Error(err)
 	}
+}
+
+// storeReadCause returns the first cause of a StorageReadError.
+func storeReadCause(err error) string {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || status.Status().Reason != metav1.StatusReasonStoreReadError {
+		return ""
+	}
+	return status.Status().Details.Causes[0].Message
 }

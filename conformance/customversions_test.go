@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -342,6 +344,59 @@ func changedStorage(t *testing.T, c dynamic.Interface, hook *converter) {
 	}
 }
 
+// TestUnconverted checks that stored objects that the webhook cannot convert are reported like corrupt
+// ones, unless the gate is off, and that a write keeps the managedFields that it cannot convert.
+func TestUnconverted(t *testing.T) {
+	for _, isCorrupt := range []bool{true, false} {
+		hook := newConverter(t)
+		srv, _ := startWith(t, server.Options{FeatureGates: map[string]bool{"AllowUnsafeMalformedObjectDeletion": isCorrupt}})
+		c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+		define(t, c, hook.paints("v1", "v1"))
+		v1, v2 := paintsIn(c)
+		before, err := v2.Create(t.Context(), paint("v2", "a", "red"), metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook.behave("out of paint", nil)
+		const cause = "conversion webhook for art.example.com/v1, Kind=Paint failed: out of paint"
+		const patch = `{"metadata":{"labels":{"a":"b"}}}`
+		after, err := v1.Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		if err != nil || len(before.GetManagedFields()) == 0 || !reflect.DeepEqual(after.GetManagedFields(), before.GetManagedFields()) {
+			t.Errorf("managedFields after a write: %v, %v", after, err)
+		}
+		_, get := v2.Get(t.Context(), "a", metav1.GetOptions{})
+		_, list := v2.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+		remove := v2.Delete(t.Context(), "a", metav1.DeleteOptions{})
+		_, patched := v2.Patch(t.Context(), "a", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		for verb, tt := range map[string]struct {
+			err    error
+			reason metav1.StatusReason // with the gate
+		}{
+			"get":    {get, metav1.StatusReasonInternalError},
+			"list":   {list, metav1.StatusReasonStoreReadError},
+			"delete": {remove, metav1.StatusReasonInternalError},
+			"patch":  {patched, ""}, // it reads the object to write it
+		} {
+			status := apierrors.APIStatus(nil)
+			if !errors.As(tt.err, &status) || status.Status().Code != http.StatusInternalServerError {
+				t.Errorf("%s: %v", verb, tt.err)
+				continue
+			}
+			got := status.Status()
+			if !isCorrupt || tt.reason == "" {
+				if got.Message != cause {
+					t.Errorf("%s, gate %t: %s", verb, isCorrupt, got.Message)
+				}
+				continue
+			}
+			if got.Reason != tt.reason || got.Details == nil || len(got.Details.Causes) != 1 || !strings.HasSuffix(got.Details.Causes[0].Message, cause) ||
+				!strings.HasPrefix(got.Details.Causes[0].Message, "StorageError: corrupt object") {
+				t.Errorf("%s: %+v", verb, got)
+			}
+		}
+	}
+}
+
 // TestConversionFaults checks that the results of a webhook are validated against its input.
 func TestConversionFaults(t *testing.T) {
 	hook := newConverter(t)
@@ -371,10 +426,11 @@ func TestConversionFaults(t *testing.T) {
 		{func(o map[string]any) { delete(o, "metadata") }, "must have the same name"},
 	} {
 		hook.behave("", f.spoil)
-		for what, err := range map[string]error{"get": second(v2.Get(t.Context(), "p0", metav1.GetOptions{})), "list": second(v2.List(t.Context(), metav1.ListOptions{}))} {
-			if !apierrors.IsInternalError(err) && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || err == nil || !strings.Contains(err.Error(), f.want) {
-				t.Errorf("%s: %v, want %q", what, err, f.want)
-			}
+		if err := second(v2.Get(t.Context(), "p0", metav1.GetOptions{})); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), f.want) {
+			t.Errorf("get: %v, want %q", err, f.want)
+		}
+		if err := second(v2.List(t.Context(), metav1.ListOptions{})); !strings.Contains(storeReadCause(err), f.want) {
+			t.Errorf("list: %v, want %q", err, f.want)
 		}
 	}
 	// A webhook may change labels and annotations but no other metadata.

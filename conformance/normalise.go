@@ -26,7 +26,7 @@ var rewrites = []struct {
 	{regexp.MustCompile(`-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----`), "<pem>"}, // in YAML
 	{regexp.MustCompile(`\b(kube-api-access)-[a-z0-9]{5}\b`), "${1}-<generated>"},
 	{regexp.MustCompile(`(?m)^( *- )\d+[smhd](\d+[smhd])?$`), "${1}<age>"}, // a cell of a table in YAML
-	{regexp.MustCompile(`(?i)(resource ?version[\\" ]*(?:in record \()?[:=]?[\\" ]*|revision |current: |` +
+	{regexp.MustCompile(`(?i)(resource ?version[\\" ]*(?:in record \()?[:=]?[\\" ]*|revision[ =]|current: |` +
 		`too old resource version: \d+ \(|RV )(\d+)`), "${1}<rv>"},
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -98,14 +99,14 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 				// and need not list again.
 				h.responder.RequestLogger(c.r).Info("watch ended: the client is too slow")
 			default:
-				s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, err)))
+				s.Fail(h.watchStatus(c, err))
 			}
 			return
 		}
 		err = s.Send(ctx, events)
 		var conversionErr *representation.ConversionError
 		if errors.As(err, &conversionErr) && ctx.Err() == nil {
-			s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, conversionErr.Err)))
+			s.Fail(h.watchStatus(c, conversionErr.Err))
 		}
 		if err != nil {
 			h.responder.RequestLogger(c.r).Debug("watch ended", "error", err)
@@ -113,6 +114,15 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		}
 		pace.rest(ctx)
 	}
+}
+
+// watchStatus returns the Status of an error that ends a watch. A failed conversion ends it with
+// the error of the webhook, since the next watch may succeed.
+func (h *Handler) watchStatus(c *call, err error) *metav1.Status {
+	if unconverted := (*registry.UnconvertedError)(nil); errors.As(err, &unconverted) {
+		err = unconverted.Err
+	}
+	return h.responder.Status(c.r, h.Registry.StatusError(c.Target, err))
 }
 
 // watchOptions returns where a watch begins, and what it selects.

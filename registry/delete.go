@@ -62,10 +62,11 @@ func (r *Registry) delete(ctx context.Context, t Target, o DeleteOptions) (Outco
 }
 
 func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, o DeleteOptions) (Outcome, error) {
-	old, err := t.object(ctx, item)
+	stored, err := t.Objects(ctx, item)
 	if err != nil {
 		return Outcome{}, err
 	}
+	old := stored[0]
 	a := r.newAttributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
 	if a != nil {
 		a.deletion = &o

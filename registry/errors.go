@@ -32,7 +32,10 @@ func (r *Registry) StatusError(t Target, err error) error {
 	var corrupt *storage.CorruptError
 	var corruptList *storage.CorruptListError
 	var corruptDeleted *storage.CorruptDeletedError
+	var unconverted *UnconvertedError
 	switch {
+	case errors.As(err, &unconverted):
+		return r.errUnconverted(t, unconverted)
 	case errors.As(err, &corruptList):
 		return errCorruptList(t, corruptList)
 	case errors.As(err, &corruptDeleted):

@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -11,8 +13,37 @@ import (
 // verbs work on objects in the version of the request. The functions in this file convert
 // between the two.
 
+// UnconvertedError means that stored objects cannot be converted to the version of a request.
+type UnconvertedError struct {
+	// items are the objects to convert, of which at least one failed.
+	items []*storage.Item
+	Err   error
+}
+
+// Error implements error.
+func (e *UnconvertedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the conversion.
+func (e *UnconvertedError) Unwrap() error { return e.Err }
+
+// errUnconverted returns the error of a get, a list or a delete whose objects cannot be converted.
+// With UnconvertedIsCorrupt, they are reported like undecodable ones.
+func (r *Registry) errUnconverted(t Target, e *UnconvertedError) error {
+	if !r.o.UnconvertedIsCorrupt {
+		return e.Err
+	}
+	var corrupt []*storage.CorruptError
+	for _, item := range e.items {
+		corrupt = append(corrupt, item.UnusableError(e.Err))
+	}
+	if t.Name != "" {
+		return apierrors.NewInternalError(corrupt[0])
+	}
+	return errCorruptList(t, storage.NewCorruptListError(corrupt))
+}
+
 // Objects returns the objects of items, in the hub version of t's resource. They must not
-// be changed.
+// be changed. If a conversion fails, the error is an UnconvertedError.
 func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Object, error) {
 	out := make([]api.Object, len(items))
 	for i, item := range items {
@@ -25,10 +56,14 @@ func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Obje
 	if t.Resource.Storage.ConvertFromStored == nil {
 		return out, nil
 	}
-	return t.Resource.Storage.ConvertFromStored(ctx, out)
+	converted, err := t.Resource.Storage.ConvertFromStored(ctx, out)
+	if err != nil {
+		return nil, &UnconvertedError{items: items, Err: err}
+	}
+	return converted, nil
 }
 
-// object is Objects for one item.
+// object is Objects for one item that is updated.
 func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, error) {
 	obj, err := item.Object()
 	if err != nil || t.Resource.Storage.ConvertFromStored == nil {

@@ -86,12 +86,18 @@ func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOp
 		}
 		return
 	}
-	// An error leaves the object without managedFields, which does not prevent the write.
+	// An error does not prevent the write. The object keeps the managedFields of live, which would
+	// be lost if, for example, a conversion webhook were not available for a moment.
 	if t.Sub != nil && t.Sub.Replicas != nil && live != nil {
 		_ = r.updateScaleManagedFields(t, live, obj, o.Manager)
 		return
 	}
-	_ = m.Update(live, obj, r.fieldWrite(t, o.Manager))
+	if err := m.Update(live, obj, r.fieldWrite(t, o.Manager)); err != nil {
+		obj.SetManagedFields(nil)
+		if live != nil {
+			obj.SetManagedFields(live.GetManagedFields())
+		}
+	}
 }
 
 // scaleWrite describes a write of the scale subresource that t names.

@@ -60,6 +60,9 @@ type Options struct {
 	// Stores are the stores of resources that another etcd has. All other resources, and
 	// keys of no resource, are in the store of the registry.
 	Stores map[schema.GroupResource]*storage.Store
+	// UnconvertedIsCorrupt reports stored objects that cannot be converted to the version of a read
+	// like corrupt ones.
+	UnconvertedIsCorrupt bool
 	// Virtual computes the objects of virtual resources, by source (api.Virtual.Source). A
 	// resource whose source is missing is not served.
 	Virtual map[string]Source

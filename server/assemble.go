@@ -99,6 +99,7 @@ func (p *parts) buildRegistry() (err error) {
 		Access:                  p.guards,
 		Reviews:                 p.guards.review,
 		Stores:                  p.otherStores,
+		UnconvertedIsCorrupt:    p.gates.Enabled(features.AllowUnsafeMalformedObjectDeletion),
 		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores())},
 	})
 	if err != nil {

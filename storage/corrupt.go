@@ -66,6 +66,14 @@ func (e *CorruptListError) Error() string {
 	return b.String()
 }
 
+// NewCorruptListError returns the error of a list with the given corrupt values.
+func NewCorruptListError(items []*CorruptError) *CorruptListError {
+	if len(items) <= maxCorrupt {
+		return &CorruptListError{Items: items}
+	}
+	return &CorruptListError{Items: items[:maxCorrupt], More: true}
+}
+
 // CorruptDeletedError ends a watch: a corrupt value was deleted, and it is unknown whether
 // the watch had delivered an earlier state of the object.
 type CorruptDeletedError struct{ Corrupt *CorruptError }

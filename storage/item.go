@@ -158,6 +158,9 @@ func (i *Item) corruptError(err error, isEncrypted bool) *CorruptError {
 	return &CorruptError{Path: i.config.path + i.key, Key: "/" + i.config.Prefix + "/" + i.key, Revision: i.rev, Encrypted: isEncrypted, Err: err}
 }
 
+// UnusableError returns the error of an item that is decodable, but useless to a reader because of err.
+func (i *Item) UnusableError(err error) *CorruptError { return i.corruptError(err, false) }
+
 // Labels returns the labels of the object. They must not be changed.
 func (i *Item) Labels() map[string]string {
 	if m := i.meta.Load(); m != nil {

@@ -18,6 +18,7 @@ import (
 
 // Gates that change the behaviour of this server.
 const (
+	AllowUnsafeMalformedObjectDeletion      = "AllowUnsafeMalformedObjectDeletion"
 	CSIVolumeHealth                         = "CSIVolumeHealth"
 	ClusterTrustBundle                      = "ClusterTrustBundle"
 	ClusterTrustBundleProjection            = "ClusterTrustBundleProjection"
@@ -43,11 +44,11 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules,
-		DRAResourcePoolStatus, DRAWorkloadResourceClaims, ExcludeAdmissionWebhookVirtualResources, GenericWorkload, HPAGeneration,
-		HPAScaleToZero, MaxUnavailableStatefulSet, NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI,
-		StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WebhookRoundTripLoadBalancing,
-		WorkloadWithJob,
+		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection,
+		CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
+		ExcludeAdmissionWebhookVirtualResources, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet,
+		NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling,
+		VolumeLimitScaling, WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 
