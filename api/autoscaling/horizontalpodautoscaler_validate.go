@@ -87,6 +87,9 @@ func (c autoscalerCheck) update(at *validation.Path, obj, old *autoscalingv2.Hor
 }
 
 func autoscalerStatusChanges(at *validation.Path, obj, _ *autoscalingv2.HorizontalPodAutoscaler) {
+	for i, c := range obj.Status.Conditions {
+		validation.OptionalNonNegative(at.Child("status").Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration)
+	}
 	workload.NonNegativeCounts(at.Child("status"), workload.PodCount{Name: "currentReplicas", Value: obj.Status.CurrentReplicas}, workload.PodCount{Name: "desiredReplicas", Value: obj.Status.DesiredReplicas})
 }
 

@@ -33,7 +33,6 @@ func Job() *api.Resource {
 		Update: api.UpdateStrategy[*batchv1.Job]{
 			ValidateUpdate:           validation.Changes(jobChanges),
 			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
 			WarningsOnUpdate:         jobWarnings,
 			HasGeneration:            true,
 		},

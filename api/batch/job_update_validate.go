@@ -10,17 +10,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// jobChanges validates an update of a job. Like kube-apiserver, it validates the spec twice:
-// on its own, and as an update.
+// jobChanges validates an update of a job.
 func jobChanges(at *validation.Path, obj, old *batchv1.Job) {
-	_, named := old.Spec.Template.Labels[batchv1.JobNameLabel]
-	_, owned := old.Spec.Template.Labels[batchv1.ControllerUidLabel]
-	generatedSelectorRules(at, obj, named && owned)
 	spec := at.Child("spec")
-	faults := validation.Collect(spec, func(at *validation.Path) { fullJobSpecRules(at, &obj.Spec, &old.Spec) })
-	at.Add(faults...)
-	podNameRules(at, obj)
-	at.Add(faults...)
+	fullJobSpecRules(spec, &obj.Spec, &old.Spec)
 	completionsChange(spec.Child("completions"), &obj.Spec, &old.Spec)
 	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
 	jobTemplateChange(spec.Child("template"), obj, old)
@@ -29,6 +22,7 @@ func jobChanges(at *validation.Path, obj, old *batchv1.Job) {
 	validation.Immutable(spec.Child("backoffLimitPerIndex"), obj.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
 	validation.Immutable(spec.Child("managedBy"), obj.Spec.ManagedBy, old.Spec.ManagedBy)
 	validation.Immutable(spec.Child("successPolicy"), obj.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
+	podNameRules(at, obj)
 }
 
 // completionsChange permits a change of the completions of an indexed job if parallelism

@@ -15,7 +15,7 @@ import (
 )
 
 func jobRules(at *validation.Path, j *batchv1.Job) {
-	generatedSelectorRules(at, j, true)
+	generatedSelectorRules(at, j)
 	fullJobSpecRules(at.Child("spec"), &j.Spec, nil)
 	podNameRules(at, j)
 }
@@ -44,9 +44,8 @@ func podNameRules(at *validation.Path, j *batchv1.Job) {
 }
 
 // generatedSelectorRules checks that a generated selector is unchanged, and that the pods
-// have the labels which it selects. prefixed requires the labels with a prefix, which old
-// jobs lack.
-func generatedSelectorRules(at *validation.Path, j *batchv1.Job, prefixed bool) {
+// have the labels which it selects.
+func generatedSelectorRules(at *validation.Path, j *batchv1.Job) {
 	if j.Spec.ManualSelector != nil && *j.Spec.ManualSelector || j.Spec.Selector == nil {
 		return
 	}
@@ -58,9 +57,6 @@ func generatedSelectorRules(at *validation.Path, j *batchv1.Job, prefixed bool) 
 	required := [][2]string{
 		{"controller-uid", string(j.UID)}, {"job-name", j.Name},
 		{batchv1.ControllerUidLabel, string(j.UID)}, {batchv1.JobNameLabel, j.Name},
-	}
-	if !prefixed {
-		required = required[:2]
 	}
 	for _, l := range required {
 		expected[l[0]] = l[1]

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api/batch"
@@ -25,15 +26,19 @@ func TestJobRulesOfUpdate(t *testing.T) {
 	})
 }
 
-// TestJobSpecListedTwice checks that errors of a changed spec are listed twice as causes, and
-// once in the message.
-func TestJobSpecListedTwice(t *testing.T) {
+// TestJobUpdateErrors checks the order of errors of an update, that each is listed once, and that a
+// generated selector is not checked again.
+func TestJobUpdateErrors(t *testing.T) {
 	r := batch.Job()
-	old := ruleObject(t, r, `{"spec":{"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
-	updated := ruleObject(t, r, `{"spec":{"parallelism":-1,"completions":1,"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
-	errs := r.Update.ValidateUpdate(updated, old)
-	if len(errs) != 2 || errs[0].Error() != errs[1].Error() {
-		t.Errorf("got %v", errs)
+	const generated = `"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
+	old := ruleObject(t, r, `{"metadata":{"name":"A"},"spec":{"completionMode":"Indexed","completions":1,`+generated)
+	updated := ruleObject(t, r, `{"metadata":{"name":"A"},"spec":{"completionMode":"Indexed","parallelism":-1,"completions":2,`+generated)
+	var fields []string
+	for _, err := range r.Update.ValidateUpdate(updated, old) {
+		fields = append(fields, err.Field)
+	}
+	if got := strings.Join(fields, " "); got != "spec.parallelism spec.completions metadata.name" {
+		t.Errorf("errors of %s", got)
 	}
 }
 

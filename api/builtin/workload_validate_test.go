@@ -239,6 +239,7 @@ func TestPodFaults(t *testing.T) {
 			`spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty; ` +
 			`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"`,
 		spec(`"volumes":[{"name":"v","projected":{"sources":[{"configMap":{"name":"m"},"secret":{"name":"s"}}]}}]`):     `spec.volumes[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source`,
+		spec(`"os":{"name":"windows"},"hostIPC":true,"securityContext":{"sysctls":[{"name":"a","value":"b"}]}`):         `spec.securityContext.sysctls: Forbidden: cannot be set for a windows pod; spec.hostIPC: Forbidden: cannot be set for a windows pod`,
 		spec(`"os":{"name":"windows"},"hostPID":true`):                                                                  `spec.hostPID: Forbidden: cannot be set for a windows pod`,
 		spec(`"initContainers":[{"name":"c","image":"i"}]`):                                                             `spec.initContainers[0].name: Duplicate value: "c"`,
 		spec(`"ephemeralContainers":[{"name":"e","image":"i"}]`):                                                        `spec.ephemeralContainers: Forbidden: cannot be set on create`,

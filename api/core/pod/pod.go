@@ -31,6 +31,7 @@ func Pod() *api.Resource {
 		Storage:            api.Storage{Prefix: "pods"},
 		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod, Validate: validatePod, WarningsOnCreate: podWarnings},
 		Update: api.UpdateStrategy[*corev1.Pod]{
+			PrepareForUpdate:         keepPodResources,
 			ValidateUpdate:           validatePodUpdate,
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
@@ -121,6 +122,13 @@ func podTerms(a *corev1.Affinity, visit func(t *corev1.PodAffinityTerm)) {
 
 // preparePodStatus restores owner references, and the QoS class and observed generations if
 // the update, as of an older kubelet, omits them.
+// keepPodResources restores the resources at pod level, which old clients leave out.
+func keepPodResources(p, old *corev1.Pod) {
+	if p.Spec.Resources == nil {
+		p.Spec.Resources = old.Spec.Resources.DeepCopy()
+	}
+}
+
 func preparePodStatus(p, old *corev1.Pod) {
 	p.OwnerReferences = old.OwnerReferences
 	if p.Status.QOSClass == "" {
@@ -144,6 +152,16 @@ func preparePodStatus(p, old *corev1.Pod) {
 			c.ObservedGeneration = known[0]
 		}
 		observed[c.Type] = known[1:]
+	}
+	// Old clients leave these out.
+	if p.Status.ResourceClaimStatuses == nil {
+		p.Status.ResourceClaimStatuses = old.Status.ResourceClaimStatuses
+	}
+	if p.Status.ExtendedResourceClaimStatus == nil {
+		p.Status.ExtendedResourceClaimStatus = old.Status.ExtendedResourceClaimStatus
+	}
+	if p.Status.NodeAllocatableResourceClaimStatuses == nil {
+		p.Status.NodeAllocatableResourceClaimStatuses = old.Status.NodeAllocatableResourceClaimStatuses
 	}
 	dropDisabledPodStatus(&p.Status, &old.Status)
 }

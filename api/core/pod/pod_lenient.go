@@ -19,6 +19,9 @@ type podLeniency struct {
 	// seLinuxPolicies: policies other than Recursive are allowed. comparisons: tolerations may
 	// compare numbers.
 	seLinuxPolicies, comparisons bool
+	// emptyImages: image volumes may have no reference. sysAdmins: containers that must not escalate
+	// privileges may have CAP_SYS_ADMIN.
+	emptyImages, sysAdmins bool
 }
 
 // podFailings returns the later rules that a stored pod violates.
@@ -55,7 +58,13 @@ func podFailings(s *corev1.PodSpec) podLeniency {
 	}
 	l.seLinuxPolicies = s.SecurityContext != nil && s.SecurityContext.SELinuxChangePolicy != nil
 	l.comparisons = slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) })
+	eachContainerOf(s, func(ctr *corev1.Container) {
+		c := ctr.SecurityContext
+		l.sysAdmins = l.sysAdmins || c != nil && c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation &&
+			c.Capabilities != nil && slices.Contains(c.Capabilities.Add, capSysAdmin)
+	})
 	for i := range s.Volumes {
+		l.emptyImages = l.emptyImages || s.Volumes[i].Image != nil && s.Volumes[i].Image.Reference == ""
 		l.tokenPaths = l.tokenPaths || strayToken(s.Volumes[i].Projected)
 	}
 	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {

@@ -72,14 +72,14 @@ func windowsPodRules(at *validation.Path, s *corev1.PodSpec) {
 	if c := s.SecurityContext; c != nil {
 		security := at.Child("securityContext")
 		refuse(security, named{"appArmorProfile", c.AppArmorProfile != nil}, named{"seLinuxOptions", c.SELinuxOptions != nil})
-		refuse(at, named{"hostUsers", s.HostUsers != nil}, named{"hostPID", s.HostPID}, named{"hostIPC", s.HostIPC})
 		refuse(security, named{"seccompProfile", c.SeccompProfile != nil}, named{"fsGroup", c.FSGroup != nil},
 			named{"fsGroupChangePolicy", c.FSGroupChangePolicy != nil}, named{"sysctls", len(c.Sysctls) > 0})
-		refuse(at, named{"shareProcessNamespace", s.ShareProcessNamespace != nil})
 		refuse(security, named{"runAsUser", c.RunAsUser != nil}, named{"runAsGroup", c.RunAsGroup != nil},
 			named{"supplementalGroups", c.SupplementalGroups != nil}, named{"supplementalGroupsPolicy", c.SupplementalGroupsPolicy != nil},
 			named{"seLinuxChangePolicy", c.SELinuxChangePolicy != nil})
 	}
+	refuse(at, named{"hostUsers", s.HostUsers != nil}, named{"hostPID", s.HostPID}, named{"hostIPC", s.HostIPC},
+		named{"shareProcessNamespace", s.ShareProcessNamespace != nil})
 	visitContainers(at, s, func(at *validation.Path, ctr *corev1.Container) {
 		c := ctr.SecurityContext
 		if c == nil {

@@ -41,9 +41,6 @@ func resizeRules(at *validation.Path, pod, old *corev1.Pod) {
 	if hasPodResources(pod.Spec.Resources) || hasPodResources(old.Spec.Resources) {
 		podResize(at, rest, &old.Spec)
 	}
-	if len(old.Status.NodeAllocatableResourceClaimStatuses) > 0 {
-		at.Forbidden("pods with node allocatable resource claims cannot be resized")
-	}
 	named := containersStay(at.Child("containers"), pod.Spec.Containers, old.Spec.Containers)
 	if !containersStay(at.Child("initContainers"), pod.Spec.InitContainers, old.Spec.InitContainers) || !named {
 		return
@@ -167,6 +164,7 @@ func putBackCompute(ctr, old *corev1.Container) {
 	ctr.Resources = corev1.ResourceRequirements{
 		Limits:   withoutCompute(ctr.Resources.Limits, old.Resources.Limits),
 		Requests: withoutCompute(ctr.Resources.Requests, old.Resources.Requests),
+		Claims:   ctr.Resources.Claims,
 	}
 }
 

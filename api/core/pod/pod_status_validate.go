@@ -206,7 +206,7 @@ func allocationRules(at *validation.Path, pod *corev1.Pod) {
 				continue
 			}
 			for j := range list {
-				knownAllocation(at.Index(j).Child("name"), list[j].Name, l.statuses[i].Name, l.containers)
+				knownAllocation(at.Index(j).Child("name"), list[j].Name, l.statuses[i].Name, l.containers, pod.Status.ExtendedResourceClaimStatus)
 				healthRules(at.Index(j).Child("resources"), list[j].Resources)
 			}
 		}
@@ -218,11 +218,18 @@ func healthRules(at *validation.Path, list []corev1.ResourceHealth) {
 	for i, r := range list {
 		validation.OneOf(at.Index(i).Child("health"), r.Health,
 			corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)
+		switch message := at.Index(i).Child("message"); {
+		case r.Message == nil:
+		case *r.Message == "":
+			message.Required("must be non-empty if specified")
+		case len(*r.Message) > corev1.ResourceHealthMessageMaxLength:
+			message.TooLong(corev1.ResourceHealthMessageMaxLength)
+		}
 		seen.Add(at.Index(i).Child("resourceID"), r.ResourceID)
 	}
 }
 
-func knownAllocation(at *validation.Path, name corev1.ResourceName, container string, list []corev1.Container) {
+func knownAllocation(at *validation.Path, name corev1.ResourceName, container string, list []corev1.Container, extended *corev1.PodExtendedResourceClaimStatus) {
 	for i := range list {
 		if list[i].Name != container {
 			continue
@@ -239,7 +246,22 @@ func knownAllocation(at *validation.Path, name corev1.ResourceName, container st
 				return
 			}
 		}
-		at.Invalid(name, "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty")
+		if !isExtendedClaim(claim, &list[i], extended) {
+			at.Invalid(name, "must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty")
+		}
 		return
 	}
+}
+
+// isExtendedClaim reports whether CLAIM/REQUEST is the request that was made for an extended resource
+// of a container.
+func isExtendedClaim(name string, ctr *corev1.Container, status *corev1.PodExtendedResourceClaimStatus) bool {
+	claim, request, _ := strings.Cut(name, "/")
+	if status == nil || request == "" || claim != status.ResourceClaimName {
+		return false
+	}
+	return slices.ContainsFunc(status.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
+		q := ctr.Resources.Requests[corev1.ResourceName(m.ResourceName)]
+		return m.ContainerName == ctr.Name && m.RequestName == request && !q.IsZero()
+	})
 }

@@ -37,6 +37,8 @@ func keepButResources(pod, old *corev1.Pod) {
 		pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
 		pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 	}
+	keepPodResources(pod, old)
+	defaultPodResources(&pod.Spec)
 	dropDisabledOfPod(nil, pod, old)
 }
 

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 func TestPodGracePeriod(t *testing.T) {
@@ -176,5 +178,58 @@ func TestPodResourcesFromContainers(t *testing.T) {
 		if !equality.Semantic.DeepEqual(*s.Resources, c.want) {
 			t.Errorf("%s: got %v, want %v", name, s.Resources, c.want)
 		}
+	}
+}
+
+// TestStoredFaultsOfPods checks that later rules leave stored pods alone that violate them.
+func TestStoredFaultsOfPods(t *testing.T) {
+	s := &corev1.PodSpec{
+		Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{PullPolicy: corev1.PullAlways}}}},
+		Containers: []corev1.Container{{Name: "c", SecurityContext: &corev1.SecurityContext{
+			AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CAP_SYS_ADMIN"}},
+		}}},
+	}
+	faults := func(l podLeniency) int {
+		return len(validation.Check(func(at *validation.Path) {
+			c := podCheck{pod: &corev1.Pod{}, spec: s, lenient: l}
+			c.volumeRules(at, &s.Volumes[0])
+			c.securityRules(at, s.Containers[0].SecurityContext)
+		}))
+	}
+	if got := faults(podLeniency{}); got != 2 {
+		t.Errorf("%d faults of a new pod, want 2", got)
+	}
+	if got := faults(podFailings(s)); got != 0 {
+		t.Errorf("%d faults of a stored pod", got)
+	}
+}
+
+// TestOldClients checks that a client which does not send fields that it does not know removes none
+// of them.
+func TestOldClients(t *testing.T) {
+	old := &corev1.Pod{
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c"}},
+			Resources:  &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+		},
+		Status: corev1.PodStatus{
+			ResourceClaimStatuses:       []corev1.PodResourceClaimStatus{{Name: "a"}},
+			ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "a"},
+		},
+	}
+	for name, prepare := range map[string]func(p, old *corev1.Pod){"update": keepPodResources, "resize": keepButResources} {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
+		if prepare(p, old); p.Spec.Resources == nil || p.Spec.Resources.Limits.Cpu().IsZero() {
+			t.Errorf("%s: resources %v", name, p.Spec.Resources)
+		}
+	}
+	p := &corev1.Pod{}
+	preparePodStatus(p, old)
+	if p.Status.ExtendedResourceClaimStatus == nil || len(p.Status.ResourceClaimStatuses) != 1 {
+		t.Errorf("status %+v", p.Status)
+	}
+	p = &corev1.Pod{Status: corev1.PodStatus{ResourceClaimStatuses: []corev1.PodResourceClaimStatus{}}}
+	if preparePodStatus(p, old); len(p.Status.ResourceClaimStatuses) != 0 {
+		t.Errorf("an empty list does not remove statuses: %+v", p.Status)
 	}
 }

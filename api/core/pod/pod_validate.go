@@ -117,6 +117,9 @@ func (c *podCheck) specRules(at *validation.Path) {
 	if s.SecurityContext != nil {
 		c.podSecurityRules(at.Child("securityContext"), s.SecurityContext)
 	}
+	if share := s.ShareProcessNamespace; share != nil && *share && s.HostPID {
+		at.Child("shareProcessNamespace").Invalid(*share, "ShareProcessNamespace and HostPID cannot both be enabled")
+	}
 	c.affinityRules(at.Child("affinity"), s.Affinity)
 	dnsConfigRules(at.Child("dnsConfig"), s)
 	for i, gate := range s.ReadinessGates {

@@ -31,9 +31,6 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 	for i := range s.SupplementalGroups {
 		groupID(at.Child("supplementalGroups").Index(i), &s.SupplementalGroups[i])
 	}
-	if share := c.spec.ShareProcessNamespace; share != nil && *share && c.spec.HostPID {
-		at.Parent.Child("shareProcessNamespace").Invalid(*share, "ShareProcessNamespace and HostPID cannot both be enabled")
-	}
 	c.sysctlRules(at.Child("sysctls"), s.Sysctls)
 	validation.OptionalEnum(at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
 	seccompRules(at.Child("seccompProfile"), s.SeccompProfile)
@@ -60,23 +57,25 @@ func (c *podCheck) securityRules(at *validation.Path, s *corev1.SecurityContext)
 	}
 	seccompRules(at.Child("seccompProfile"), s.SeccompProfile)
 	if s.AllowPrivilegeEscalation != nil && !*s.AllowPrivilegeEscalation {
-		escalationRules(at, s)
+		escalationRules(at, s, c.lenient.sysAdmins)
 	}
 	windowsRules(at.Child("windowsOptions"), s.WindowsOptions)
 	appArmorRules(at.Child("appArmorProfile"), s.AppArmorProfile)
 }
 
+const capSysAdmin corev1.Capability = "CAP_SYS_ADMIN"
+
 // escalationRules validates that allowPrivilegeEscalation is not false in containers with all
-// privileges.
-func escalationRules(at *validation.Path, s *corev1.SecurityContext) {
+// privileges. lenient: the stored pod has such a container with CAP_SYS_ADMIN.
+func escalationRules(at *validation.Path, s *corev1.SecurityContext, lenient bool) {
 	if s.Privileged != nil && *s.Privileged {
 		at.Invalid(s, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
 	}
-	if s.Capabilities == nil {
+	if s.Capabilities == nil || lenient {
 		return
 	}
 	for _, added := range s.Capabilities.Add {
-		if added == "CAP_SYS_ADMIN" {
+		if added == capSysAdmin {
 			at.Invalid(s, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
 		}
 	}

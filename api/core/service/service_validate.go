@@ -265,10 +265,12 @@ func sourceRangeRules(at *validation.Path, svc, old *corev1.Service) {
 	if !balancer {
 		at.Forbidden(only)
 	}
+	if before, ok := old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]; ok && before == value {
+		return
+	}
 	if value = strings.TrimSpace(value); value != "" {
-		known := trimmedSpaces(strings.Split(old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey], ","))
 		for _, r := range strings.Split(value, ",") {
-			validation.CIDROrStored(at, strings.TrimSpace(r), known)
+			validation.CIDROrStored(at, strings.TrimSpace(r), nil)
 		}
 	}
 }
