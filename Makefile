@@ -111,6 +111,10 @@ FLOW := $(GO) run -pgo=off -trimpath -cover -covermode=atomic -coverpkg=github.c
 soak: build ## Run a server under load that leaves nothing behind for SOAK (default 1h), and fail if anything grows.
 	$(GO) run -pgo=off ./bench/soak -binary $(BIN) -duration $${SOAK:-1h}
 
+.PHONY: field-coverage
+field-coverage: ## Write docs/field-coverage: what the server checks of each field of each kind.
+	$(GO) test -pgo=off -count=1 ./conformance/attempts -run TestFieldCoverage -update
+
 .PHONY: flow
 flow: ## Count the functions, files and stack frames of a GET, LIST, WATCH, CREATE and APPLY. Fails over the limit.
 	@$(FLOW)

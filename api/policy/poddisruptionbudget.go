@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,8 +27,13 @@ func PodDisruptionBudget() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(policyv1.SchemeGroupVersion),
 			budgetV1beta1()),
 		Storage: api.Storage{Prefix: "poddisruptionbudgets"},
-		Create:  api.CreateStrategy[*policyv1.PodDisruptionBudget]{ValidateName: validation.SegmentName, Validate: validation.Rules(disruptionBudgetRules)},
+		Create: api.CreateStrategy[*policyv1.PodDisruptionBudget]{
+			PrepareForCreate: func(obj *policyv1.PodDisruptionBudget) { dropBudgetLabel(obj, nil) },
+			ValidateName:     validation.SegmentName,
+			Validate:         validation.Rules(disruptionBudgetRules),
+		},
 		Update: api.UpdateStrategy[*policyv1.PodDisruptionBudget]{
+			PrepareForUpdate:         dropBudgetLabel,
 			RequireResourceVersion:   true,
 			ValidateUpdate:           validation.Changes(disruptionBudgetChanges),
 			ValidateUpdateIsComplete: true,
@@ -60,6 +67,16 @@ func podDisruptionBudgetCells(b *policyv1.PodDisruptionBudget) []any {
 // budgetSelectorLabel is a label that no pod has. An empty selector selects all pods in v1 and
 // none in v1beta1; conversion replaces it by a requirement for this label.
 const budgetSelectorLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+
+// dropBudgetLabel removes requirements for the label from a changed selector in which conversion did not
+// set them.
+func dropBudgetLabel(b, old *policyv1.PodDisruptionBudget) {
+	s := b.Spec.Selector
+	if s == nil || old != nil && equality.Semantic.DeepEqual(s, old.Spec.Selector) || equality.Semantic.DeepEqual(s, budgetSelector(metav1.LabelSelectorOpExists)) {
+		return
+	}
+	s.MatchExpressions = slices.DeleteFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == budgetSelectorLabel })
+}
 
 func budgetV1beta1() api.Version {
 	return api.ConvertedVersion(policyv1beta1.SchemeGroupVersion,
