@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
 // fastValidator accepts most valid values at a fraction of the cost of the library, which
@@ -21,8 +20,8 @@ type fastValidator struct {
 	items   *fastValidator
 	allOf   []*fastValidator
 	anyOf   []*fastValidator
-	// exact is the library's validator, for keywords that fastValidator does not support.
-	exact *validate.SchemaValidator
+	// exact means that the schema has keywords that only the library supports.
+	exact bool
 }
 
 func newFastValidator(s *spec.Schema) *fastValidator {
@@ -31,7 +30,7 @@ func newFastValidator(s *spec.Schema) *fastValidator {
 	}
 	q := &fastValidator{s: s}
 	if !q.supports() {
-		return &fastValidator{exact: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}
+		return &fastValidator{s: s, exact: true}
 	}
 	for name, sub := range s.Properties {
 		if q.fields == nil {
@@ -85,8 +84,9 @@ func (q *fastValidator) accepts(v any) bool {
 	if q == nil {
 		return true
 	}
-	if q.exact != nil {
-		return q.exact.Validate(v).IsValid()
+	if q.exact {
+		// The validator counts faults and is used once.
+		return newLimitedValidator(q.s, nil, "", strfmt.Default).Validate(v).IsValid()
 	}
 	if v == nil {
 		return (q.s.Nullable || len(q.s.Type) == 0) && len(q.s.Enum) == 0

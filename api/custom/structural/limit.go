@@ -8,21 +8,45 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// maxValueFaults is the number of faults of the fields of an object, or of the items of a list,
-// from which on the others are not validated. The library compares each fault with all previous
-// ones, so that a list of a million items of the wrong type would take days.
-const maxValueFaults = 1000
+// The library compares each fault with all previous ones, so that a list of a million items of
+// the wrong type would take days. The fields of an object, or the items of a list, are therefore
+// validated only until their faults reach one of these limits.
+const (
+	// maxValueFaults is the number of faults.
+	maxValueFaults = 1000
+	// maxFaultText is the sum of the lengths of their messages, each of which contains a path.
+	maxFaultText = 1 << 20
+)
 
-// limitFaults is an option of the library's validator of one value, which applies maxValueFaults
-// to its fields and items. The value is invalid when the limit is reached, whatever the others
+// faultCount counts the faults of the parts of a value.
+type faultCount struct{ number, text int }
+
+func (f *faultCount) add(errs []error) {
+	f.number += len(errs)
+	for _, err := range errs {
+		f.text += len(err.Error())
+	}
+}
+
+// full reports whether a limit is reached. The value is invalid then, whatever its other parts
 // are.
+func (f *faultCount) full() bool { return f.number >= maxValueFaults || f.text >= maxFaultText }
+
+// newLimitedValidator returns a validator of one value, and of its fields and items, that stops at
+// the limits.
+func newLimitedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
+	return newCombinedValidator(s, root, path, formats, limitFaults)
+}
+
+// limitFaults is an option of the library's validator of one value, which applies the limits
+// to its fields and items.
 func limitFaults(o *validate.SchemaValidatorOptions) {
-	faults := new(int)
+	faults := new(faultCount)
 	part := func(s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
-		if *faults >= maxValueFaults {
+		if faults.full() {
 			return limitedValidator{nil, faults}
 		}
-		return limitedValidator{validate.NewSchemaValidator(s, root, path, formats, limitFaults), faults}
+		return limitedValidator{newLimitedValidator(s, root, path, formats), faults}
 	}
 	o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
 		return part(s, root, path, formats)
@@ -32,19 +56,19 @@ func limitFaults(o *validate.SchemaValidatorOptions) {
 	}
 }
 
-// limitedValidator validates a part of a value unless its other parts have maxValueFaults.
+// limitedValidator validates a part of a value unless the faults of its other parts reach a limit.
 type limitedValidator struct {
 	part   validate.ValueValidator
-	faults *int // of all parts of the value so far
+	faults *faultCount // of all parts of the value so far
 }
 
 // Validate implements the library's ValueValidator.
 func (l limitedValidator) Validate(value any) *validate.Result {
-	if *l.faults >= maxValueFaults {
+	if l.faults.full() {
 		return &validate.Result{}
 	}
 	result := l.part.Validate(value)
-	*l.faults += len(result.Errors)
+	l.faults.add(result.Errors)
 	return result
 }
 

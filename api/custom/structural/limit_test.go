@@ -1,6 +1,9 @@
 package structural
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestManyInvalidItems checks that the library stops after some faults in one list or object: it
 // would compare the faults below 10^11 times.
@@ -10,6 +13,9 @@ func TestManyInvalidItems(t *testing.T) {
 		"map":{"type":"object","additionalProperties":{"type":"string"}},
 		"kept":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
 			"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":1}}}},
+		"any":{"anyOf":[{"items":{"type":"string"}},{"items":{"type":"boolean"}}],"x-kubernetes-preserve-unknown-fields":true},
+		"one":{"oneOf":[{"additionalProperties":{"type":"string"}}],"x-kubernetes-preserve-unknown-fields":true},
+		"all":{"allOf":[{"items":{"type":"string"}},{"not":{"items":{"type":"integer"}}}],"x-kubernetes-preserve-unknown-fields":true},
 		"last":{"type":"string"}}}`)
 	const many = 500_000
 	list, fields, kept := make([]any, many), map[string]any{}, make([]any, 3*maxValueFaults)
@@ -28,6 +34,10 @@ func TestManyInvalidItems(t *testing.T) {
 	}{
 		"items":                   {map[string]any{"list": list}, nil, maxValueFaults},
 		"fields":                  {map[string]any{"map": fields}, nil, maxValueFaults},
+		"items in anyOf":          {map[string]any{"any": list}, nil, maxValueFaults + 1},
+		"fields in oneOf":         {map[string]any{"one": fields}, nil, maxValueFaults + 1},
+		"items in allOf":          {map[string]any{"all": list}, nil, maxValueFaults + 1},
+		"changed items in anyOf":  {map[string]any{"any": list}, map[string]any{"any": list[:1]}, maxValueFaults + 1},
 		"changed object":          {map[string]any{"list": list}, map[string]any{"list": list[:1]}, maxValueFaults},
 		"unchanged items":         {map[string]any{"kept": kept, "last": "b"}, map[string]any{"kept": kept, "last": "a"}, 0},
 		"after unchanged items":   {map[string]any{"kept": kept, "last": int64(1)}, map[string]any{"kept": kept, "last": "a"}, 1},
@@ -37,6 +47,20 @@ func TestManyInvalidItems(t *testing.T) {
 		if errs := s.values(Write{Object: tt.object, Old: tt.old}, pairOf(s, tt.object, tt.old)); len(errs) != tt.want {
 			t.Errorf("%s: %d errors, want %d", name, len(errs), tt.want)
 		}
+	}
+}
+
+// TestLongFaults checks that the library stops after some faults with long paths, which it would
+// compare at each level of a value.
+func TestLongFaults(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}}`)
+	list := make([]any, maxValueFaults)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	errs := s.validator().check(nil, map[string]any{strings.Repeat("n", maxFaultText/4): list}, nil)
+	if len(errs) != 4 {
+		t.Errorf("%d errors, want 4", len(errs))
 	}
 }
 

@@ -177,15 +177,15 @@ type ratchetingValidator struct {
 	schema *spec.Schema
 	root   any
 	path   string
-	// faults is the number of faults of the fields or items so far.
-	faults int
+	// faults are those of the fields or items so far.
+	faults faultCount
 }
 
 var _ validate.ValueValidator = (*ratchetingValidator)(nil)
 
 // Validate implements the library's ValueValidator.
 func (r *ratchetingValidator) Validate(any) *validate.Result {
-	v := validate.NewSchemaValidator(r.schema, r.root, r.path, strfmt.Default, func(o *validate.SchemaValidatorOptions) {
+	v := newCombinedValidator(r.schema, r.root, r.path, strfmt.Default, func(o *validate.SchemaValidatorOptions) {
 		o.NewValidatorForField, o.NewValidatorForIndex = r.field, r.index
 	})
 	result := v.Validate(r.pair.value)
@@ -209,7 +209,7 @@ func (r *ratchetingValidator) index(i int, s *spec.Schema, root any, path string
 
 func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
 	if part == nil {
-		return validate.NewSchemaValidator(s, root, path, formats, limitFaults)
+		return newLimitedValidator(s, root, path, formats)
 	}
 	return &ratchetingValidator{pair: part, schema: s, root: root, path: path}
 }

@@ -137,7 +137,7 @@ func (v *validator) check(path *field.Path, value any, old *correlatedValue) fie
 
 // byLibrary validates a value by the library.
 func (v *validator) byLibrary(value any) *validate.Result {
-	return validate.NewSchemaValidator(v.schema, nil, "", strfmt.Default, limitFaults).Validate(value)
+	return newLimitedValidator(v.schema, nil, "", strfmt.Default).Validate(value)
 }
 
 // orderFaults sorts the faults of the object or list at a path. The library visits the

@@ -1,0 +1,40 @@
+package structural
+
+import (
+	"encoding/json"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+	"pgregory.net/rapid"
+)
+
+// TestCombinedIsLibrary compares the faults of combinedValidator with those of the library.
+func TestCombinedIsLibrary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data, err := json.Marshal(drawSchema(t, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p props
+		if err := json.Unmarshal(data, &p); err != nil {
+			t.Skip(err)
+		}
+		schema, value := toOpenAPI(&p, false), drawValue(t, 3)
+		want := validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(value)
+		got := newLimitedValidator(schema, nil, "", strfmt.Default).Validate(value)
+		if got.MatchCount != want.MatchCount {
+			t.Fatalf("match count %d, want %d", got.MatchCount, want.MatchCount)
+		}
+		orderFaults(want.Errors, "")
+		orderFaults(got.Errors, "")
+		if len(got.Errors) != len(want.Errors) {
+			t.Fatalf("%v\nwant %v", got.Errors, want.Errors)
+		}
+		for i := range want.Errors {
+			if got.Errors[i].Error() != want.Errors[i].Error() {
+				t.Fatalf("%v\nwant %v", got.Errors, want.Errors)
+			}
+		}
+	})
+}
