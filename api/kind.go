@@ -224,6 +224,7 @@ func (t Table[T]) erase() *Table[Object] {
 	return &Table[Object]{
 		Columns:    t.Columns,
 		Cells:      eraseResult(t.Cells),
+		OnDemand:   t.OnDemand,
 		Conditions: eraseResult(t.Conditions),
 		Order:      eraseChangeResult(t.Order),
 	}

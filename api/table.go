@@ -42,6 +42,9 @@ type Table[T Object] struct {
 	// Cells returns a row: a string, int64, bool or Elapsed for each column. It
 	// depends on the object alone.
 	Cells func(obj T) []any
+	// OnDemand means that Cells may be expensive and its result large. It is called for each
+	// Table; other rows are computed when an object is written, and cached.
+	OnDemand bool
 	// Conditions returns the conditions of a row whose object has completed. Nil
 	// means that no object completes.
 	Conditions func(obj T) []metav1.TableRowCondition

@@ -20,7 +20,27 @@ import (
 type column struct {
 	apiextensionsv1.CustomResourceColumnDefinition
 	path               *jsonpath.JSONPath
+	cost               pathCost
 	readsManagedFields bool // see mayReadManagedFields
+}
+
+// newColumn returns the column of a definition; false if its path cannot be parsed.
+func newColumn(a apiextensionsv1.CustomResourceColumnDefinition) (column, bool) {
+	parsed, err := jsonpath.Parse(a.Name, pathText(a.JSONPath))
+	if err != nil {
+		return column{}, false
+	}
+	c := column{CustomResourceColumnDefinition: a, cost: costOf(parsed), readsManagedFields: mayReadManagedFields(a.JSONPath)}
+	c.path, err = c.parse()
+	return c, err == nil
+}
+
+func pathText(path string) string { return "{" + path + "}" }
+
+// parse returns the path for evaluation.
+func (c *column) parse() (*jsonpath.JSONPath, error) {
+	p := jsonpath.New(c.Name).AllowMissingKeys(true)
+	return p, p.Parse(pathText(c.JSONPath))
 }
 
 // printerColumns returns the table of a version: the name and the additional printer
@@ -31,16 +51,16 @@ func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition
 			Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp", Description: table.AgeDescription(),
 		}}
 	}
-	columns := make([]column, len(definitions))
-	for i, a := range definitions {
-		p := jsonpath.New(a.Name).AllowMissingKeys(true)
-		if p.Parse("{"+a.JSONPath+"}") != nil {
-			columns = columns[:i] // kube-apiserver drops the later columns too
-			break
+	columns, onDemand := make([]column, 0, len(definitions)), len(definitions) > maxColumnsOnWrite
+	for _, a := range definitions {
+		c, ok := newColumn(a)
+		if !ok {
+			break // kube-apiserver drops the later columns too
 		}
-		columns[i] = column{a, p, mayReadManagedFields(a.JSONPath)}
+		columns, onDemand = append(columns, c), onDemand || !c.cost.onWrite()
 	}
 	return &api.Table[api.Object]{
+		OnDemand: onDemand,
 		Columns: func() []metav1.TableColumnDefinition {
 			out := []metav1.TableColumnDefinition{table.NameColumn()}
 			for _, c := range columns {
@@ -54,14 +74,36 @@ func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition
 			}
 			return out
 		},
-		Cells: func(obj api.Object) []any {
-			out := []any{obj.GetName()}
-			for i := range columns {
-				out = append(out, columns[i].cell(columns[i].content(obj)))
-			}
-			return out
-		},
+		Cells: func(obj api.Object) []any { return cells(columns, obj) },
 	}
+}
+
+// cells returns a row: the name and the cells of the columns within the limits.
+func cells(columns []column, obj api.Object) []any {
+	out := append(make([]any, 0, 1+len(columns)), obj.GetName())
+	var content, withManaged objectSize
+	content.content = contentOf(obj)
+	cost, text := 0, 0
+	for i := range columns {
+		c, size := &columns[i], &content
+		if c.readsManagedFields {
+			if size = &withManaged; size.content == nil {
+				size.content = obj.(*untyped.Object).UnstructuredContent()
+			}
+		}
+		var cell any
+		if n := c.cost.of(size); n <= maxRowCost-cost && text <= maxRowText {
+			cost += n
+			cell = c.cell(size.content)
+		}
+		if s, ok := cell.(string); ok {
+			if text += len(s); text > maxRowText {
+				cell = nil
+			}
+		}
+		out = append(out, cell)
+	}
+	return out
 }
 
 // nestedFieldPath matches a path of nothing but field names.
@@ -79,17 +121,16 @@ func mayReadManagedFields(path string) bool {
 	return !nestedFieldPath.MatchString(path)
 }
 
-// content returns the part of an object to which the column's path applies.
-func (c *column) content(obj api.Object) map[string]any {
-	if c.readsManagedFields {
-		return obj.(*untyped.Object).UnstructuredContent()
-	}
-	return contentOf(obj)
-}
-
 // cell returns the value of a column; nil if the path finds none.
-func (c *column) cell(content map[string]any) any {
-	found, err := c.path.FindResults(content)
+func (c *column) cell(content any) any {
+	path := c.path
+	if c.cost.ranges {
+		var err error
+		if path, err = c.parse(); err != nil {
+			return nil
+		}
+	}
+	found, err := path.FindResults(content)
 	if err != nil || len(found) == 0 || len(found[0]) == 0 {
 		return nil
 	}
@@ -101,7 +142,7 @@ func (c *column) cell(content map[string]any) any {
 			first = first.Elem()
 		}
 		var text bytes.Buffer
-		if c.path.PrintResults(&text, []reflect.Value{first}) != nil {
+		if path.PrintResults(&text, []reflect.Value{first}) != nil {
 			return nil
 		}
 		return text.String()

@@ -256,10 +256,17 @@ func (c *Codec) envelope(raw []byte) []byte {
 	return proto.AppendRaw(nil, c.version.String(), c.gvk.Kind, raw)
 }
 
+// maxCellsOnWrite is the length of a stored value from which on a write of an object without a Go
+// type does not compute its row, which may have to read the whole object.
+const maxCellsOnWrite = 64 << 10
+
 // CacheCells makes the cells of an item's row while the decoded object is still in
 // memory. It takes less than a microsecond; the first table after many writes would
-// otherwise decode all written objects.
+// otherwise decode all written objects. It does nothing if the row may be expensive.
 func (c *Codec) CacheCells(item *storage.Item) {
+	if c.table.OnDemand || c.resource.Untyped && len(item.Value()) > maxCellsOnWrite {
+		return
+	}
 	_, _ = item.Encoding(c.cellsSlot, c.toCells) // the request that needs the cells gets the error
 }
 

@@ -27,6 +27,8 @@ type View struct {
 	now time.Time
 	// scope is the scope of an audited request; nil if the request is not audited.
 	scope *request.Scope
+	// ended returns an error when the time of the request is over.
+	ended func() error
 	// partialHead is the beginning of a PartialObjectMetadata; nil until it is needed.
 	partialHead []byte
 }
@@ -79,7 +81,7 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 		return View{}, err
 	}
 	scope := request.From(r.Context())
-	v := View{Media: m, codec: c, include: metav1.IncludeMetadata}
+	v := View{Media: m, codec: c, include: metav1.IncludeMetadata, ended: r.Context().Err}
 	if scope.Audit != nil {
 		v.scope = scope
 	}
@@ -228,7 +230,7 @@ func (v *View) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool)
 
 // appendRow appends a row of a Table.
 func (v *View) appendRow(b []byte, s Encodable) ([]byte, error) {
-	cells, err := s.Encoding(v.codec.cellsSlot, v.codec.toCells)
+	cells, err := v.cells(s)
 	if err != nil {
 		return b, err
 	}
@@ -249,4 +251,33 @@ func (v *View) appendRow(b []byte, s Encodable) ([]byte, error) {
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// cells returns the cells of a row. Those that are made for each Table end with the time of the
+// request.
+func (v *View) cells(s Encodable) ([]byte, error) {
+	if !v.codec.table.OnDemand {
+		return s.Encoding(v.codec.cellsSlot, v.codec.toCells)
+	}
+	if err := v.ended(); err != nil {
+		return nil, err
+	}
+	obj, err := objectOf(s)
+	if err != nil {
+		return nil, err
+	}
+	return v.codec.encodeCells(obj)
+}
+
+// objectOf returns the object of an Encodable.
+func objectOf(s Encodable) (api.Object, error) {
+	switch s := s.(type) {
+	case *storage.Item:
+		return s.Object()
+	case *convertedItem:
+		return s.decoded()
+	case Unstored:
+		return s.Object, nil
+	}
+	return nil, fmt.Errorf("encode a row of %T", s)
 }
