@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +56,42 @@ func TestCostlyQuantities(t *testing.T) {
 	} {
 		if w := sendText(t, h, tt.method, tt.path, tt.body, "Content-Type", tt.contentType); w.Code != tt.want {
 			t.Errorf("%s %s, %s, %.60q: %d %.300s, want %d", tt.method, tt.path, tt.contentType, tt.body, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
+// TestManyItems checks that every write refuses a list of many short items that become large when
+// they are decoded.
+func TestManyItems(t *testing.T) {
+	h := newHandlerWith(t, nil, true)
+	const (
+		many = 300_000
+		pods = "/api/v1/namespaces/ns/pods"
+	)
+	if w := sendText(t, h, http.MethodPost, pods, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`); w.Code != http.StatusCreated {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	items := "[" + strings.Repeat("{},", many) + "{}]"
+	body := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":` + items + `}}`
+	// Field 2 of a pod is spec, whose field 2 is containers.
+	containers := strings.Repeat("\x12\x00", many)
+	raw := append(protowire.AppendVarint([]byte{0x12}, uint64(len(containers))), containers...)
+	for _, tt := range []struct {
+		method, path, contentType, body string
+		want                            int
+	}{
+		{http.MethodPost, pods, representation.MediaJSON, body, 400},
+		{http.MethodPost, pods + "?fieldValidation=Ignore", representation.MediaJSON, body, 400},
+		{http.MethodPost, pods, representation.MediaYAML, "spec:\n  containers: " + items, 400},
+		{http.MethodPost, pods, representation.MediaProtobuf, string(proto.AppendRaw(nil, "v1", "Pod", raw)), 400},
+		{http.MethodPut, pods + "/p", representation.MediaJSON, body, 400},
+		{http.MethodPatch, pods + "/p", "application/merge-patch+json", body, 422},
+		{http.MethodPatch, pods + "/p", "application/json-patch+json", `[{"op":"add","path":"/spec/containers","value":` + items + `}]`, 422},
+		{http.MethodPatch, pods + "/p", "application/strategic-merge-patch+json", `{"spec":{"volumes":[{"$patch":"replace"},` + items[1:] + `}}`, 422},
+		{http.MethodPatch, pods + "/p?fieldManager=m&force=true", "application/apply-patch+yaml", body, 400},
+	} {
+		if w := sendText(t, h, tt.method, tt.path, tt.body, "Content-Type", tt.contentType); w.Code != tt.want || !strings.Contains(w.Body.String(), "exceeded max decoded size") {
+			t.Errorf("%s %s, %s: %d %.300s, want %d", tt.method, tt.path, tt.contentType, w.Code, w.Body, tt.want)
 		}
 	}
 }

@@ -87,6 +87,9 @@ func (t *target) object(fields map[string]any) (api.Object, error) {
 		u.SetUnstructuredContent(fields)
 		return u, nil
 	}
+	if err := bounds.ContentInto(nil, fields, func() any { return obj }); err != nil {
+		return nil, fmt.Errorf("error applying patch: %w", err)
+	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, obj); err != nil {
 		return nil, err
 	}

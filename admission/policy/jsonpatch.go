@@ -48,7 +48,7 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, e
 		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
 	obj := t.New(t.form)
-	if err := bounds.Quantities(after, obj); err != nil {
+	if err := bounds.JSONInto(after, obj); err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	strict, err := kjson.UnmarshalStrict(after, obj)

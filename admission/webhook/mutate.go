@@ -180,7 +180,7 @@ func (s *hookRequest) replaceObject(form match.Form, data []byte) (bool, error) 
 	obj := s.New(form)
 	if u, ok := obj.(*untyped.Object); ok {
 		err = u.UnmarshalJSON(data)
-	} else if err = bounds.Quantities(data, obj); err == nil {
+	} else if err = bounds.JSONInto(data, obj); err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(data, obj)
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func autoscalerFromV1(in *autoscalingv1.HorizontalPodAutoscaler) (*autoscalingv2
 // fromAnnotation decodes an annotation; ok is false if it is missing or invalid.
 func fromAnnotation[T any](in *autoscalingv1.HorizontalPodAutoscaler, annotation string) (value T, ok bool) {
 	text, ok := in.Annotations[annotation]
-	if !ok || bounds.Quantities([]byte(text), &value) != nil || json.Unmarshal([]byte(text), &value) != nil {
+	if !ok || bounds.JSONInto([]byte(text), &value) != nil || json.Unmarshal([]byte(text), &value) != nil {
 		return *new(T), false
 	}
 	return value, true

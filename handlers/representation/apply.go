@@ -30,7 +30,7 @@ func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation stri
 	if c.resource.Untyped {
 		return patch, nil
 	}
-	if err := bounds.MergedQuantities(data, patch, func() any { return c.newObject() }); err != nil {
+	if err := bounds.ContentInto(data, patch, func() any { return c.newObject() }); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return patch, nil

@@ -204,12 +204,12 @@ func (b *body) decodeInto(obj any, fieldValidation string) error {
 		if !ok {
 			return errors.New("this kind has no protobuf form")
 		}
-		if err := bounds.ProtoQuantities(b.data, obj); err != nil {
+		if err := bounds.ProtoInto(b.data, obj); err != nil {
 			return err
 		}
 		return m.Unmarshal(b.data)
 	}
-	if err := bounds.Quantities(b.data, obj); err != nil {
+	if err := bounds.JSONInto(b.data, obj); err != nil {
 		return err
 	}
 	if fieldValidation == metav1.FieldValidationIgnore {

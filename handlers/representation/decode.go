@@ -97,7 +97,7 @@ func (c *Codec) readExact(data []byte, fieldValidation string) (api.Object, bool
 		return nil, false
 	}
 	obj := c.newObject()
-	if bounds.Quantities(data, obj) != nil {
+	if bounds.JSONInto(data, obj) != nil {
 		return nil, false
 	}
 	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk

@@ -167,7 +167,7 @@ func parseStrategicMergePatch(data []byte) (*Patch, error) {
 		if err := checkMerged(merged); err != nil {
 			return nil, err
 		}
-		if err := bounds.MergedQuantities(b.data, merged, func() any { return obj }); err != nil {
+		if err := bounds.ContentInto(b.data, merged, func() any { return obj }); err != nil {
 			return nil, errInvalidResult(fmt.Sprint(changes), err)
 		}
 		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, true)

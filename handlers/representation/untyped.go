@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -133,6 +134,9 @@ func coerceMetadata(content map[string]any) (unknown []error, err error) {
 	if !ok || old == nil {
 		content["metadata"] = map[string]any{}
 		return nil, nil
+	}
+	if err := bounds.ContentInto(nil, map[string]any{"metadata": old}, func() any { return &metav1.PartialObjectMetadata{} }); err != nil {
+		return nil, err
 	}
 	if meta, ok := old.(map[string]any); ok && untyped.WellFormed(meta) {
 		return nil, nil

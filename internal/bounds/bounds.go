@@ -6,6 +6,7 @@
 //	MaxDepth   512      nesting of objects and arrays
 //	maxNested  128 MiB  the sum of the lengths of all objects and arrays
 //	maxPaths   32 MiB   the sum of the lengths of the paths to all values
+//	maxDecoded 48 MiB   the sum of the sizes of all values in lists, maps and pointers
 //
 // The JSON decoders stop at 10,000 levels. MaxDepth is far below, because an object is
 // decoded again inside of a list, a watch event or a review, and its managedFields mirror
@@ -56,13 +57,22 @@ func JSON(text []byte) error { return JSONAt(text, 0) }
 
 // JSONAt checks a JSON text that is part of a document, at a depth.
 func JSONAt(text []byte, depth int) error {
-	containers := bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte{'['})
-	values := containers + bytes.Count(text, []byte{','}) + 1
-	if depth+containers <= MaxDepth && values*len(text) <= maxPaths {
+	containers := containerCount(text)
+	if depth+containers <= MaxDepth && valueCount(text)*len(text) <= maxPaths {
 		return nil // true for nearly all documents, which need no scan
 	}
 	s := scanner{text: text, base: depth}
 	return s.scan()
+}
+
+// containerCount returns at least the number of objects and arrays in a JSON text.
+func containerCount(text []byte) int {
+	return bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte{'['})
+}
+
+// valueCount returns at least the number of values in a JSON text.
+func valueCount(text []byte) int {
+	return containerCount(text) + bytes.Count(text, []byte{','}) + 1
 }
 
 // level is an object or array that contains the position of the scanner.

@@ -38,9 +38,9 @@ func Quantity(text string) error {
 	return nil // or not a number, which the parser finds out
 }
 
-// Quantities checks the quantities in a JSON text that is to be decoded into a value of the
+// quantities checks the quantities in a JSON text that is to be decoded into a value of the
 // type of into. The text must have passed JSON.
-func Quantities(text []byte, into any) error {
+func quantities(text []byte, into any) error {
 	if !strangeNumber(text, true) {
 		return nil
 	}
@@ -54,10 +54,10 @@ func Quantities(text []byte, into any) error {
 	return nil // the decoder of the object reports other errors
 }
 
-// MergedQuantities is Quantities for content that was decoded from JSON or YAML into maps,
+// mergedQuantities is quantities for content that was decoded from JSON or YAML into maps,
 // which resolves the escapes in its strings. The function into makes a value of the type that
 // the content will be decoded into.
-func MergedQuantities(text []byte, content map[string]any, into func() any) error {
+func mergedQuantities(text []byte, content map[string]any, into func() any) error {
 	if !strangeNumber(text, false) && !bytes.Contains(text, []byte{'\\'}) {
 		return nil
 	}
@@ -65,11 +65,11 @@ func MergedQuantities(text []byte, content map[string]any, into func() any) erro
 	if err != nil {
 		return err
 	}
-	return Quantities(plain, into())
+	return quantities(plain, into())
 }
 
-// ProtoQuantities is Quantities for a protobuf message.
-func ProtoQuantities(message []byte, into any) error {
+// protoQuantities is quantities for a protobuf message.
+func protoQuantities(message []byte, into any) error {
 	if !strangeNumber(message, false) {
 		return nil
 	}

@@ -46,14 +46,14 @@ func TestQuantities(t *testing.T) {
 			{`{"data":{"cpu":` + q + `}}`, &corev1.ConfigMap{}, true},
 			{`{"metadata":{"annotations":{"cpu":` + q + `}},"spec":{"containers":[{"image":` + q + `}],"other":{"cpu":` + q + `}}}`, &corev1.Pod{}, true},
 		} {
-			if err := Quantities([]byte(tt.text), tt.into); (err == nil) != tt.good {
+			if err := quantities([]byte(tt.text), tt.into); (err == nil) != tt.good {
 				t.Errorf("%.100s: %v", tt.text, err)
 			}
 			var content map[string]any
 			if json.Unmarshal([]byte(tt.text), &content) != nil || strings.HasPrefix(q, "1e") || strings.Contains(tt.text, "SPEC") {
 				continue // as a number in a map it has been parsed
 			}
-			if err := MergedQuantities([]byte(strings.ReplaceAll(tt.text, "2147483648", `2147\u003483648`)), content, func() any { return tt.into }); (err == nil) != tt.good {
+			if err := mergedQuantities([]byte(strings.ReplaceAll(tt.text, "2147483648", `2147\u003483648`)), content, func() any { return tt.into }); (err == nil) != tt.good {
 				t.Errorf("merged %.100s: %v", tt.text, err)
 			}
 		}
@@ -63,7 +63,7 @@ func TestQuantities(t *testing.T) {
 // TestQuantitiesOfBrokenText checks that the walk ends at an error in the text.
 func TestQuantitiesOfBrokenText(t *testing.T) {
 	for _, text := range []string{`[=b{0E0000`, `{"a":1e5000`, `{1e5000:`, `{"a" 1e5000}`, `[1e5000,}`, `{"a":[1e5000}`, "[\x00 1e5000"} {
-		if err := Quantities([]byte(text), &corev1.ResourceQuota{}); err != nil {
+		if err := quantities([]byte(text), &corev1.ResourceQuota{}); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestProtoQuantities(t *testing.T) {
 		{bad(&corev1.ConfigMap{Data: map[string]string{"111111111": "111111111"}}), &corev1.ConfigMap{}, true},
 		{bad(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "111111111", ImagePullSecrets: []corev1.LocalObjectReference{{Name: "111111111"}}}}), &corev1.Pod{}, true},
 	} {
-		if err := ProtoQuantities(tt.message, tt.into); (err == nil) != tt.good {
+		if err := protoQuantities(tt.message, tt.into); (err == nil) != tt.good {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
@@ -107,7 +107,7 @@ func FuzzQuantities(f *testing.F) {
 	f.Add(`{"spec":{"hard":{"pods":1E+99999},"x":[{"y":"1.5e9"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		q := &corev1.ResourceQuota{}
-		if len(text) > 5000 || JSON([]byte(text)) != nil || Quantities([]byte(text), q) != nil {
+		if len(text) > 5000 || JSON([]byte(text)) != nil || quantities([]byte(text), q) != nil {
 			return
 		}
 		began := time.Now()
