@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/internal/nearest"
 )
 
@@ -133,6 +136,24 @@ func (c *CommandLine) SetControllers(text string) error {
 	}
 	c.Controllers = names
 	return err
+}
+
+// SetRelease sets the release of Kubernetes that the server has without other flags, such as
+// 1.35.4. Another minor version than that of the build is emulated faithfully.
+func (c *CommandLine) SetRelease(release string) error {
+	v, err := utilversion.ParseSemantic(release)
+	if err != nil {
+		return err
+	}
+	minor := kubeversion.Minor{Major: int(v.Major()), Minor: int(v.Minor())}
+	if _, err := kubeversion.Parse(minor.String(), ""); err != nil {
+		return err
+	}
+	c.Options.Release = release
+	if minor != kubeversion.Binary() {
+		c.Options.KubernetesVersion, c.Options.FaithfulEmulation = minor.String(), true
+	}
+	return nil
 }
 
 // Flags returns all flags, in the order of the help. Setting their values changes c.

@@ -254,6 +254,7 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	without := map[string]string{
 		"Options.NoDataDir":       "set by NewKubeAPIServerCommandLine",
 		"Options.ControllersOff":  "made from --controllers",
+		"Options.Release":         "set by SetRelease",
 		"Options.ReportedVersion": "set by --version=vX.Y.Z, but not by --version",
 		"Options.Dial":            "a function",
 		"Options.Lookup":          "a function",

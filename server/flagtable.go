@@ -387,7 +387,7 @@ func processFlags(c *CommandLine, o *Options) []Flag {
 			Help: "Form of the message that the server is ready: text, or json for one line with url, ca, token, kubeconfig and pid."},
 		{Name: "stdin-lifetime", Value: boolean(&c.StdinLifetime),
 			Help: "If true, the server also stops when its standard input ends, as it does when the process that holds the other end exits."},
-		{Name: "version", Value: versionRequest(&c.Version, &o.ReportedVersion),
+		{Name: "version", Value: versionRequest(&c.Version, o),
 			Help: "If true, the version is printed and the server is not started. Use --version=raw for all its parts. If --version=vX.Y.Z with a suffix such as -rc.1 or +build, the server reports that version; the three numbers must be its own."},
 		{Name: "help", Shorthand: "h", Value: boolean(&c.Help),
 			Help: "If true, this help is printed and the server is not started."},

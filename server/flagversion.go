@@ -16,10 +16,10 @@ import (
 // version, which its value holds as "", "true" or "raw"; a version is the one to report.
 type versionValue struct {
 	*value[string]
-	reported *string
+	options *Options
 }
 
-func versionRequest(request, reported *string) versionValue {
+func versionRequest(request *string, o *Options) versionValue {
 	parse := func(text string) (string, error) {
 		if text == "raw" {
 			return text, nil
@@ -31,7 +31,7 @@ func versionRequest(request, reported *string) versionValue {
 	}
 	return versionValue{
 		scalar("bool", request, "", parse, func(s string) string { return cmp.Or(s, "false") }, nil),
-		reported,
+		o,
 	}
 }
 
@@ -40,24 +40,26 @@ func (v versionValue) Set(text string) error {
 	if !strings.HasPrefix(text, "v") {
 		return v.value.Set(text)
 	}
-	if err := checkReportedVersion(text); err != nil {
+	if _, err := utilversion.ParseSemantic(text); err != nil {
 		return err
 	}
-	*v.field, *v.reported, v.changed = "", text, true
+	*v.field, v.options.ReportedVersion, v.changed = "", text, true
 	return nil
 }
 
 func (v versionValue) reset() {
 	v.value.reset()
-	*v.reported = ""
+	v.options.ReportedVersion = ""
 }
 
-func (v versionValue) check() error { return checkReportedVersion(*v.reported) }
+func (v versionValue) check() error { return v.options.checkReportedVersion() }
 
-// checkReportedVersion returns an error if a version differs from the served one in its major, minor
-// or patch number.
-func checkReportedVersion(text string) error {
-	served := Version().GitVersion
+// checkReportedVersion returns an error if ReportedVersion differs from the served version in its
+// major, minor or patch number.
+func (o Options) checkReportedVersion() error {
+	text := o.ReportedVersion
+	o.ReportedVersion = ""
+	served := o.Version().GitVersion
 	if text == "" || text == served {
 		return nil
 	}
@@ -137,10 +139,17 @@ func (o Options) Version() version.Info {
 		release = kubeversion.Default() // such a server does not start
 	}
 	info := versionOf(release)
+	number := ""
 	if o.FaithfulEmulation && release.IsEmulation() {
 		info.Major, info.Minor = numbers(release.Emulated)
+		number = release.Emulated.String() + ".0"
+	}
+	if minor := info.Major + "." + info.Minor; strings.HasPrefix(o.Release, minor+".") {
+		number = o.Release
+	}
+	if number != "" {
 		_, suffix, _ := strings.Cut(info.GitVersion, "+")
-		info.GitVersion = fmt.Sprintf("v%s.0+%s", release.Emulated, suffix)
+		info.GitVersion = "v" + number + "+" + suffix
 	}
 	info.GitVersion = cmp.Or(o.ReportedVersion, info.GitVersion)
 	return info

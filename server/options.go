@@ -135,6 +135,10 @@ type Options struct {
 	ClusterSigningKeyFile  string        // --cluster-signing-key-file
 	ClusterSigningDuration time.Duration // --cluster-signing-duration
 
+	// Release is a release such as 1.35.4, which /version reports if its minor version is the one
+	// that the server has. Empty means the newest release for this build's own minor version, and
+	// the first one for an emulated version.
+	Release         string
 	ReportedVersion string // --version=vX.Y.Z; empty means the version of Kubernetes and the release of this project
 
 	// Dial opens connections to kubelets, pods, services and webhooks; nil means direct

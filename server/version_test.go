@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -47,5 +48,52 @@ func TestReleaseIn(t *testing.T) {
 		if got := releaseIn(&tt.build); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+	}
+}
+
+// TestSetRelease checks the version and the emulation of a command line with a release, and that
+// flags have precedence.
+func TestSetRelease(t *testing.T) {
+	binary := strings.TrimPrefix(kubeversion.BinaryVersion, "v")
+	for _, tt := range []struct{ release, flags, version, emulated string }{
+		{"1.35.4", "", "v1.35.4", "1.35"},
+		{"1.34.0", "", "v1.34.0", "1.34"},
+		{"1.37.9", "", "v1.37.9", "1.37"},
+		{binary, "", "v" + binary, "1.37"},
+		{"1.35.4", "emulated-version=1.36", "v1.36.0", "1.36"},
+		{"1.35.4", "emulated-version=1.37", "v" + binary, "1.37"},
+		{"1.35.4", "faithful-emulation=false", "v" + binary, "1.35"},
+		{"1.35.4", "version=v1.35.4-example", "v1.35.4-example", "1.35"},
+	} {
+		c := NewCommandLine()
+		if err := c.SetRelease(tt.release); err != nil {
+			t.Fatal(err)
+		}
+		if tt.flags != "" {
+			if err := set(c, tt.flags); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, err := c.Complete()
+		if err != nil {
+			t.Errorf("%s, %s: %v", tt.release, tt.flags, err)
+			continue
+		}
+		v := o.Version()
+		if number, _, _ := strings.Cut(v.GitVersion, "+"); number != tt.version || v.EmulationMajor+"."+v.EmulationMinor != tt.emulated {
+			t.Errorf("%s, %s: %s that emulates %s.%s, want %s that emulates %s", tt.release, tt.flags, v.GitVersion, v.EmulationMajor, v.EmulationMinor, tt.version, tt.emulated)
+		}
+	}
+	for _, release := range []string{"1.33.2", "1.38.0", "2.0.0", "1.35", ""} {
+		if NewCommandLine().SetRelease(release) == nil {
+			t.Errorf("%q is accepted", release)
+		}
+	}
+	c := NewCommandLine()
+	if err := errors.Join(c.SetRelease("1.35.4"), set(c, "version=v1.37.2")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Complete(); err == nil || !strings.Contains(err.Error(), `must match major/minor/patch of default version "v1.35.4`) {
+		t.Errorf("another version: %v", err)
 	}
 }

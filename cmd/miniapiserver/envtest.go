@@ -35,7 +35,7 @@ func runEnvtest(args []string, stdout, stderr io.Writer) int {
 	fs := pflag.NewFlagSet(p.name, pflag.ContinueOnError)
 	fs.Usage = func() {} // an error of a flag refers to --help instead
 	binDir := fs.String("bin-dir", "", "Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
-	wanted := fs.String("version", served, "Version of Kubernetes under which \"setup-envtest use -i\" finds the programs.")
+	wanted := fs.String("version", served, "Release of Kubernetes that kube-apiserver has, such as 1.35 or 1.35.4, and as which \"setup-envtest use -i\" finds the programs. One of 1.34 to 1.37; an older one than that of this build is emulated as by --faithful-emulation.")
 	help := fs.BoolP("help", "h", false, "If true, this help is printed and nothing is written.")
 	switch err := fs.Parse(args); {
 	case err != nil:
@@ -56,8 +56,8 @@ func runEnvtest(args []string, stdout, stderr io.Writer) int {
 
 // writePrograms writes the programs for envtest and returns their directory.
 func writePrograms(binDir, wanted, served string) (string, error) {
-	wanted = strings.TrimPrefix(wanted, "v")
-	if err := checkServed(wanted, served); err != nil {
+	release, err := releaseOf(wanted, served)
+	if err != nil {
 		return "", err
 	}
 	if binDir == "" {
@@ -67,31 +67,34 @@ func writePrograms(binDir, wanted, served string) (string, error) {
 		}
 		binDir = filepath.Join(cache, "miniapiserver", "envtest")
 	}
-	binDir, err := filepath.Abs(binDir)
-	if err != nil {
+	if binDir, err = filepath.Abs(binDir); err != nil {
 		return "", err
 	}
 	own, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	dir := envtest.Dir(binDir, wanted, runtime.GOOS, runtime.GOARCH)
-	return dir, envtest.Write(dir, own)
+	dir := envtest.Dir(binDir, release, runtime.GOOS, runtime.GOARCH)
+	return dir, envtest.Write(dir, own, release)
 }
 
-// checkServed returns an error unless the server has the behaviour of a version of Kubernetes:
+// releaseOf returns the release that a version such as 1.35 or v1.35.4 means. Without a patch
+// number it is the newest one for the minor version of the build, and the first one for others:
 // patch releases behave alike.
-func checkServed(wanted, served string) error {
-	want, err := version.ParseSemantic(wanted)
-	if err != nil || wanted != fmt.Sprintf("%d.%d.%d", want.Major(), want.Minor(), want.Patch()) {
-		return fmt.Errorf("--version: %q is not a version such as %s", wanted, served)
+func releaseOf(wanted, served string) (string, error) {
+	text := strings.TrimPrefix(wanted, "v")
+	v, err := version.ParseGeneric(text)
+	if err != nil || text != fmt.Sprintf("%d.%d", v.Major(), v.Minor()) && text != fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()) {
+		return "", fmt.Errorf("--version: %q is not a version such as %s or 1.35", wanted, served)
 	}
-	have, err := version.ParseSemantic(served)
-	if err != nil {
-		return fmt.Errorf("the version of Kubernetes of this build: %w", err)
+	minor := fmt.Sprintf("%d.%d", v.Major(), v.Minor())
+	switch err := server.NewKubeAPIServerCommandLine().SetRelease(minor + ".0"); {
+	case err != nil:
+		return "", fmt.Errorf("--version: %w", err)
+	case text != minor:
+		return text, nil
+	case strings.HasPrefix(served, minor+"."):
+		return served, nil
 	}
-	if want.Major() != have.Major() || want.Minor() != have.Minor() {
-		return fmt.Errorf("--version: this release serves Kubernetes %d.%d and not %d.%d", have.Major(), have.Minor(), want.Major(), want.Minor())
-	}
-	return nil
+	return minor + ".0", nil
 }

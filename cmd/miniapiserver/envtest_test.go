@@ -2,10 +2,14 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/envtest"
+	"github.com/miniapiserver/miniapiserver/server"
 )
 
 // TestEnvtestPrograms checks that the programs are where setup-envtest looks for them, and that
@@ -13,13 +17,18 @@ import (
 func TestEnvtestPrograms(t *testing.T) {
 	temp := t.TempDir()
 	platform := runtime.GOOS + "-" + runtime.GOARCH
+	served := envtest.Version(server.Version().GitVersion)
 	for _, tt := range []struct {
-		args []string
-		want string // in temp; with a * for the version
+		args    []string
+		dir     string // in temp, without the release
+		release string
 	}{
-		{nil, "cache/miniapiserver/envtest/k8s/*-" + platform},
-		{[]string{"--bin-dir", filepath.Join(temp, "bin")}, "bin/k8s/*-" + platform},
-		{[]string{"--bin-dir", filepath.Join(temp, "bin"), "--version", "v1.37.99"}, "bin/k8s/1.37.99-" + platform},
+		{nil, "cache/miniapiserver/envtest/k8s", served},
+		{[]string{"--bin-dir", filepath.Join(temp, "bin")}, "bin/k8s", served},
+		{[]string{"--bin-dir", filepath.Join(temp, "bin"), "--version", "v1.37.99"}, "bin/k8s", "1.37.99"},
+		{[]string{"--version", "1.37"}, "cache/miniapiserver/envtest/k8s", served},
+		{[]string{"--version", "v1.34"}, "cache/miniapiserver/envtest/k8s", "1.34.0"},
+		{[]string{"--version", "1.35.4"}, "cache/miniapiserver/envtest/k8s", "1.35.4"},
 	} {
 		p := command(t, append([]string{asEnvtest}, tt.args...)...)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+filepath.Join(temp, "cache"), "HOME="+temp)
@@ -28,8 +37,13 @@ func TestEnvtestPrograms(t *testing.T) {
 			t.Fatalf("%v: %v: %s", tt.args, err, p.stderr.String())
 		}
 		dir := strings.TrimSuffix(string(out), "\n")
-		if ok, _ := filepath.Match(filepath.Join(temp, tt.want), dir); !ok && runtime.GOOS == "linux" {
-			t.Errorf("%v: the directory is %s, want %s", tt.args, dir, tt.want)
+		if want := filepath.Join(temp, tt.dir, tt.release+"-"+platform); dir != want && runtime.GOOS == "linux" {
+			t.Errorf("%v: the directory is %s, want %s", tt.args, dir, want)
+		}
+		version := exec.CommandContext(t.Context(), filepath.Join(dir, "kube-apiserver"), "--version")
+		version.Env = p.Env
+		if out, err := version.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "Kubernetes v"+tt.release+"+miniapiserver") {
+			t.Errorf("%v: kube-apiserver --version: %s, %v", tt.args, out, err)
 		}
 		for _, name := range []string{"kube-apiserver", "etcd", "kubectl"} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode()&0o111 == 0 {
@@ -42,11 +56,14 @@ func TestEnvtestPrograms(t *testing.T) {
 // TestEnvtestErrors checks that an error is one line that names the flag.
 func TestEnvtestErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"--version 1.20.0":      "--version: this release serves Kubernetes 1.37 and not 1.20",
+		"--version 1.20.0":      "--version: emulation version 1.20 is not between [1.34, 1.37.0]",
+		"--version 1.38":        "--version: emulation version 1.38 is not between [1.34, 1.37.0]",
 		"--version latest":      `--version: "latest" is not a version such as 1.37.`,
-		"--version 1.37":        `--version: "1.37" is not a version such as 1.37.`,
+		"--version 1":           `--version: "1" is not a version such as 1.37.`,
+		"--version 1.35.x":      `--version: "1.35.x" is not a version such as 1.37.`,
+		"--version 1.35.":       `--version: "1.35." is not a version such as 1.37.`,
 		"--version 1.37.0-rc.1": `--version: "1.37.0-rc.1" is not a version such as 1.37.`,
-		"--version vv1.36.0":    `--version: "v1.36.0" is not a version such as 1.37.`,
+		"--version vv1.36.0":    `--version: "vv1.36.0" is not a version such as 1.37.`,
 		"--bindir x":            "unknown flag: --bindir (see --help)",
 		"x":                     `takes flags and no arguments, got "x" (see --help)`,
 	} {

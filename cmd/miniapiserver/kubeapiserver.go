@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/envtest"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -19,6 +21,14 @@ func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
 	p := &program{name: asKubeAPIServer, began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewKubeAPIServerCommandLine()}
 	if err := p.flags.SetControllers(os.Getenv(controllersVariable)); err != nil {
 		return p.fail(fmt.Errorf("%s: %w", controllersVariable, err))
+	}
+	if own, err := os.Executable(); err == nil {
+		dir := filepath.Dir(own)
+		if release := envtest.Release(dir); release != "" {
+			if err := p.flags.SetRelease(release); err != nil {
+				return p.fail(fmt.Errorf("the programs in %s are for Kubernetes %s: %w", dir, release, err))
+			}
+		}
 	}
 	o, err := parseFlags(p.flags, args)
 	if err != nil {

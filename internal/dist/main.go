@@ -1,6 +1,8 @@
 // Command dist builds the archives of a release into a directory: for each platform the
 // server, and the programs of package envtest; their checksums in SHA512SUMS; and
-// envtest-releases.yaml, the index from which setup-envtest downloads archives.
+// envtest-releases.yaml, the index from which setup-envtest downloads archives. The index has all
+// releases of Kubernetes that the server can emulate: the archive is the same for all, and the
+// server finds its release in the name of the directory that setup-envtest makes.
 //
 //	go run ./internal/dist DIR URL PGO
 //
@@ -19,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -41,7 +44,7 @@ func run(dir, url, pgo string) error {
 	}
 	version := envtest.Version(server.Version().GitVersion)
 	var sums strings.Builder
-	index := "releases:\n  v" + version + ":\n"
+	hashes := map[string]string{} // by archive
 	for _, p := range platforms {
 		name := filepath.Join(dir, "miniapiserver-"+p[0]+"-"+p[1])
 		if err := build(name, p[0], p[1], pgo); err != nil {
@@ -58,13 +61,13 @@ func run(dir, url, pgo string) error {
 			}
 			sums.WriteString(sum + "  " + file + "\n")
 			if file == archive {
-				index += indexEntry(archive, sum, url)
+				hashes[archive] = sum
 			}
 		}
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index), 0o644))
+		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index(version, url, hashes)), 0o644))
 }
 
 // build builds the server for a platform.
@@ -96,7 +99,20 @@ func checksum(file string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// indexEntry returns the lines of an archive in the index of setup-envtest.
-func indexEntry(archive, sum, url string) string {
-	return fmt.Sprintf("    %s:\n      hash: %s\n      selfLink: %s/%s\n", archive, sum, url, archive)
+// index returns the index of setup-envtest for the archives of a version, whose hashes are given.
+func index(version, url string, hashes map[string]string) string {
+	releases := []string{version}
+	for m := kubeversion.Oldest(); m.Before(kubeversion.Binary()); m.Minor++ {
+		releases = append(releases, m.String()+".0")
+	}
+	var b strings.Builder
+	b.WriteString("releases:\n")
+	for _, release := range releases {
+		b.WriteString("  v" + release + ":\n")
+		for _, p := range platforms {
+			archive := envtest.ArchiveName(version, p[0], p[1])
+			fmt.Fprintf(&b, "    %s:\n      hash: %s\n      selfLink: %s/%s\n", envtest.ArchiveName(release, p[0], p[1]), hashes[archive], url, archive)
+		}
+	}
+	return b.String()
 }

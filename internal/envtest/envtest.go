@@ -1,8 +1,9 @@
 // Package envtest lays this server out as the programs that envtest of controller-runtime
 // starts: kube-apiserver and etcd, which are both this server, and kubectl, which runs
 // the one of the user. A file beside them has the servers end with the process that
-// started them, since a test that is killed stops nothing. The command miniapiserver writes them into a directory, and
-// internal/dist into archives.
+// started them, since a test that is killed stops nothing. Another file has the release of
+// Kubernetes that kube-apiserver has, since test suites pass no flag for it. The command
+// miniapiserver writes them into a directory, and internal/dist into archives.
 //
 // Names of directories and archives are those of the program setup-envtest, which finds
 // such directories by "use -i" and takes such archives by "sideload" or from an index.
@@ -19,6 +20,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -36,6 +38,9 @@ const (
 	// started them.
 	markName = "ends-with-parent"
 	mark     = "The servers in this directory end when the process that started them does.\n"
+
+	// releaseName is the name of a file with the release of Kubernetes that kube-apiserver has.
+	releaseName = "kubernetes-release"
 )
 
 // Version returns the number in a version of Kubernetes: 1.37.2 for v1.37.2+miniapiserver.
@@ -62,8 +67,9 @@ func Dir(binDir, version, goos, goarch string) string {
 }
 
 // Write writes the programs into dir, which it creates. server is the path of the server's
-// executable. Programs that run already, from an earlier Write, are not disturbed.
-func Write(dir, server string) error {
+// executable, and release the release of Kubernetes that it is to have, such as 1.35.4. Programs
+// that run already, from an earlier Write, are not disturbed.
+func Write(dir, server, release string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -72,7 +78,25 @@ func Write(dir, server string) error {
 			return err
 		}
 	}
-	return errors.Join(update(filepath.Join(dir, kubectlName), kubectl), update(filepath.Join(dir, markName), []byte(mark)))
+	return errors.Join(
+		update(filepath.Join(dir, kubectlName), kubectl), update(filepath.Join(dir, markName), []byte(mark)),
+		update(filepath.Join(dir, releaseName), []byte(release+"\n")))
+}
+
+// Release returns the release of Kubernetes that kube-apiserver in dir has: the one in the file that
+// Write wrote or, for the programs of an archive, the one in the name of the directory that
+// setup-envtest made for them. It returns "" if dir has no such programs, or no release.
+func Release(dir string) string {
+	if !EndsWithParent(dir) {
+		return ""
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, releaseName)); err == nil {
+		return strings.TrimSpace(string(text))
+	}
+	if release, ok := strings.CutSuffix(filepath.Base(dir), baseName("", runtime.GOOS, runtime.GOARCH)); ok {
+		return release
+	}
+	return ""
 }
 
 // EndsWithParent reports whether the servers in dir end with the process that started them.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		program(t, server, content)
-		if err := Write(dir, server); err != nil {
+		if err := Write(dir, server, "1.35.4"); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range serverNames {
@@ -42,8 +43,8 @@ func TestWrite(t *testing.T) {
 			}
 		}
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 4 || !EndsWithParent(dir) {
-			t.Errorf("%v, %v, want three programs and the mark", entries, err)
+		if err != nil || len(entries) != 5 || !EndsWithParent(dir) || Release(dir) != "1.35.4" {
+			t.Errorf("%v, %v, want three programs, the mark and the release", entries, err)
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err != nil || info.Mode()&0o111 == 0 {
@@ -51,7 +52,7 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	}
-	if err := Write(dir, filepath.Join(dir, "none")); err == nil {
+	if err := Write(dir, filepath.Join(dir, "none"), "1.35.4"); err == nil {
 		t.Error("no error for a server that does not exist")
 	}
 }
@@ -64,7 +65,7 @@ func TestKubectl(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := program(t, filepath.Join(t.TempDir(), "server"), "x")
-	if err := Write(dir, server); err != nil {
+	if err := Write(dir, server, "1.35.4"); err != nil {
 		t.Fatal(err)
 	}
 	run := func(path string) string {
@@ -115,5 +116,30 @@ func TestWriteArchive(t *testing.T) {
 	}
 	if got := ArchiveName(Version("v1.36.6+miniapiserver"), "linux", "arm64"); got != "envtest-v1.36.6-linux-arm64.tar.gz" {
 		t.Error(got)
+	}
+}
+
+// TestRelease checks that the release is that of the directory if no file has it, and that
+// directories of others have none.
+func TestRelease(t *testing.T) {
+	dir := Dir(t.TempDir(), "1.36.7", runtime.GOOS, runtime.GOARCH)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := Release(dir); got != "" {
+		t.Errorf("a directory without the mark: %q", got)
+	}
+	program(t, filepath.Join(dir, markName), mark)
+	if got := Release(dir); got != "1.36.7" {
+		t.Errorf("the programs of an archive: %q", got)
+	}
+	program(t, filepath.Join(dir, releaseName), "1.34.0\n")
+	if got := Release(dir); got != "1.34.0" {
+		t.Errorf("a directory with the file: %q", got)
+	}
+	other := t.TempDir()
+	program(t, filepath.Join(other, markName), mark)
+	if got := Release(other); got != "" {
+		t.Errorf("a directory with another name: %q", got)
 	}
 }
