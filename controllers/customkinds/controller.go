@@ -11,6 +11,7 @@ package customkinds
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"slices"
 	"strconv"
@@ -174,11 +175,17 @@ func (k *Controller) Load(ctx context.Context) error {
 			err = k.install(d, item)
 		}
 		if err != nil {
-			k.Logger.Error("installing custom kind failed", "definition", item.Name(), "error", err)
+			k.Logger.Error(installFailed, "definition", item.Name(), "error", err)
 		}
 	}
 	return nil
 }
+
+const installFailed = "installing custom kind failed"
+
+// errUninstallable is the error of a definition from which no kind can be made. It remains until the
+// definition changes.
+type errUninstallable struct{ error }
 
 // outlineOf returns the outline of a definition. It must not be changed.
 func (k *Controller) outlineOf(item *storage.Item) (*definition, error) {
@@ -246,9 +253,13 @@ func (k *Controller) installAll(made map[string]*customKind) error {
 func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, error) {
 	source := &definitionSource{}
 	source.item.Store(item)
-	compiled, err := custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared})
-	if err != nil {
-		return nil, err
+	var compiled *custom.Kind
+	var err error
+	panicked := recovery.Call(k.Logger, "compiling a custom kind", func() {
+		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared})
+	})
+	if err = errors.Join(panicked, err); err != nil {
+		return nil, errUninstallable{err}
 	}
 	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
 	return &customKind{compiled, k.specOf(d, item), *d.Status.AcceptedNames.DeepCopy(), source}, nil
@@ -312,7 +323,10 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 	k.setNameConditions(want, reason, message)
 	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	if isTrue(want, apiextensionsv1.Established) {
-		if err := k.install(want, item); err != nil {
+		err := k.install(want, item)
+		if uninstallable := (errUninstallable{}); errors.As(err, &uninstallable) {
+			k.Logger.Error(installFailed, "definition", name, "error", err)
+		} else if err != nil {
 			return reconcile.Done, err
 		}
 	}

@@ -50,9 +50,15 @@ func newConverters(clients *hooks.Clients, reg prometheus.Registerer) (*converte
 	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer(), metrics}, err
 }
 
-// converterOf returns the converter of a definition.
+// converterOf returns the converter of a definition. That of a stored definition without a webhook,
+// which could not be created, fails.
 func (c *converters) converterOf(d *definition) custom.Converter {
 	w := d.Spec.Conversion.Webhook
+	if w == nil || w.ClientConfig == nil {
+		return func(context.Context, schema.GroupVersion, []*untyped.Object) ([]*untyped.Object, error) {
+			return nil, fmt.Errorf("conversion webhook of %s: spec.conversion.webhook.clientConfig is missing", d.Name)
+		}
+	}
 	at := admissionv1.WebhookClientConfig{URL: w.ClientConfig.URL, CABundle: w.ClientConfig.CABundle}
 	if s := w.ClientConfig.Service; s != nil {
 		reference := admissionv1.ServiceReference(*s)

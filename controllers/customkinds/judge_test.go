@@ -56,7 +56,7 @@ func TestNonStructural(t *testing.T) {
 		}}
 	}
 	object := apiextensionsv1.JSONSchemaProps{Type: "object"}
-	ref := "#"
+	ref, list := "#", "map"
 	const noType = "spec.versions[1].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields"
 	var conditions []definitionCondition
 	for name, test := range map[string]struct {
@@ -69,6 +69,8 @@ func TestNonStructural(t *testing.T) {
 		"untyped":     {false, schema(apiextensionsv1.JSONSchemaProps{}), "True Violations: " + noType},
 		"bare":        {false, nil, "True Violations: spec.versions[1].schema.openAPIV3Schema: Required value: schemas are required"},
 		"reference":   {false, schema(apiextensionsv1.JSONSchemaProps{Ref: &ref}), "Unknown StructuralError: failed to check validation schema for version v2: OpenAPIV3Schema '$ref' is not supported"},
+		"a type":      {false, schema(apiextensionsv1.JSONSchemaProps{Type: "text"}), "True Violations: spec.versions[1].schema.openAPIV3Schema.properties[spec].type: Unsupported value: \"text\": supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\""},
+		"a list":      {false, schema(apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &object}, XListType: &list}), "True Violations: spec.versions[1].schema.openAPIV3Schema.properties[spec].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map"},
 		"structural":  {false, schema(object), ""},
 	} {
 		d := &definition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{

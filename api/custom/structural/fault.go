@@ -71,7 +71,13 @@ func CheckStored(s *props, path *field.Path) (faults field.ErrorList, err error)
 	if err != nil {
 		return nil, err
 	}
-	return append(checkShape(s, path), newRules(n, true).faults(path)...), nil
+	faults = append(checkShape(s, path), newRules(n, true).faults(path)...)
+	if len(faults) == 0 { // the shape does not include types and keywords of lists
+		c := &checker{}
+		c.schema(s, path, location{root: true})
+		faults = c.errs
+	}
+	return faults, nil
 }
 
 // faults returns an error for each rule that does not compile, in the schema at path and
