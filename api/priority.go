@@ -69,6 +69,8 @@ func groupPriority(name string) int32 {
 		return 16000
 	case "storagemigration.k8s.io":
 		return 15800
+	case "lifecycle.k8s.io":
+		return 15700
 	}
 	return 0
 }
@@ -95,6 +97,7 @@ func versionPriority(gv schema.GroupVersion) int32 {
 		{"resource.k8s.io", "v1", 21},
 		{"resource.k8s.io", "v1beta2", 15},
 		{"resource.k8s.io", "v1alpha3", 1},
+		{"scheduling.k8s.io", "v1alpha3", 1},
 	} {
 		if v.group == gv.Group && v.version == gv.Version {
 			return v.priority

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -133,5 +134,38 @@ func TestDisruptionModeDefault(t *testing.T) {
 		Spec: schedulingv1beta1.WorkloadSpec{PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "t", SchedulingPolicy: policy}}}}, metav1.CreateOptions{})
 	if err != nil || w.Spec.PodGroupTemplates[0].DisruptionMode != nil {
 		t.Errorf("workload: %+v, %v", w, err)
+	}
+}
+
+// TestSchedulingVersions writes a workload in one version, reads it in the other, and creates a
+// composite pod group, which exists in the older one only.
+func TestSchedulingVersions(t *testing.T) {
+	o := workloadOptions("TopologyAwareWorkloadScheduling", "CompositePodGroup")
+	o.RuntimeConfig["scheduling.k8s.io/v1alpha3"] = "true"
+	_, c := startWith(t, o)
+	w := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w"}, Spec: schedulingv1beta1.WorkloadSpec{PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{
+		Name: "t", SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 2}}}}}}
+	if _, err := c.SchedulingV1beta1().Workloads("default").Create(t.Context(), w, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	older, err := c.SchedulingV1alpha3().Workloads("default").Get(t.Context(), "w", metav1.GetOptions{})
+	if err != nil || older.Spec.PodGroupTemplates[0].SchedulingPolicy.Gang.MinCount != 2 {
+		t.Fatalf("%+v %v", older, err)
+	}
+	older.Spec.PodGroupTemplates[0].SchedulingPolicy.Gang.MinCount = 3
+	if _, err := c.SchedulingV1alpha3().Workloads("default").Update(t.Context(), older, metav1.UpdateOptions{}); err != nil {
+		t.Error(err)
+	}
+	groups := c.SchedulingV1alpha3().CompositePodGroups("default")
+	group, err := groups.Create(t.Context(), &schedulingv1alpha3.CompositePodGroup{ObjectMeta: metav1.ObjectMeta{Name: "g"}, Spec: schedulingv1alpha3.CompositePodGroupSpec{
+		WorkloadRef:      &schedulingv1alpha3.WorkloadReference{WorkloadName: "w", TemplateName: "t"},
+		SchedulingPolicy: schedulingv1alpha3.CompositePodGroupSchedulingPolicy{Basic: &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}}}}, metav1.CreateOptions{})
+	if err != nil || group.Spec.DisruptionMode.Single == nil || group.Spec.Priority == nil {
+		t.Fatalf("%+v %v", group, err)
+	}
+	group.Status.Conditions = []metav1.Condition{{Type: "DisruptionTarget", Status: "True", Reason: "PreemptionByScheduler", LastTransitionTime: metav1.Now()}}
+	group.Spec.PriorityClassName = "another"
+	if group, err = groups.UpdateStatus(t.Context(), group, metav1.UpdateOptions{}); err != nil || len(group.Status.Conditions) != 1 || group.Spec.PriorityClassName != "" {
+		t.Errorf("%+v %v", group, err)
 	}
 }

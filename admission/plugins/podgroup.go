@@ -56,12 +56,20 @@ func podGroupWorkloadExists(o *admission.Objects) admission.Plugin {
 				return apierrors.NewInternalError(err)
 			case w.DeletionTimestamp != nil:
 				return admission.Forbiddenf(a, "PodGroup rejected: Workload %q is being deleted", name)
-			case slices.ContainsFunc(w.Spec.PodGroupTemplates, func(t schedulingv1beta1.PodGroupTemplate) bool { return t.Name == template }):
+			case hasTemplate(template, w.Spec.PodGroupTemplates, w.Spec.CompositePodGroupTemplates):
 				return nil
 			}
 			return admission.Forbiddenf(a, "PodGroup rejected: PodGroupTemplate %q not found in Workload %q", template, name)
 		},
 	}
+}
+
+// hasTemplate reports whether a template of pod groups has a name. The others may contain it.
+func hasTemplate(name string, groups []schedulingv1beta1.PodGroupTemplate, composites []schedulingv1beta1.CompositePodGroupTemplate) bool {
+	return slices.ContainsFunc(groups, func(t schedulingv1beta1.PodGroupTemplate) bool { return t.Name == name }) ||
+		slices.ContainsFunc(composites, func(t schedulingv1beta1.CompositePodGroupTemplate) bool {
+			return hasTemplate(name, t.PodGroupTemplates, t.CompositePodGroupTemplates)
+		})
 }
 
 // jobValidation rejects changes of the parallelism of jobs whose pods are gang-scheduled.

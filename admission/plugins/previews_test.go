@@ -10,6 +10,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,7 +108,12 @@ func podGroupOf(workload, template string, change func(*schedulingv1beta1.PodGro
 func TestPodGroupPlugins(t *testing.T) {
 	w := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1beta1.WorkloadSpec{
 		PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}}}
-	c := Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
+	tree := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "tree", Namespace: "ns"}, Spec: schedulingv1beta1.WorkloadSpec{
+		CompositePodGroupTemplates: []schedulingv1beta1.CompositePodGroupTemplate{{Name: "top",
+			SchedulingPolicy: schedulingv1beta1.CompositePodGroupSchedulingPolicy{Basic: &schedulingv1beta1.CompositeBasicSchedulingPolicy{}},
+			PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "leaf",
+				SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}}}}}
+	c := Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), w, tree, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100, PreemptionPolicy: new(corev1.PreemptLowerPriority)}),
 		Gates: admissiontest.Gates(t, "GenericWorkload")}
 	exists := newPlugin(t, "PodGroupWorkloadExists", c)
 	for name, test := range map[string]struct {
@@ -116,6 +122,7 @@ func TestPodGroupPlugins(t *testing.T) {
 	}{
 		"of nothing":       {podGroupOf("", "", nil), ""},
 		"of a template":    {podGroupOf("w", "t", nil), ""},
+		"of a composite":   {podGroupOf("tree", "leaf", nil), ""},
 		"no such template": {podGroupOf("w", "u", nil), `PodGroup rejected: PodGroupTemplate "u" not found in Workload "w"`},
 		"no such workload": {podGroupOf("v", "t", nil), `PodGroup rejected: Workload "v" not found`},
 	} {
@@ -133,6 +140,20 @@ func TestPodGroupPlugins(t *testing.T) {
 	prio := newPlugin(t, "Priority", c)
 	if got := admissiontest.Run(t, prio, admissiontest.Write(t, "create", "podgroups", g, nil)); got != "" || *g.Spec.Priority != 100 {
 		t.Errorf("%q %v", got, g.Spec.Priority)
+	}
+	if g.Spec.PreemptionPolicy != nil {
+		t.Errorf("a preemption policy without its gate: %q", *g.Spec.PreemptionPolicy)
+	}
+	c.Gates = admissiontest.Gates(t, "GenericWorkload", "TopologyAwareWorkloadScheduling", "CompositePodGroup", "PodGroupPreemptionPolicy")
+	gated := newPlugin(t, "Priority", c)
+	composite := &schedulingv1alpha3.CompositePodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
+	composite.Spec.PriorityClassName = "high"
+	if got := admissiontest.Run(t, gated, admissiontest.Write(t, "create", "compositepodgroups", composite, nil)); got != "" || *composite.Spec.Priority != 100 || *composite.Spec.PreemptionPolicy != "PreemptLowerPriority" {
+		t.Errorf("%q %+v", got, composite.Spec)
+	}
+	composite.Spec.PreemptionPolicy = new(schedulingv1alpha3.PreemptionPolicy("Never"))
+	if got := admissiontest.Run(t, gated, admissiontest.Write(t, "create", "compositepodgroups", composite, nil)); !strings.HasSuffix(got, "preemptionPolicy set in the composite pod group (Never) must match the preemptionPolicy computed (PreemptLowerPriority) based on the priority class set in the spec") {
+		t.Error(got)
 	}
 	g.Spec.Priority = new(int32(7))
 	if got := admissiontest.Run(t, prio, admissiontest.Write(t, "create", "podgroups", g, nil)); !strings.HasSuffix(got, "priority set in the pod group (7) must match the priority computed (100) based on the priority class set in the spec") {

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,13 +20,18 @@ import (
 // priority sets the priority of pods, and of pod groups if they are served, to that of their class,
 // and allows only one default class.
 func priority(o *admission.Objects, gates features.Gates) admission.Plugin {
-	p := priorityPlugin{admission.NewReader[*schedulingv1.PriorityClass](o, schedulingv1.Resource("priorityclasses"))}
+	p := priorityPlugin{admission.NewReader[*schedulingv1.PriorityClass](o, schedulingv1.Resource("priorityclasses")), gates.Enabled(features.PodGroupPreemptionPolicy)}
 	handles := []admission.Handles{
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: admission.CoreResources("pods")},
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []schema.GroupResource{schedulingv1.Resource("priorityclasses")}},
 	}
-	if gates.Enabled(features.GenericWorkload) && o.Serves(podGroups()[0]) {
-		handles = append(handles, admission.Handles{Verbs: []string{api.VerbCreate}, Resources: podGroups()})
+	groups := map[string]schema.GroupResource{
+		features.GenericWorkload: schedulingv1beta1.Resource("podgroups"), features.CompositePodGroup: schedulingv1alpha3.Resource("compositepodgroups"),
+	}
+	for gate, resource := range groups {
+		if gates.Enabled(gate) && o.Serves(resource) {
+			handles = append(handles, admission.Handles{Verbs: []string{api.VerbCreate}, Resources: []schema.GroupResource{resource}})
+		}
 	}
 	return admission.Plugin{
 		Handles:  handles,
@@ -36,11 +42,16 @@ func priority(o *admission.Objects, gates features.Gates) admission.Plugin {
 
 type priorityPlugin struct {
 	classes *admission.Reader[*schedulingv1.PriorityClass]
+	// hasGroupPolicies: pod groups have a preemption policy.
+	hasGroupPolicies bool
 }
 
 func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) error {
-	if group, ok := a.Object.(*schedulingv1beta1.PodGroup); ok {
-		return p.group(ctx, a, &group.Spec)
+	switch group := a.Object.(type) {
+	case *schedulingv1beta1.PodGroup:
+		return setGroupPriority(ctx, p, a, "pod group", &group.Spec.PriorityClassName, &group.Spec.Priority, &group.Spec.PreemptionPolicy)
+	case *schedulingv1alpha3.CompositePodGroup:
+		return setGroupPriority(ctx, p, a, "composite pod group", &group.Spec.PriorityClassName, &group.Spec.Priority, &group.Spec.PreemptionPolicy)
 	}
 	pod, ok := a.Object.(*corev1.Pod)
 	if !ok {
@@ -75,16 +86,24 @@ func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) erro
 	return nil
 }
 
-// group is mutate for a new pod group.
-func (p priorityPlugin) group(ctx context.Context, a *registry.Attributes, spec *schedulingv1beta1.PodGroupSpec) error {
-	value, _, err := p.resolve(ctx, a, &spec.PriorityClassName)
+// setGroupPriority is mutate for a new group of pods, whose kind is that of the message.
+func setGroupPriority[P ~string](ctx context.Context, p priorityPlugin, a *registry.Attributes, kind string, class *string, priority **int32, preemption **P) error {
+	value, policy, err := p.resolve(ctx, a, class)
 	if err != nil {
 		return err
 	}
-	if spec.Priority != nil && *spec.Priority != value {
-		return admission.Forbiddenf(a, "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class set in the spec", *spec.Priority, value)
+	if *priority != nil && **priority != value {
+		return admission.Forbiddenf(a, "priority set in the %s (%d) must match the priority computed (%d) based on the priority class set in the spec", kind, **priority, value)
 	}
-	spec.Priority = &value
+	*priority = &value
+	if !p.hasGroupPolicies || policy == nil {
+		return nil
+	}
+	computed := P(*policy)
+	if *preemption != nil && **preemption != computed {
+		return admission.Forbiddenf(a, "preemptionPolicy set in the %s (%s) must match the preemptionPolicy computed (%s) based on the priority class set in the spec", kind, **preemption, computed)
+	}
+	*preemption = &computed
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
+	"github.com/miniapiserver/miniapiserver/api/lifecycle"
 	"github.com/miniapiserver/miniapiserver/api/networking"
 	"github.com/miniapiserver/miniapiserver/api/node"
 	"github.com/miniapiserver/miniapiserver/api/policy"
@@ -47,6 +48,7 @@ func groups() []func(features.Gates) []*api.Resource {
 		discovery.Kinds,
 		flowcontrol.Kinds,
 		apiserverinternal.Kinds,
+		lifecycle.Kinds,
 		networking.Kinds,
 		node.Kinds,
 		policy.Kinds,

@@ -8,14 +8,15 @@ import (
 	"testing"
 	"time"
 
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiserverinternal"
 	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/api/coordination"
 	"github.com/miniapiserver/miniapiserver/api/resource"
-	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/api/storagemigration"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -220,7 +221,7 @@ func TestMigrationRules(t *testing.T) {
 func workloadGates(t *testing.T) features.Gates {
 	t.Helper()
 	gates, err := features.New(map[string]bool{
-		"GenericWorkload": true, "TopologyAwareWorkloadScheduling": true, "DRAWorkloadResourceClaims": true,
+		"GenericWorkload": true, "TopologyAwareWorkloadScheduling": true, "DRAWorkloadResourceClaims": true, "CompositePodGroup": true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -228,43 +229,81 @@ func workloadGates(t *testing.T) features.Gates {
 	return gates
 }
 
+// checkWrite returns the errors of an object that is created, or updated if old is not empty, by all
+// rules: those that are written by hand and those that markers state.
+func checkWrite(t *testing.T, r *api.Resource, old, text string) field.ErrorList {
+	t.Helper()
+	obj := ruleObject(t, r, text)
+	obj.SetNamespace("ns")
+	if old == "" {
+		if prepare := r.Create.PrepareForCreate; prepare != nil {
+			prepare(obj)
+		}
+		return r.CheckCreate(&r.Versions[0], obj)
+	}
+	stored := ruleObject(t, r, old)
+	stored.SetNamespace("ns")
+	stored.SetResourceVersion("1")
+	obj.SetResourceVersion("1")
+	if prepare := r.Update.PrepareForUpdate; prepare != nil {
+		prepare(obj, stored)
+	}
+	return r.CheckUpdate(&r.Versions[0], obj, stored)
+}
+
+// declaredKind returns a kind with the rules that markers state, for gates.
+func declaredKind(t *testing.T, gates features.Gates, name string) *api.Resource {
+	t.Helper()
+	for _, r := range KindsFor(gates) {
+		if r.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("no %s", name)
+	return nil
+}
+
+func testDeclared(t *testing.T, r *api.Resource, tests []ruleTest) {
+	t.Helper()
+	for _, c := range tests {
+		t.Run(r.Kind+"/"+c.name, func(t *testing.T) { wantFaults(t, checkWrite(t, r, c.old, c.updated), c.want) })
+	}
+}
+
 func TestWorkloadRules(t *testing.T) {
 	const good = `{"spec":{"controllerRef":{"kind":"Job","name":"j"},"podGroupTemplates":[{"name":"t","schedulingPolicy":{"gang":{"minCount":2}}}]}}`
-	kind := scheduling.Workload(workloadGates(t))
-	testRules(t, kind, []ruleTest{
+	const basic = `"schedulingPolicy":{"basic":{}}`
+	testDeclared(t, declaredKind(t, workloadGates(t), "workloads"), []ruleTest{
 		{"good", "", good, ""},
-		{"empty", "", `{}`, "spec.podGroupTemplates: Required value"},
-		{"controller", "", `{"spec":{"controllerRef":{"apiGroup":"A","name":"a/b"},"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}}}]}}`,
-			`spec.controllerRef.kind: Required value, spec.controllerRef.name: Invalid value: "a/b": may not contain '/'`},
-		{"policy", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{}},{"name":"u","schedulingPolicy":{"basic":{},"gang":{}}}]}}`,
-			"[spec.podGroupTemplates[0].schedulingPolicy: Invalid value: \"\": must specify one of: `basic`, `gang`, " +
-				"spec.podGroupTemplates[1].schedulingPolicy: Invalid value: \"{basic, gang}\": must specify exactly one of: `basic`, `gang`, " +
-				"spec.podGroupTemplates[1].schedulingPolicy.gang.minCount: Required value]"},
-		{"twice", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}}},{"name":"t","schedulingPolicy":{"basic":{}}}]}}`,
-			`spec.podGroupTemplates[1]: Duplicate value: {"name":"t","schedulingPolicy":{"basic":{}},"schedulingConstraints":null}`},
-		{"fixed", good, strings.Replace(good, "2", "3", 1), "spec.podGroupTemplates: Invalid value: null: field is immutable"},
-		{"claims", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{"topology":[{"key":"a b"}]},` +
-			`"disruptionMode":{},"priorityClassName":"P","priority":1000000001}]}}`,
-			"[spec.podGroupTemplates[0].schedulingConstraints.topology[0].key: Invalid value: \"a b\": name part must consist of"},
+		{"empty", "", `{}`, "spec: Invalid value: \"\": must specify one of: `podGroupTemplates`, `compositePodGroupTemplates`"},
+		{"more pods", good, strings.Replace(good, "2", "3", 1), ""},
+		{"another template", good, strings.Replace(good, `"t"`, `"u"`, 1), "[spec.podGroupTemplates[0]: Forbidden: item may not be added, spec.podGroupTemplates: Forbidden: item may not be removed]"},
+		{"tree", "", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"podGroupTemplates":[{"name":"b",` + basic + `}]}]}}`, ""},
+		{"names", "", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"podGroupTemplates":[{"name":"a",` + basic + `}]}]}}`,
+			`spec.compositePodGroupTemplates[0].podGroupTemplates[0].name: Duplicate value: "a"`},
+		{"priorities", "", `{"spec":{"podGroupTemplates":[{"name":"a",` + basic + `,"priority":1},{"name":"b",` + basic + `}]}}`,
+			"spec: Invalid value: null: detected multiple priority configurations"},
+		{"deep", "", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"compositePodGroupTemplates":[{"name":"b",` + basic +
+			`,"compositePodGroupTemplates":[{"name":"c",` + basic + `,"compositePodGroupTemplates":[{"name":"d",` + basic + `}]}]}]}]}}`, "maximum template hierarchy depth is 4"},
 	})
 	// A template has no fields of disabled features.
-	off := scheduling.Workload(features.Default())
-	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{}}]}}`)
+	off := declaredKind(t, features.Default(), "workloads")
+	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{},"preemptionPolicy":"Never"}],`+
+		`"compositePodGroupTemplates":[{"name":"c"}]}}`)
 	off.Create.PrepareForCreate(obj)
-	if got := obj.(*schedulingv1beta1.Workload).Spec.PodGroupTemplates[0]; got.ResourceClaims != nil || got.SchedulingConstraints != nil {
-		t.Errorf("got %+v", got)
+	spec := obj.(*schedulingv1beta1.Workload).Spec
+	if got := spec.PodGroupTemplates[0]; got.ResourceClaims != nil || got.SchedulingConstraints != nil || got.PreemptionPolicy != nil || spec.CompositePodGroupTemplates != nil {
+		t.Errorf("got %+v", spec)
 	}
 }
 
 func TestPodGroupRules(t *testing.T) {
 	const good = `{"spec":{"workloadRef":{"workloadName":"w","templateName":"t"},"schedulingPolicy":{"basic":{}}}}`
 	const claims = `{"spec":{"schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c","resourceClaimName":"d"}]}}`
-	kind := scheduling.PodGroup(workloadGates(t))
-	testRules(t, kind, []ruleTest{
+	kind := declaredKind(t, workloadGates(t), "podgroups")
+	testDeclared(t, kind, []ruleTest{
 		{"good", "", good, ""},
-		{"reference", "", `{"spec":{"workloadRef":{"workloadName":"W"},"schedulingPolicy":{"basic":{}}}}`, "spec.workloadRef.templateName: Required value"},
-		{"claims", "", `{"spec":{"schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"C","resourceClaimName":"d","resourceClaimTemplateName":"e"}]}}`,
-			"spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"},
+		{"reference", "", `{"spec":{"workloadRef":{"workloadName":"w"},"schedulingPolicy":{"basic":{}}}}`, "spec.workloadRef.templateName: Required value"},
 		{"fixed", good, claims, "[spec.workloadRef: Invalid value: null: field is immutable, spec.resourceClaims: Invalid value: null: field is immutable]"},
 		{"priority", good, strings.Replace(good, `"schedulingPolicy"`, `"priority":3,"schedulingPolicy"`, 1), "spec.priority: Invalid value: null: field is immutable"},
 		{"mode", "", strings.Replace(good, `"schedulingPolicy"`, `"disruptionMode":{},"schedulingPolicy"`, 1), "spec.disruptionMode: Invalid value: \"\": must specify one of: `single`, `all`"},
@@ -274,6 +313,31 @@ func TestPodGroupRules(t *testing.T) {
 		{"no claim", claims, strings.Replace(claims, `{"spec"`, `{"status":{"resourceClaimStatuses":[{"name":"d","resourceClaimName":"X"}]},"spec"`, 1),
 			"status.resourceClaimStatuses[0].name: Invalid value: \"d\": must match the name of an entry in `spec.resourceClaims`"},
 	})
+	off := declaredKind(t, features.Default(), "podgroups")
+	obj := ruleObject(t, off, `{"spec":{"parentCompositePodGroupName":"p","preemptionPolicy":"Never"}}`).(*schedulingv1beta1.PodGroup)
+	if off.Create.PrepareForCreate(obj); obj.Spec.ParentCompositePodGroupName != nil || obj.Spec.PreemptionPolicy != nil {
+		t.Errorf("got %+v", obj.Spec)
+	}
+}
+
+func TestCompositePodGroupRules(t *testing.T) {
+	const good = `{"spec":{"workloadRef":{"workloadName":"w","templateName":"t"},"schedulingPolicy":{"gang":{"minGroupCount":2}},"preemptionPolicy":"Never"}}`
+	kind := declaredKind(t, workloadGates(t), "compositepodgroups")
+	testDeclared(t, kind, []ruleTest{
+		{"good", "", good, ""},
+		{"empty", "", `{}`, "[spec.workloadRef: Required value, spec.schedulingPolicy: Invalid value: \"\": must specify one of: `basic`, `gang`]"},
+		{"fixed", good, strings.Replace(good, `"w"`, `"v"`, 1), "spec.workloadRef: Invalid value: null: field is immutable"},
+	})
+	testStatusRules(t, kind, []ruleTest{
+		{"condition", good, `{"status":{"conditions":[{"type":"a b"}]}}`, "status.conditions[0].type: Invalid value: \"a b\": name part must consist of"},
+	})
+	obj := ruleObject(t, kind, good)
+	if kind.Default(obj); obj.(*schedulingv1alpha3.CompositePodGroup).Spec.DisruptionMode.Single == nil {
+		t.Error("no default of disruptionMode")
+	}
+	if kind.Create.PrepareForCreate(obj); obj.(*schedulingv1alpha3.CompositePodGroup).Spec.PreemptionPolicy != nil {
+		t.Error("a preemption policy without its gate")
+	}
 }
 
 // TestGatedPodFields checks that pods and pod templates have the fields of enabled features,

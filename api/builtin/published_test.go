@@ -21,12 +21,6 @@ func notResources() map[string]string {
 		"authentication.k8s.io/v1 TokenRequest": "goes to serviceaccounts/token",
 		"autoscaling/v1 Scale":                  "goes to the scale of workloads",
 		"policy/v1 Eviction":                    "goes to pods/eviction",
-
-		"lifecycle.k8s.io/v1alpha1 Eviction":           "not described yet",
-		"lifecycle.k8s.io/v1alpha1 EvictionRequest":    "not described yet",
-		"scheduling.k8s.io/v1alpha3 CompositePodGroup": "not described yet",
-		"scheduling.k8s.io/v1alpha3 PodGroup":          "not described yet",
-		"scheduling.k8s.io/v1alpha3 Workload":          "not described yet",
 	}
 }
 

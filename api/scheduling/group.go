@@ -1,5 +1,5 @@
-// Package scheduling describes PriorityClass, and behind a feature gate Workload and
-// PodGroup, whose pods are scheduled together.
+// Package scheduling describes PriorityClass, and behind feature gates Workload, PodGroup, whose
+// pods are scheduled together, and CompositePodGroup.
 package scheduling
 
 import (
@@ -10,6 +10,7 @@ import (
 // Kinds returns the kinds of the group, validated for the enabled feature gates.
 func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
+		CompositePodGroup(gates),
 		PodGroup(gates),
 		PriorityClass(),
 		Workload(gates),

@@ -45,29 +45,3 @@ func UniqueKeys[T any, K comparable](at *Path, list []T, key func(*T) K) {
 		}
 	}
 }
-
-// Union validates that exactly one member of a union is set.
-func Union(at *Path, members ...UnionMember) bool {
-	var set, all []string
-	for _, m := range members {
-		if m.Set {
-			set = append(set, m.Name)
-		}
-		all = append(all, "`"+m.Name+"`")
-	}
-	switch len(set) {
-	case 0:
-		at.Add(field.Invalid(at.ToField(), "", "must specify one of: "+strings.Join(all, ", ")).WithOrigin("union"))
-	case 1:
-		return true
-	default:
-		at.Add(field.Invalid(at.ToField(), SetFields(set), "must specify exactly one of: "+strings.Join(all, ", ")).WithOrigin("union"))
-	}
-	return false
-}
-
-// UnionMember is a field of a union.
-type UnionMember struct {
-	Name string
-	Set  bool
-}

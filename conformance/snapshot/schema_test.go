@@ -94,6 +94,11 @@ func (c *client) createPreviews() {
 		{"/apis/scheduling.k8s.io/v1beta1/namespaces/default/workloads", `{"metadata":{"name":"w"},"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"gang":{"minCount":3}}}]}}`},
 		{"/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", `{"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}},` +
 			`"workloadRef":{"workloadName":"w","templateName":"t"}}}`},
+		{"/apis/scheduling.k8s.io/v1alpha3/namespaces/default/compositepodgroups", `{"metadata":{"name":"c"},"spec":{"schedulingPolicy":{"gang":{"minGroupCount":3}},` +
+			`"workloadRef":{"workloadName":"w","templateName":"t"}}}`},
+		{"/apis/lifecycle.k8s.io/v1alpha1/namespaces/default/evictionrequests", `{"metadata":{"name":"r"},"spec":{"requester":"a.example/r","intent":"Eviction","target":{"pod":{"name":"p",` +
+			`"uid":"0c6b7a5e-90f7-4f4c-a3a4-7d4d65d0a0b1"}}}}`},
+		{"/apis/lifecycle.k8s.io/v1alpha1/namespaces/default/evictions", `{"metadata":{"name":"e"},"spec":{"target":{"pod":{"name":"p","uid":"0c6b7a5e-90f7-4f4c-a3a4-7d4d65d0a0b1"}}}}`},
 		{"/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations", `{"metadata":{"name":"m"},"spec":{"resource":{"group":"apps","resource":"deployments"}}}`},
 	} {
 		if code, body := c.do(http.MethodPost, o.path, o.object); code != http.StatusCreated {

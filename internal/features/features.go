@@ -22,10 +22,12 @@ const (
 	CSIVolumeHealth                         = "CSIVolumeHealth"
 	ClusterTrustBundle                      = "ClusterTrustBundle"
 	ClusterTrustBundleProjection            = "ClusterTrustBundleProjection"
+	CompositePodGroup                       = "CompositePodGroup"
 	CoordinatedLeaderElection               = "CoordinatedLeaderElection"
 	DRADeviceTaintRules                     = "DRADeviceTaintRules"
 	DRAResourcePoolStatus                   = "DRAResourcePoolStatus"
 	DRAWorkloadResourceClaims               = "DRAWorkloadResourceClaims"
+	EvictionRequestAPI                      = "EvictionRequestAPI"
 	ExcludeAdmissionWebhookVirtualResources = "ExcludeAdmissionWebhookVirtualResources"
 	GenericWorkload                         = "GenericWorkload"
 	HPAGeneration                           = "HPAGeneration"
@@ -33,6 +35,7 @@ const (
 	MaxUnavailableStatefulSet               = "MaxUnavailableStatefulSet"
 	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
 	PodCertificateRequest                   = "PodCertificateRequest"
+	PodGroupPreemptionPolicy                = "PodGroupPreemptionPolicy"
 	StorageVersionAPI                       = "StorageVersionAPI"
 	StorageVersionMigrator                  = "StorageVersionMigrator"
 	TopologyAwareWorkloadScheduling         = "TopologyAwareWorkloadScheduling"
@@ -44,11 +47,11 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection,
-		CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
+		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
+		CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI,
 		ExcludeAdmissionWebhookVirtualResources, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PodCertificateRequest, StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling,
-		VolumeLimitScaling, WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, StorageVersionAPI, StorageVersionMigrator,
+		TopologyAwareWorkloadScheduling, VolumeLimitScaling, WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 

@@ -47,9 +47,8 @@ api < api/core/kubelet, api/core/claim, api/certificates, api/autoscaling/scale,
 api/core/kubelet, api/core/claim, api/certificates < api/core/pod < api/core/service;
 api/core/service, api/autoscaling/scale, api/authentication, api/workload < api/core;
 api/core < api/admissionregistration, api/apiregistration, api/apiserverinternal, api/apps, api/authorization,
-	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/networking, api/node, api/policy,
-	api/rbac, api/resource, api/storage, api/storagemigration;
-api/resource < api/scheduling;
+	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/lifecycle, api/networking, api/node, api/policy,
+	api/rbac, api/resource, api/scheduling, api/storage, api/storagemigration;
 
 # Kinds that arrive at run time: schemas, the kinds made of them, their definitions.
 api/expression, api/custom/untyped < api/custom/structural;
@@ -58,8 +57,8 @@ api/custom/structural, api/admissionregistration < api/apiextensions;
 
 # The list of groups.
 api/admissionregistration, api/apiextensions, api/apiregistration, api/apiserverinternal, api/apps, api/authorization,
-	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/networking, api/node, api/policy,
-	api/rbac, api/scheduling, api/storage, api/storagemigration < api/builtin;
+	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/lifecycle, api/networking, api/node, api/policy,
+	api/rbac, api/resource, api/scheduling, api/storage, api/storagemigration < api/builtin;
 
 # Code that implements certain kinds.
 api/core < authz;

@@ -1,0 +1,42 @@
+package scheduling
+
+import (
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// CompositePodGroup describes the kind CompositePodGroup: groups of pod groups that are scheduled
+// together. The markers of its Go type state the rules of its spec.
+func CompositePodGroup(gates features.Gates) *api.Resource {
+	drop := func(obj, old *schedulingv1alpha3.CompositePodGroup) {
+		if !gates.Enabled(features.PodGroupPreemptionPolicy) && old.Spec.PreemptionPolicy == nil {
+			obj.Spec.PreemptionPolicy = nil
+		}
+	}
+	return api.NewResource(api.Kind[*schedulingv1alpha3.CompositePodGroup]{
+		Names:    api.Names{Name: "compositepodgroups", Singular: "compositepodgroup", Kind: "CompositePodGroup", Namespaced: true},
+		Versions: api.Preview[schedulingv1alpha3.CompositePodGroup](schedulingv1alpha3.SchemeGroupVersion, features.CompositePodGroup),
+		Default: func(obj *schedulingv1alpha3.CompositePodGroup) {
+			if obj.Spec.DisruptionMode == nil {
+				obj.Spec.DisruptionMode = &schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}}
+			}
+		},
+		Storage: api.Storage{Prefix: "compositepodgroups"},
+		Create: api.CreateStrategy[*schedulingv1alpha3.CompositePodGroup]{
+			PrepareForCreate: func(obj *schedulingv1alpha3.CompositePodGroup) { drop(obj, &schedulingv1alpha3.CompositePodGroup{}) },
+		},
+		Update: api.UpdateStrategy[*schedulingv1alpha3.CompositePodGroup]{RequireResourceVersion: true, PrepareForUpdate: drop},
+		Status: api.StatusStrategy[*schedulingv1alpha3.CompositePodGroup]{
+			Served:           true,
+			PrepareForUpdate: api.KeepMetadataOf[*schedulingv1alpha3.CompositePodGroup],
+			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, _ *schedulingv1alpha3.CompositePodGroup) {
+				validation.ConditionRules(at.Child("status").Child("conditions"), obj.Status.Conditions)
+			}),
+		},
+		Fields: api.Fields[*schedulingv1alpha3.CompositePodGroup]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.NameAndAge[*schedulingv1alpha3.CompositePodGroup](),
+	})
+}
