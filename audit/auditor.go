@@ -70,6 +70,12 @@ func (a *Auditor) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// RegisterMetrics registers the metrics of a server without an Auditor, which are zero.
+func RegisterMetrics(reg prometheus.Registerer) error {
+	_, err := newMetrics(reg)
+	return err
+}
+
 // metrics have kube-apiserver's names and labels.
 type metrics struct {
 	events, rejected prometheus.Counter

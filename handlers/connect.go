@@ -77,8 +77,10 @@ func (c *call) rest() string {
 // serveText copies the text response of a kubelet to the client, over a WebSocket if
 // the client asks for one.
 func (h *Handler) serveText(c *call, loc *api.Location, onClose context.CancelFunc) error {
+	h.metrics.logs.requested(loc)
 	body, err := h.Proxy.Open(c.r.Context(), loc, schema.GroupResource{Resource: c.Resource.Name + "/" + c.Sub.Name}, c.Name)
 	if err != nil {
+		h.metrics.logs.failed(err)
 		return err
 	}
 	defer body.Close()

@@ -24,6 +24,7 @@ type metrics struct {
 	sizes          *sizeMetrics
 	authentication *authenticationMetrics
 	impersonation  *impersonationMetrics
+	logs           *logMetrics
 	// children caches the children of total and duration, because finding them by their
 	// labels costs more than counting.
 	children sync.Map // requestLabels -> *requestMetrics
@@ -71,6 +72,9 @@ func newMetrics(reg prometheus.Registerer, in *apf.Inflight) (*metrics, error) {
 		return nil, err
 	}
 	if m.authentication, err = newAuthenticationMetrics(reg); err != nil {
+		return nil, err
+	}
+	if m.logs, err = newLogMetrics(reg); err != nil {
 		return nil, err
 	}
 	m.impersonation, err = newImpersonationMetrics(reg)

@@ -42,17 +42,18 @@ func (p *parts) buildAdmission() error {
 		return err
 	}
 	p.webhooks, err = webhook.New(webhook.Config{
-		Registry:     p.reg,
-		Objects:      objects,
-		Authorizer:   allowed,
-		Files:        files,
-		Certificates: p.webhookCertificates,
-		Dial:         p.o.Dial,
-		Logger:       p.o.Logger,
-		Endpoints:    p.o.AggregatorRouting,
-		Gates:        p.gates,
-		Conditions:   conditions,
-		Metrics:      p.metrics,
+		Registry:      p.reg,
+		Objects:       objects,
+		Authorizer:    allowed,
+		Files:         files,
+		Certificates:  p.webhookCertificates,
+		ClientMetrics: p.clientMetrics,
+		Dial:          p.o.Dial,
+		Logger:        p.o.Logger,
+		Endpoints:     p.o.AggregatorRouting,
+		Gates:         p.gates,
+		Conditions:    conditions,
+		Metrics:       p.metrics,
 	})
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (p *parts) buildAdmission() error {
 		Plugins:            append(policies, p.webhooks.Plugins()...),
 		Allowed:            allowed,
 		Gates:              p.gates,
-		Dial:               webhookDialer(p.webhookCertificates, p.o.Logger),
+		Dial:               p.webhookDialer(),
 		NotReadySeconds:    *p.o.NotReadyTolerationSeconds,
 		UnreachableSeconds: *p.o.UnreachableTolerationSeconds,
 		Ledger:             p.ledger,

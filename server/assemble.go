@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission"
@@ -17,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
@@ -47,13 +49,15 @@ type parts struct {
 	flow        flowControl
 	// webhookCertificates counts the certificates that webhooks present.
 	webhookCertificates *peercert.Counters
-	access              *accessControl
-	ledger              *quota.Ledger
-	admission           *admission.Chain
-	identities          *identities
-	controllerConfig    controllers.Config
-	builtIn             builtInControllers
-	repaired            <-chan struct{} // closed after the first repair of allocations
+	// clientMetrics measures the requests to webhooks.
+	clientMetrics    *outbound.Metrics
+	access           *accessControl
+	ledger           *quota.Ledger
+	admission        *admission.Chain
+	identities       *identities
+	controllerConfig controllers.Config
+	builtIn          builtInControllers
+	repaired         <-chan struct{} // closed after the first repair of allocations
 }
 
 // openLog wraps the logger, so that a health check detects a log that blocks.
@@ -84,8 +88,10 @@ func (p *parts) buildCatalogue() (err error) {
 
 // buildRegistry makes the registry of the kinds in the catalogue.
 func (p *parts) buildRegistry() (err error) {
-	if err := p.metrics.Register(p.store.Metrics()); err != nil {
-		return fmt.Errorf("register metrics of the store: %w", err)
+	for _, c := range []prometheus.Collector{storage.Metrics(p.allStores()...), p.etcdCalls} {
+		if err := p.metrics.Register(c); err != nil {
+			return fmt.Errorf("register metrics of the store: %w", err)
+		}
 	}
 	p.guards = &writeGuards{}
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{

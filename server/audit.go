@@ -76,7 +76,7 @@ func (p *parts) buildAudit() (err error) {
 		if a.Log.Path != "" || a.Webhook.ConfigFile != "" {
 			p.logger.Warn("requests are not recorded: there is no audit policy", "flag", "--audit-policy-file")
 		}
-		return nil
+		return audit.RegisterMetrics(p.metrics)
 	}
 	var faults []error
 	if config.Policy, faults, err = audit.ReadPolicy(a.PolicyFile); err != nil {
@@ -90,12 +90,12 @@ func (p *parts) buildAudit() (err error) {
 	}
 	if a.Webhook.ConfigFile != "" {
 		config.Webhook = a.Webhook.config()
-		if config.Webhook.Client, config.Webhook.URL, err = webhookDialer(p.webhookCertificates, p.o.Logger)(a.Webhook.ConfigFile); err != nil {
+		if config.Webhook.Client, config.Webhook.URL, err = p.webhookDialer()(a.Webhook.ConfigFile); err != nil {
 			return fmt.Errorf("--audit-webhook-config-file: initializing audit webhook: %w", err)
 		}
 	}
 	if config.Log == nil && config.Webhook == nil {
-		return nil
+		return audit.RegisterMetrics(p.metrics)
 	}
 	if p.auditor, err = audit.New(config); err != nil {
 		return fmt.Errorf("--audit-log-path: %w", err)

@@ -71,7 +71,7 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	external, err := newExternalTokens(o, counts, webhookDialer(p.webhookCertificates, p.o.Logger))
+	external, err := newExternalTokens(o, counts, p.webhookDialer())
 	if err != nil {
 		return err
 	}

@@ -33,13 +33,16 @@ func (p *parts) buildAuthorization() error {
 	if p.webhookCertificates, err = peercert.New(p.metrics, "webhooks", "BETA"); err != nil {
 		return err
 	}
+	if p.clientMetrics, err = outbound.NewMetrics(p.metrics); err != nil {
+		return err
+	}
 	roles, err := authz.NewRBAC(p.reg)
 	if err != nil {
 		return err
 	}
 	builder := &authz.Builder{
 		RBAC: roles, Node: authz.NewNode(p.reg, p.gates), Metrics: metrics, PolicyFile: p.o.Authorization.PolicyFile,
-		Dial: webhookDialer(p.webhookCertificates, p.o.Logger), Logger: p.o.Logger,
+		Dial: p.webhookDialer(), Logger: p.o.Logger,
 	}
 	p.access = &accessControl{roles: roles, metrics: metrics}
 	if p.o.Authorization.ConfigFile != "" {
@@ -59,17 +62,28 @@ type webhookDial = func(file string) (client *http.Client, url string, err error
 // webhookTimeout is the maximum time of a request to a webhook, including its response.
 const webhookTimeout = 30 * time.Second
 
-// webhookDialer returns a webhookDial whose clients count outdated certificates, and follow changes
-// of the kubeconfig file and of the files that it names.
-func webhookDialer(certificates *peercert.Counters, logger *slog.Logger) webhookDial {
+// webhookDialer returns a webhookDial whose clients are measured, and count outdated certificates.
+func (p *parts) webhookDialer() webhookDial {
+	return newWebhookDialer(func(t http.RoundTripper) http.RoundTripper {
+		return p.clientMetrics.InstrumentTransport(p.webhookCertificates.InstrumentTransport(t))
+	}, p.o.Logger)
+}
+
+// newWebhookDialer returns a webhookDial whose clients follow changes of the kubeconfig file and of
+// the files that it names.
+func newWebhookDialer(instrument func(http.RoundTripper) http.RoundTripper, logger *slog.Logger) webhookDial {
 	return func(file string) (*http.Client, string, error) {
 		target, err := reload.New("kubeconfig of a webhook", logger, func(files *reload.Files) (*webhookTarget, error) {
-			return readWebhookTarget(file, files)
+			t, err := readWebhookTarget(file, files)
+			if err == nil {
+				t.transport = instrument(t.transport)
+			}
+			return t, err
 		})
 		if err != nil {
 			return nil, "", err
 		}
-		client := outbound.Client(certificates.InstrumentTransport(reloadingTransport{target}))
+		client := outbound.Client(reloadingTransport{target})
 		client.Timeout = webhookTimeout
 		return client, target.Get().url.String(), nil
 	}

@@ -32,7 +32,7 @@ func (p *parts) buildControllers() (err error) {
 		return err
 	}
 	p.converters = hooks.New(hooks.Config{
-		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates,
+		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
 		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
 	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.converters, p.metrics); err != nil {

@@ -84,6 +84,17 @@ func TestEtcdOverrides(t *testing.T) {
 	if config, err = c.CoreV1().ConfigMaps("default").Create(t.Context(), config, metav1.CreateOptions{}); err != nil || config.ResourceVersion == made.ResourceVersion {
 		t.Errorf("a config map at %s, %v", config.ResourceVersion, err)
 	}
+	counted := series(t, s)
+	for _, name := range []string{
+		`apiserver_resource_objects{group="",resource="configmaps"}`, `apiserver_resource_objects{group="",resource="events"}`,
+		`apiserver_storage_size_bytes{storage_cluster_id="etcd-0"}`, `apiserver_storage_size_bytes{storage_cluster_id="etcd-2"}`,
+		`etcd_requests_total{group="",operation="create",resource="events"}`, `etcd_requests_total{group="",operation="create",resource="configmaps"}`,
+		`grpc_client_handled_total{grpc_code="OK",grpc_method="Txn",grpc_service="etcdserverpb.KV",grpc_type="unary"}`,
+	} {
+		if counted[name] == "" || counted[name] == "0" {
+			t.Errorf("%s %q", name, counted[name])
+		}
+	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
 	if service, err = c.CoreV1().Services("default").Create(t.Context(), service, metav1.CreateOptions{}); err != nil || service.Spec.ClusterIP == "" {
 		t.Errorf("%+v, %v", service, err)

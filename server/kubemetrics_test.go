@@ -47,25 +47,32 @@ func TestKubeMetrics(t *testing.T) {
 }
 
 // TestMixinMetrics checks the metrics with the labels that the rules, alerts and dashboards of
-// kubernetes-mixin use for API servers.
+// kubernetes-mixin use for API servers. Rules that name a bucket need a histogram.
 func TestMixinMetrics(t *testing.T) {
 	s := run(t, Options{})
 	here := s.metrics.Metrics()
 	for name, labels := range map[string]string{
-		"apiserver_request_total":                         "code,verb,resource",
-		"apiserver_request_duration_seconds":              "verb",
-		"apiserver_request_sli_duration_seconds":          "verb,scope,subresource,resource",
-		"apiserver_request_terminations_total":            "component,code",
-		"apiserver_client_certificate_expiration_seconds": "",
-		"aggregator_unavailable_apiservice":               "name",
-		"aggregator_unavailable_apiservice_total":         "name",
-		"kubernetes_build_info":                           "git_version",
-		"workqueue_adds_total":                            "name",
-		"workqueue_depth":                                 "name",
-		"workqueue_queue_duration_seconds":                "name",
-		"process_resident_memory_bytes":                   "",
-		"process_cpu_seconds_total":                       "",
-		"go_goroutines":                                   "",
+		"apiserver_request_total":                                "code,verb,resource",
+		"apiserver_request_duration_seconds":                     "verb,scope,subresource,resource",
+		"rest_client_requests_total":                             "code,host,method",
+		"rest_client_request_duration_seconds":                   "verb,host",
+		"apiserver_storage_objects":                              "resource",
+		"apiserver_current_inflight_requests":                    "request_kind",
+		"apiserver_admission_webhook_admission_duration_seconds": "name,operation,rejected,type",
+		"apiserver_admission_step_admission_duration_seconds":    "operation,rejected,type",
+		"etcd_request_duration_seconds":                          "operation",
+		"apiserver_request_sli_duration_seconds":                 "verb,scope,subresource,resource",
+		"apiserver_request_terminations_total":                   "component,code",
+		"apiserver_client_certificate_expiration_seconds":        "",
+		"aggregator_unavailable_apiservice":                      "name",
+		"aggregator_unavailable_apiservice_total":                "name,reason",
+		"kubernetes_build_info":                                  "git_version",
+		"workqueue_adds_total":                                   "name",
+		"workqueue_depth":                                        "name",
+		"workqueue_queue_duration_seconds":                       "name",
+		"process_resident_memory_bytes":                          "",
+		"process_cpu_seconds_total":                              "",
+		"go_goroutines":                                          "",
 	} {
 		d, ok := here[name]
 		if !ok {

@@ -83,6 +83,7 @@ type Server struct {
 	encryption  *encryption.Encryption // nil without --encryption-provider-config
 	tracing     *tracing.Provider      // nil without --tracing-config-file
 	store       *storage.Store
+	etcdCalls   *storage.CallMetrics
 	connecting  <-chan error      // the result of connecting the store; nil until that begins
 	others      []*storage.Store  // of --etcd-servers-overrides
 	webhooks    *webhook.Webhooks // of admission

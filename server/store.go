@@ -26,6 +26,7 @@ func (s *Server) openStore() error {
 			return fmt.Errorf("--%s: %w", file.flag, err)
 		}
 	}
+	s.etcdCalls = storage.NewCallMetrics()
 	options := s.etcdOptions(s.o.EtcdServers)
 	options.Dir, options.Ephemeral = filepath.Join(s.o.Dir, "etcd"), s.ephemeral
 	options.SnapshotFile, options.QuotaBytes = s.o.EtcdSnapshot, s.o.EtcdQuotaBytes
@@ -53,6 +54,7 @@ func (s *Server) etcdOptions(servers []string) storage.Options {
 		CompactionInterval: s.o.EtcdCompactionInterval,
 		Logger:             s.logger,
 		Tracer:             s.tracer(),
+		Calls:              s.etcdCalls,
 	}
 }
 

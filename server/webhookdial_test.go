@@ -44,7 +44,7 @@ func TestWebhookDialerReloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dial := webhookDialer(certificates, nil)
+	dial := newWebhookDialer(certificates.InstrumentTransport, nil)
 	if _, _, err := dial(file); !os.IsNotExist(err) {
 		t.Fatalf("without a file: %v", err)
 	}

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -59,7 +60,7 @@ var (
 	databaseDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"[STABLE] Size of the file of etcd's database, in bytes.", []string{"storage_cluster_id"}, nil)
 	compactedDesc = prometheus.NewDesc("etcd_debugging_mvcc_compact_revision",
-		"[ALPHA] The newest known revision to which the history in etcd was compacted.", nil, nil)
+		"[ALPHA] The newest known revision to which the history in etcd was compacted, without those of --etcd-servers-overrides.", nil, nil)
 	embeddedSizeDesc = prometheus.NewDesc("etcd_mvcc_db_total_size_in_bytes",
 		"[ALPHA] Size of the file of the embedded etcd's database, in bytes.", nil, nil)
 	embeddedUsedDesc = prometheus.NewDesc("etcd_mvcc_db_total_size_in_use_in_bytes",
@@ -110,21 +111,41 @@ func newStoreMetrics(s *Store) *storeMetrics {
 	}
 }
 
-// vectors returns the metrics that the store counts in.
+// vectors returns the metrics with labels of collections that the store counts in.
 func (m *storeMetrics) vectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.requests, m.requestErrors, m.requestDuration, m.eventsReceived, m.cacheReceived, m.dispatched, m.bookmarks, m.initEvents,
 		m.terminated, m.corrupt, m.initializations, m.initialization, m.readWait, m.consistentReads, m.listDuration, m.lists,
-		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned, m.leaseKeys, m.compaction, m.defragmentation,
+		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned,
 	}
 }
 
-// Metrics returns the metrics of the store and its collections. They can be read at any time.
-func (s *Store) Metrics() prometheus.Collector { return s.metrics }
+// unlabelled returns the metrics without labels that the store counts in.
+func (m *storeMetrics) unlabelled() []prometheus.Collector {
+	return []prometheus.Collector{m.leaseKeys, m.compaction, m.defragmentation}
+}
+
+// allMetrics are the metrics of several stores.
+type allMetrics []*storeMetrics
+
+// Metrics returns the metrics of stores and of their collections, each of which is in one store. They
+// can be read at any time. Metrics without labels are those of all stores together; the stores
+// after the first must not be connected yet.
+func Metrics(stores ...*Store) prometheus.Collector {
+	var all allMetrics
+	for _, s := range stores {
+		if all = append(all, s.metrics); len(all) == 1 { // it may be connecting already
+			continue
+		}
+		s.metrics.leaseKeys, s.metrics.compaction, s.metrics.defragmentation = all[0].leaseKeys, all[0].compaction, all[0].defragmentation
+		s.leases.keysOfLease = s.metrics.leaseKeys
+	}
+	return all
+}
 
 // Describe implements prometheus.Collector.
-func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, v := range m.vectors() {
+func (all allMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, v := range append(all[0].vectors(), all[0].unlabelled()...) {
 		v.Describe(ch)
 	}
 	for _, d := range []*prometheus.Desc{objectsDesc, formerObjectsDesc, objectBytesDesc, cacheRevisionDesc, windowDesc, databaseDesc,
@@ -134,7 +155,18 @@ func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
+func (all allMetrics) Collect(ch chan<- prometheus.Metric) {
+	for _, v := range all[0].unlabelled() {
+		v.Collect(ch)
+	}
+	ch <- prometheus.MustNewConstMetric(compactedDesc, prometheus.GaugeValue, float64(all[0].store.compacted.Load()))
+	for i, m := range all {
+		m.collect(ch, fmt.Sprintf("etcd-%d", i))
+	}
+}
+
+// collect writes the metrics that differ between stores. id identifies the etcd.
+func (m *storeMetrics) collect(ch chan<- prometheus.Metric, id string) {
 	for _, v := range m.vectors() {
 		v.Collect(ch)
 	}
@@ -142,14 +174,13 @@ func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	if size, ok := m.store.databaseSize(); ok {
-		gauge(databaseDesc, float64(size), "etcd-0")
+		gauge(databaseDesc, float64(size), id)
 		if embedded := m.store.embedded; embedded != nil {
 			gauge(embeddedSizeDesc, float64(size))
 			gauge(embeddedUsedDesc, float64(embedded.server.Backend().SizeInUse()))
 			gauge(quotaDesc, float64(embedded.server.Cfg.QuotaBackendBytes))
 		}
 	}
-	gauge(compactedDesc, float64(m.store.compacted.Load()))
 	// kube-apiserver truncates revisions, because a float64 has no more digits.
 	const digits = 1_000_000_000_000_000
 	revision := float64(m.store.applied.rev.Load() % digits)

@@ -14,7 +14,7 @@ import (
 func shownMetrics(t *testing.T, s *Store) string {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
-	if err := reg.Register(s.Metrics()); err != nil {
+	if err := reg.Register(Metrics(s)); err != nil {
 		t.Fatal(err)
 	}
 	families, err := reg.Gather()

@@ -37,6 +37,7 @@ func dialEtcd(ctx context.Context, o *Options) (*clientv3.Client, error) {
 		dialing = append(dialing, grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithTracerProvider(o.Tracer),
 			otelgrpc.WithPropagators(propagation.TraceContext{}), otelgrpc.WithMeterProvider(noop.NewMeterProvider()))))
 	}
+	dialing = append(dialing, o.Calls.dialOptions()...)
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: o.Servers, TLS: config,
 		// An unresponsive connection is detected within 15 seconds; gRPC does not allow

@@ -70,6 +70,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Tracer makes the OpenTelemetry spans of requests to Servers; nil makes none.
 	Tracer trace.TracerProvider
+	// Calls counts the requests to Servers; nil counts none.
+	Calls *CallMetrics
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

@@ -3,9 +3,14 @@ package plugins
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,18 +54,77 @@ func certificateApproval(_ *admission.Objects, allowed admission.Allowed) admiss
 	}
 }
 
-// certificateSigning restricts issuing of certificates to users with the verb sign on the signer.
-func certificateSigning(_ *admission.Objects, allowed admission.Allowed) admission.Plugin {
+// certificateSigning restricts issuing of certificates to users with the verb sign on the signer, and
+// counts the durations of issued certificates.
+func certificateSigning(c *Config, _ []byte) (admission.Plugin, error) {
+	durations, err := newDurationMetrics(c.Metrics)
+	if err != nil {
+		return admission.Plugin{}, err
+	}
 	return admission.Plugin{
 		Handles: admission.HandlesFor(signingRequests("/status"), api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			old, is := a.Old.(*certificatesv1.CertificateSigningRequest), a.Object.(*certificatesv1.CertificateSigningRequest)
 			same := bytes.Equal(old.Status.Certificate, is.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
-			if same || maySigner(ctx, allowed, a.User, "sign", old.Spec.SignerName) {
-				return nil
+			if !same && !maySigner(ctx, c.Allowed, a.User, "sign", old.Spec.SignerName) {
+				return admission.Forbiddenf(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 			}
-			return admission.Forbiddenf(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
+			if !a.DryRun && len(old.Status.Certificate) == 0 && len(is.Status.Certificate) > 0 && old.Spec.ExpirationSeconds != nil {
+				a.OnWriteEnd(func(_ context.Context, written bool) {
+					if written {
+						durations.issued(is)
+					}
+				})
+			}
+			return nil
 		},
+	}, nil
+}
+
+// durationMetrics count the issued certificates whose client requested a duration, by signer, with
+// kube-apiserver's names.
+type durationMetrics struct{ requested, honored *prometheus.CounterVec }
+
+// newDurationMetrics creates the metrics and, unless reg is nil, registers them.
+func newDurationMetrics(reg prometheus.Registerer) (*durationMetrics, error) {
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: "certificates_registry", Name: name,
+			Help: "[ALPHA] Number of issued certificates " + help + ", by signer. Signers outside of kubernetes.io count as other."}, []string{"signerName"})
+	}
+	m := &durationMetrics{
+		requested: counter("csr_requested_duration_total", "whose client requested a duration"),
+		honored:   counter("csr_honored_duration_total", "with about the duration that their client requested"),
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.requested, m.honored} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of certificates: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// issued counts the certificate of a request with a duration. As in kube-apiserver, the duration may
+// differ by 5 % and five minutes, because certificates are often valid from before their issue on.
+func (m *durationMetrics) issued(r *certificatesv1.CertificateSigningRequest) {
+	signer := "other"
+	if strings.HasPrefix(r.Spec.SignerName, "kubernetes.io/") {
+		signer = r.Spec.SignerName
+	}
+	m.requested.WithLabelValues(signer).Inc()
+	block, _ := pem.Decode(r.Status.Certificate) // validated before the write
+	if block == nil {
+		return
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return
+	}
+	requested := time.Duration(*r.Spec.ExpirationSeconds) * time.Second
+	if difference := certificate.NotAfter.Sub(certificate.NotBefore) - requested; difference.Abs() < 5*time.Minute+requested/20 {
+		m.honored.WithLabelValues(signer).Inc()
 	}
 }
 

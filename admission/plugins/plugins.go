@@ -71,11 +71,6 @@ func withAuthorizer(build func(*admission.Objects, admission.Allowed) admission.
 	return func(c *Config, _ []byte) (admission.Plugin, error) { return build(c.Objects, c.Allowed), nil }
 }
 
-// withFile registers a plugin that reads objects and has a configuration.
-func withFile(build func(*admission.Objects, []byte) (admission.Plugin, error)) func(*Config, []byte) (admission.Plugin, error) {
-	return func(c *Config, file []byte) (admission.Plugin, error) { return build(c.Objects, file) }
-}
-
 // ifGateEnabled registers a plugin that does nothing unless a feature gate is enabled.
 func ifGateEnabled(gate string, build func(*admission.Objects) admission.Plugin) func(*Config, []byte) (admission.Plugin, error) {
 	return func(c *Config, _ []byte) (admission.Plugin, error) {
@@ -110,7 +105,9 @@ func registrations() []registration {
 		{"TaintNodesByCondition", true, withoutConfig(taintNodesByCondition)},
 		{"AlwaysPullImages", false, withoutConfig(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, func(c *Config, file []byte) (admission.Plugin, error) { return imagepolicy.New(c.Dial, file) }},
-		{"PodSecurity", true, withFile(podsecurity.New)},
+		{"PodSecurity", true, func(c *Config, file []byte) (admission.Plugin, error) {
+			return podsecurity.New(c.Objects, file, c.Metrics)
+		}},
 		{"PodNodeSelector", false, podNodeSelector},
 		{"Priority", true, func(c *Config, _ []byte) (admission.Plugin, error) { return priority(c.Objects, c.Gates), nil }},
 		{"DefaultTolerationSeconds", true, defaultTolerationSeconds},
@@ -124,7 +121,7 @@ func registrations() []registration {
 		{"PersistentVolumeClaimResize", true, withObjects(persistentVolumeClaimResize)},
 		{"RuntimeClass", true, withObjects(runtimeClass)},
 		{"CertificateApproval", true, withAuthorizer(certificateApproval)},
-		{"CertificateSigning", true, withAuthorizer(certificateSigning)},
+		{"CertificateSigning", true, certificateSigning},
 		{"ClusterTrustBundleAttest", true, withAuthorizer(clusterTrustBundleAttest)},
 		{"CertificateSubjectRestriction", true, withoutConfig(certificateSubjectRestriction)},
 		{"DefaultIngressClass", true, withObjects(defaultIngressClass)},

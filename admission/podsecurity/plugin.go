@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -23,8 +24,9 @@ import (
 )
 
 // New returns the plugin PodSecurity. It enforces the Pod Security level in the labels of a pod's namespace, or the
-// configured default. For workloads it only warns and annotates the audit event.
-func New(o *admission.Objects, file []byte) (admission.Plugin, error) {
+// configured default. For workloads it only warns and annotates the audit event. reg registers its
+// metrics and may be nil.
+func New(o *admission.Objects, file []byte, reg prometheus.Registerer) (admission.Plugin, error) {
 	config, err := readPodSecurityConfig(file)
 	if err != nil {
 		return admission.Plugin{}, err
@@ -33,8 +35,12 @@ func New(o *admission.Objects, file []byte) (admission.Plugin, error) {
 	if err != nil {
 		return admission.Plugin{}, err
 	}
+	m, err := newMetrics(reg)
+	if err != nil {
+		return admission.Plugin{}, err
+	}
 	p := &podSecurity{
-		config: config, evaluator: evaluator,
+		config: config, evaluator: evaluator, metrics: m,
 		namespaces: admission.NamespacesOf(o), pods: admission.NewReader[*corev1.Pod](o, corev1.Resource("pods")),
 	}
 	write := []string{api.VerbCreate, api.VerbUpdate}
@@ -53,6 +59,7 @@ func New(o *admission.Objects, file []byte) (admission.Plugin, error) {
 type podSecurity struct {
 	config     *podSecurityConfig
 	evaluator  policy.Evaluator
+	metrics    *metrics
 	namespaces *admission.Reader[*corev1.Namespace]
 	pods       *admission.Reader[*corev1.Pod]
 }
@@ -82,6 +89,7 @@ func (p *podSecurity) exempt(a *registry.Attributes) bool {
 	default:
 		return false
 	}
+	p.metrics.exempted(a)
 	return true
 }
 
@@ -95,11 +103,13 @@ func (p *podSecurity) pod(ctx context.Context, a *registry.Attributes, pod *core
 	}
 	ns, err := p.namespaces.Get(ctx, "", a.Namespace)
 	if err != nil {
+		p.metrics.failed(a, true)
 		annotatePodSecurity(a, "error", fmt.Sprintf("failed to lookup namespace %q: %v", a.Namespace, err))
 		return apierrors.NewInternalError(fmt.Errorf("failed to lookup namespace %q", a.Namespace))
 	}
 	levels, errs := psa.PolicyToEvaluate(ns.Labels, p.config.policy)
 	if len(errs) == 0 && levels.FullyPrivileged() {
+		p.metrics.evaluated(a, modeEnforce, decisionAllow, levels.Enforce)
 		annotatePodSecurity(a, psa.EnforcedPolicyAnnotationKey, levels.Enforce.String())
 		return nil
 	}
@@ -117,6 +127,7 @@ func (p *podSecurity) workload(ctx context.Context, a *registry.Attributes) erro
 	}
 	ns, err := p.namespaces.Get(ctx, "", a.Namespace)
 	if err != nil {
+		p.metrics.failed(a, true)
 		annotatePodSecurity(a, "error", fmt.Sprintf("failed to lookup namespace %q: %v", a.Namespace, err))
 		return nil
 	}
@@ -131,10 +142,12 @@ func (p *podSecurity) workload(ctx context.Context, a *registry.Attributes) erro
 // rejects it, violations of the others annotate the audit event or warn.
 func (p *podSecurity) evaluate(a *registry.Attributes, levels psa.Policy, labels error, meta *metav1.ObjectMeta, spec *corev1.PodSpec, enforce bool) error {
 	if p.exemptClass(spec.RuntimeClassName) {
+		p.metrics.exempted(a)
 		annotatePodSecurity(a, psa.ExemptionReasonAnnotationKey, "runtimeClass")
 		return nil
 	}
 	if labels != nil {
+		p.metrics.failed(a, false)
 		annotatePodSecurity(a, "error", fmt.Sprintf("Failed to parse policy: %v", labels))
 	}
 	results := map[psa.LevelVersion]policy.AggregateCheckResult{}
@@ -149,17 +162,22 @@ func (p *podSecurity) evaluate(a *registry.Attributes, levels psa.Policy, labels
 	var refusal error
 	if enforce {
 		annotatePodSecurity(a, psa.EnforcedPolicyAnnotationKey, levels.Enforce.String())
+		decision := decisionAllow
 		if r := at(levels.Enforce); !r.Allowed {
+			decision = decisionDeny
 			refusal = admission.Forbiddenf(a, "violates PodSecurity %q: %s", levels.Enforce.String(), r.ForbiddenDetail())
 		}
+		p.metrics.evaluated(a, modeEnforce, decision, levels.Enforce)
 	}
 	if r := at(levels.Audit); !r.Allowed {
+		p.metrics.evaluated(a, modeAudit, decisionDeny, levels.Audit)
 		annotatePodSecurity(a, psa.AuditViolationsAnnotationKey, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
 	}
 	if refusal != nil {
 		return refusal
 	}
 	if r := at(levels.Warn); !r.Allowed {
+		p.metrics.evaluated(a, modeWarn, decisionDeny, levels.Warn)
 		a.Warn(fmt.Sprintf("would violate PodSecurity %q: %s", levels.Warn.String(), r.ForbiddenDetail()))
 	}
 	return nil

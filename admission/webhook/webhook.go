@@ -21,6 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
@@ -56,6 +57,8 @@ type Config struct {
 	Metrics    prometheus.Registerer
 	// Certificates counts deficient certificates of webhooks.
 	Certificates *peercert.Counters
+	// ClientMetrics measures the requests to webhooks; nil measures none.
+	ClientMetrics *outbound.Metrics
 	// Dial connects to webhooks; nil means directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger reports that credentials changed; nil discards all messages.
@@ -102,7 +105,7 @@ func New(c Config) (*Webhooks, error) {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}
 		*plugin.to = &caller{clients: hooks.New(hooks.Config{
-			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates,
+			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates, Metrics: c.ClientMetrics,
 			ResolveRequests: c.Gates.Enabled(features.WebhookRoundTripLoadBalancing),
 		}), decoder: decoder, mutating: plugin.name == mutatingName}
 	}

@@ -1,6 +1,7 @@
 package description
 
 import (
+	"io"
 	"net/http"
 
 	"github.com/gorilla/mux"
@@ -21,10 +22,20 @@ func newAggregations() prometheus.Counter {
 		Help: "[ALPHA] Counter of number of times discovery was aggregated"})
 }
 
-// metricsRoutes adds /metrics and /metrics/slis.
+// metricsRoutes adds /metrics and /metrics/slis. As in kube-apiserver, DELETE resets the metrics, at
+// /metrics only with profiling.
 func (h *Handler) metricsRoutes(m *mux.Router) {
 	serve := promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{})
 	m.Handle("/metrics", serve).Methods(http.MethodGet, http.MethodHead)
+	if reset, ok := h.Metrics.(interface{ Reset() error }); ok && !h.NoProfiling {
+		m.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+			if err := reset.Reset(); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			_, _ = io.WriteString(w, "metrics reset\n")
+		}).Methods(http.MethodDelete)
+	}
 	h.slis.routes(m)
 	h.addToIndex("/metrics", "/metrics/slis")
 }

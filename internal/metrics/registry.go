@@ -56,6 +56,8 @@ type Registry struct {
 	known   map[string]Description
 	omitted map[string]bool     // metrics that are disabled or hidden
 	bounded map[string]struct{} // series that unexpected has counted
+	// baseline has the values of series at the last Reset.
+	baseline map[string]*dto.Metric
 }
 
 // collectors are the registered collectors whose metrics have not been described. They are
@@ -159,6 +161,10 @@ func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return r.omitted[f.GetName()] })
+	for _, f := range families {
+		r.sinceReset(f)
+	}
+	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 })
 	for label := range r.options.Allowed {
 		for _, f := range families {
 			if f.GetName() == label.Metric {
@@ -186,6 +192,8 @@ type Description struct {
 	Deprecated string
 	// Labels are the names of the labels, sorted and separated by commas.
 	Labels string
+	// resettable metrics are those of Kubernetes with variable labels.
+	resettable bool
 }
 
 var (
@@ -232,6 +240,7 @@ func parse(d *prometheus.Desc) (Description, error) {
 	// The help of some histograms begins with a mark of an experimental type.
 	if marks := helpMarks.FindStringSubmatch(strings.TrimPrefix(help, "EXPERIMENTAL: ")); marks != nil {
 		out.Stability, out.Deprecated = marks[1], marks[2]
+		out.resettable = parts[4] != ""
 	}
 	return out, nil
 }

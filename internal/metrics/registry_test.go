@@ -32,13 +32,19 @@ func show(t *testing.T, o Options) (*Registry, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r, seriesText(families)
+}
+
+// seriesText returns a line for each series: its labels, and the values of a counter and a
+// histogram.
+func seriesText(families []*dto.MetricFamily) string {
 	var b strings.Builder
 	for _, f := range families {
 		for _, m := range f.Metric {
 			fmt.Fprintln(&b, f.GetName(), strings.ReplaceAll(labelText(m.Label), "\x00", " "), m.GetCounter().GetValue(), m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum())
 		}
 	}
-	return r, b.String()
+	return b.String()
 }
 
 func TestRegistryShowsAndHides(t *testing.T) {
@@ -91,6 +97,60 @@ func TestRegistryBoundsLabels(t *testing.T) {
 	}
 }
 
+// TestReset checks that series with labels count from zero, also through references to them, and
+// that gauges and metrics without labels keep their values.
+func TestReset(t *testing.T) {
+	r := New(Options{})
+	fresh, _, plain, codes, times := counters()
+	sizes := prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "sizes", Help: "[ALPHA] Sizes."}, []string{"name"})
+	state := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "state", Help: "[ALPHA] State."}, []string{"name"})
+	raw := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "raw_total", Help: "Of another library."}, []string{"name"})
+	r.MustRegister(fresh, plain, codes, times, sizes, state, raw)
+	held, idle, duration := codes.WithLabelValues("200", "GET"), codes.WithLabelValues("201", "GET"), times.WithLabelValues("a")
+	held.Add(3)
+	idle.Inc()
+	duration.Observe(0.5)
+	sizes.WithLabelValues("a").Observe(7)
+	fresh.Inc()
+	raw.WithLabelValues("a").Add(5)
+	state.WithLabelValues("a").Set(4)
+	if err := r.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	held.Add(2)
+	duration.Observe(1.5)
+	duration.Observe(0.25)
+	codes.DeleteLabelValues("201", "GET")
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := seriesText(families)
+	for _, want := range []string{"codes_total  code 200 verb GET 2 0 0\n", "times  name a 0 2 1.75\n", "fresh_total  1 0 0\n", "raw_total  name a 5 0 0\n", "state  name a 0 0 0\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	for _, no := range []string{"code 201", "sizes"} {
+		if strings.Contains(text, no) {
+			t.Errorf("there is %q in\n%s", no, text)
+		}
+	}
+	for _, f := range families {
+		if f.GetName() == "times" {
+			if b := f.Metric[0].Histogram.Bucket; b[0].GetCumulativeCount() != 1 || b[1].GetCumulativeCount() != 2 {
+				t.Errorf("buckets %v", b)
+			}
+		}
+	}
+	// A series that was deleted begins again below its former value.
+	idle = codes.WithLabelValues("201", "GET")
+	idle.Add(0.5)
+	if families, err = r.Gather(); err != nil || !strings.Contains(seriesText(families), "code 201 verb GET 0.5") {
+		t.Errorf("%v\n%s", err, seriesText(families))
+	}
+}
+
 // TestSiblingFollowsTheSameRules checks metrics that are served apart from the others.
 func TestSiblingFollowsTheSameRules(t *testing.T) {
 	r := New(Options{Disabled: []string{"fresh_total"}})
@@ -109,10 +169,10 @@ func TestSiblingFollowsTheSameRules(t *testing.T) {
 // TestParse checks that descriptions of this version of prometheus have the parsed form.
 func TestParse(t *testing.T) {
 	for help, want := range map[string]Description{
-		"[STABLE] A \"quoted\"\nhelp.":                {"a_b", "STABLE", "", "c,x"},
-		"EXPERIMENTAL: [ALPHA] x":                     {"a_b", "ALPHA", "", "c,x"},
-		"[BETA] (Deprecated since 1.34.0) [OLD] rest": {"a_b", "BETA", "1.34.0", "c,x"},
-		"no mark": {"a_b", "", "", "c,x"},
+		"[STABLE] A \"quoted\"\nhelp.":                {"a_b", "STABLE", "", "c,x", true},
+		"EXPERIMENTAL: [ALPHA] x":                     {"a_b", "ALPHA", "", "c,x", true},
+		"[BETA] (Deprecated since 1.34.0) [OLD] rest": {"a_b", "BETA", "1.34.0", "c,x", true},
+		"no mark": {"a_b", "", "", "c,x", false},
 	} {
 		got, err := parse(prometheus.NewDesc("a_b", help, []string{"x"}, prometheus.Labels{"c": "a\"}"}))
 		if err != nil || got != want {

@@ -40,6 +40,8 @@ type Config struct {
 	ResolveRequests bool
 	// Certificates counts outdated certificates of webhooks; nil counts none.
 	Certificates *peercert.Counters
+	// Metrics measures the requests; nil measures none.
+	Metrics *outbound.Metrics
 }
 
 // Clients caches a client for each endpoint, up to maxClients.
@@ -138,7 +140,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 	if e.Service != nil && c.ResolveRequests {
 		instrumented = &resolvingTransport{base: instrumented, resolver: c.Resolver, service: *e.Service}
 	}
-	return &Client{http: outbound.Client(instrumented), transport: t, user: user}, nil
+	return &Client{http: outbound.Client(c.Metrics.InstrumentTransport(instrumented)), transport: t, user: user}, nil
 }
 
 // resolvingTransport sends each request to an address of a service, which the connection pool

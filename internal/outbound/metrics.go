@@ -1,0 +1,108 @@
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics measures the requests of clients, with the names and labels of client-go. A nil *Metrics
+// measures nothing.
+//
+// Not all clients are measured: those of kubelets, pods, services and aggregated servers send
+// requests of users, to hosts of their choice, and have no such metrics in kube-apiserver either.
+type Metrics struct {
+	requests                *prometheus.CounterVec
+	duration, sent, fetched *prometheus.HistogramVec
+}
+
+// NewMetrics returns Metrics that are registered with reg.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	sizes := []float64{64, 256, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
+	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"verb", "host"})
+	}
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total",
+			Help: "[ALPHA] Number of requests of the server to other servers, such as webhooks, by code, method and host. The code of a request without a response is <error>."},
+			[]string{"code", "method", "host"}),
+		duration: histogram("rest_client_request_duration_seconds", "[ALPHA] Time until the response of another server was read, by verb and host, in seconds.",
+			[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}),
+		sent:    histogram("rest_client_request_size_bytes", "[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes),
+		fetched: histogram("rest_client_response_size_bytes", "[ALPHA] Size of the bodies of responses of other servers by verb and host, in bytes.", sizes),
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.sent, m.fetched} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of clients: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// InstrumentTransport returns a transport whose requests are measured.
+func (m *Metrics) InstrumentTransport(transport http.RoundTripper) http.RoundTripper {
+	if m == nil {
+		return transport
+	}
+	return &measuredTransport{transport, m}
+}
+
+// codeOfError is the code of requests without a response.
+const codeOfError = "<error>"
+
+type measuredTransport struct {
+	next http.RoundTripper
+	m    *Metrics
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *measuredTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	start, host := time.Now(), r.URL.Host
+	if r.ContentLength >= 0 {
+		t.m.sent.WithLabelValues(r.Method, host).Observe(float64(r.ContentLength))
+	}
+	duration := t.m.duration.WithLabelValues(r.Method, host)
+	w, err := t.next.RoundTrip(r)
+	if err != nil {
+		t.m.requests.WithLabelValues(codeOfError, r.Method, host).Inc()
+		duration.Observe(time.Since(start).Seconds())
+		return nil, err
+	}
+	t.m.requests.WithLabelValues(strconv.Itoa(w.StatusCode), r.Method, host).Inc()
+	size := t.m.fetched.WithLabelValues(r.Method, host)
+	w.Body = &measuredBody{ReadCloser: w.Body, end: func(n int64) {
+		duration.Observe(time.Since(start).Seconds())
+		size.Observe(float64(n))
+	}}
+	return w, nil
+}
+
+// measuredBody calls end once with its length, when it was read or is closed.
+type measuredBody struct {
+	io.ReadCloser
+	length int64
+	once   sync.Once
+	end    func(length int64)
+}
+
+// Read implements io.Reader.
+func (b *measuredBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.length += int64(n)
+	if errors.Is(err, io.EOF) {
+		b.once.Do(func() { b.end(b.length) })
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *measuredBody) Close() error {
+	b.once.Do(func() { b.end(b.length) })
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,88 @@
+package outbound
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TestMetrics checks what is measured of a request with a response, and of one without.
+func TestMetrics(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := NewMetrics(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		_, _ = io.WriteString(w, strings.Repeat("x", 300))
+	}))
+	transport := Transport(Config{})
+	defer transport.CloseIdleConnections()
+	client := Client(m.InstrumentTransport(transport))
+	w, err := client.Post(s.URL, "text/plain", strings.NewReader("a body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := observations(t, reg)["rest_client_request_duration_seconds POST"]; n != 0 {
+		t.Errorf("%v durations before the body was read", n)
+	}
+	if _, err := io.ReadAll(w.Body); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Body.Close()
+	s.Close()
+	if _, err := client.Get(s.URL); err == nil {
+		t.Fatal("a closed server answers")
+	}
+	got := observations(t, reg)
+	for name, want := range map[string]float64{
+		"rest_client_requests_total 418 POST":       1,
+		"rest_client_requests_total <error> GET":    1,
+		"rest_client_request_duration_seconds POST": 1,
+		"rest_client_request_duration_seconds GET":  1,
+		"rest_client_request_size_bytes POST":       1,
+		"rest_client_request_size_bytes POST sum":   6,
+		"rest_client_response_size_bytes POST":      1,
+		"rest_client_response_size_bytes POST sum":  300,
+		"rest_client_response_size_bytes GET":       0,
+	} {
+		if got[name] != want {
+			t.Errorf("%s %v, want %v", name, got[name], want)
+		}
+	}
+	var none *Metrics
+	if none.InstrumentTransport(transport) != http.RoundTripper(transport) {
+		t.Error("no metrics change the transport")
+	}
+}
+
+// observations returns the values of counters, and the counts and sums of histograms, by name and
+// labels except the host.
+func observations(t *testing.T, reg *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := f.GetName()
+			for _, l := range m.Label {
+				if l.GetName() != "host" {
+					name += " " + l.GetValue()
+				}
+			}
+			out[name] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			if m.Histogram != nil {
+				out[name+" sum"] = m.Histogram.GetSampleSum()
+			}
+		}
+	}
+	return out
+}
