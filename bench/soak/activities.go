@@ -102,9 +102,16 @@ func readTemplates(file string) ([]*template, error) {
 	return out, nil
 }
 
-// dropAssigned removes the fields of an object that the server assigned.
+// dropAssigned removes the fields of an object that the server assigned, and adapts those that
+// depend on its namespace.
 func dropAssigned(resource string, item object) {
 	spec, ok := item["spec"].(object)
+	// An event is in the namespace of its object.
+	for _, field := range []string{"involvedObject", "regarding"} {
+		if regarded, ok := item[field].(object); ok && resource == "events" {
+			regarded["namespace"] = namespace
+		}
+	}
 	switch {
 	case !ok:
 	case resource == "services":

@@ -15,19 +15,27 @@ import (
 
 // The quantities of a sample. tolerance is the growth over the judged samples, relative to their
 // mean, that is no growth.
+//
+// The file of etcd never shrinks, and is as large as what it once had to hold: it grows in steps,
+// later and later, while its content does not grow. It is judged by its ratio to the largest content.
 var quantities = []struct {
 	name, metric string // metric is empty for what /metrics does not show
 	scale        float64
 	tolerance    float64
+	of           int // the quantity whose maximum bounds this one, up to a factor of maxRatio; 0 for none
 }{
 	{name: "RSS MB", scale: 1 << 20, tolerance: 0.1},
 	{name: "live MB", metric: "go_gc_heap_live_bytes", scale: 1 << 20, tolerance: 0.15},
 	{name: "goroutines", metric: "go_goroutines", scale: 1, tolerance: 0.1},
 	{name: "files", metric: "process_open_fds", scale: 1, tolerance: 0.1},
-	{name: "etcd MB", metric: "etcd_mvcc_db_total_size_in_bytes", scale: 1 << 20, tolerance: 0.1},
+	{name: "etcd MB", metric: "etcd_mvcc_db_total_size_in_bytes", scale: 1 << 20, of: 5},
 	{name: "used MB", metric: "etcd_mvcc_db_total_size_in_use_in_bytes", scale: 1 << 20, tolerance: 0.25},
 	{name: "p99 ms", scale: 1, tolerance: 0.5},
 }
+
+// maxRatio is the ratio of the file of etcd to its largest content from which on its free space
+// counts as lost. A compaction rewrites a part of the content before it frees the old one.
+const maxRatio = 2
 
 // sample is the value of each quantity at a time after the start.
 type sample struct {
@@ -152,6 +160,24 @@ func trendOf(samples []sample, quantity int) trend {
 // grew reports whether a trend is more than noise.
 func (t trend) grew(tolerance float64) bool { return t.growth > tolerance && t.fit > 0.7 }
 
+// hasGrown reports whether a quantity grew over the judged samples.
+func hasGrown(judged []sample, quantity int) bool {
+	q := quantities[quantity]
+	if q.of > 0 {
+		return maximum(judged, quantity) > maxRatio*maximum(judged, q.of)
+	}
+	return trendOf(judged, quantity).grew(q.tolerance)
+}
+
+// maximum returns the greatest value of a quantity.
+func maximum(samples []sample, quantity int) float64 {
+	var greatest float64
+	for _, s := range samples {
+		greatest = max(greatest, s.values[quantity])
+	}
+	return greatest
+}
+
 // printVerdict prints the trend of each quantity over the second half of the samples, since caches
 // and pools fill in the first, and reports whether anything grew.
 func printVerdict(samples []sample) (grown bool) {
@@ -165,7 +191,7 @@ func printVerdict(samples []sample) (grown bool) {
 	for i, q := range quantities {
 		t := trendOf(judged, i)
 		verdict := ""
-		if t.grew(q.tolerance) {
+		if hasGrown(judged, i) {
 			verdict, grown = "  GREW", true
 		}
 		fmt.Printf("%12s%12.1f%12.2f%11.1f%%%8.2f%s\n", q.name, t.mean, t.perHour, 100*t.growth, t.fit, verdict)

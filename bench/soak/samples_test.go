@@ -38,6 +38,31 @@ func TestTrend(t *testing.T) {
 	}
 }
 
+// TestFileOfEtcd checks that the file of etcd may grow in steps up to a multiple of its largest
+// content, and no further.
+func TestFileOfEtcd(t *testing.T) {
+	const file, content = 4, 5
+	if quantities[file].name != "etcd MB" || quantities[file].of != content || quantities[content].name != "used MB" {
+		t.Fatal("other quantities")
+	}
+	samples := func(size func(i int) float64) []sample {
+		var out []sample
+		for i := range 40 {
+			s := sample{at: time.Duration(i) * time.Minute, values: make([]float64, len(quantities))}
+			s.values[file], s.values[content] = size(i), 20+float64(i%3)
+			out = append(out, s)
+		}
+		return out
+	}
+	// As measured: the content stays, and the file has grown by a fifth at some time.
+	if hasGrown(samples(func(i int) float64 { return 21.4 + 4.3*float64(i/30) }), file) {
+		t.Error("a step is growth")
+	}
+	if !hasGrown(samples(func(i int) float64 { return 20 + float64(i) }), file) {
+		t.Error("free space that is never used again is no growth")
+	}
+}
+
 // TestTemplates checks that there is an object of nearly every kind.
 func TestTemplates(t *testing.T) {
 	list, err := readTemplates("../../conformance/snapshot/testdata/lists.json.gz")
