@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -158,16 +159,24 @@ func (b *backend) encoded(buf []byte, e *Event) ([]byte, error) {
 	if e.Level >= request.AuditRequest {
 		small := *e
 		small.RequestObject, small.ResponseObject = nil, nil
-		small.Annotations = maps.Clone(e.Annotations)
-		if small.Annotations == nil {
-			small.Annotations = map[string]string{}
-		}
-		small.Annotations[truncated] = "true"
+		small.Annotations = withAnnotation(e.Annotations, truncated, "true")
 		if data, err = b.out.encode(nil, &small); err != nil || b.out.size(data) <= b.truncate.MaxEventSize {
 			return data, err
 		}
 	}
 	return nil, errEventTooLarge
+}
+
+// withAnnotation returns sorted annotations with another one, which replaces that of the same key.
+func withAnnotation(list []request.Annotation, key, value string) []request.Annotation {
+	added := request.Annotation{Key: key, Value: value}
+	at, found := slices.BinarySearchFunc(list, key, func(a request.Annotation, key string) int { return strings.Compare(a.Key, key) })
+	out := slices.Clone(list)
+	if found {
+		out[at] = added
+		return out
+	}
+	return slices.Insert(out, at, added)
 }
 
 // close sends the events that wait until ctx is done, and closes the output.

@@ -30,6 +30,31 @@ func (e *Event) appendJSON(b []byte, withType bool) ([]byte, error) {
 	b = appendMember(b, `"level":`, levelNames()[e.Level])
 	b = appendMember(b, `,"auditID":`, e.ID)
 	b = appendMember(b, `,"stage":`, e.Stage.String())
+	b = e.appendRequest(b)
+	b, err := e.appendContent(b)
+	if err != nil {
+		return nil, err
+	}
+	b = appendTime(append(b, `,"requestReceivedTimestamp":`...), e.RequestReceivedTimestamp)
+	b = appendTime(append(b, `,"stageTimestamp":`...), e.StageTimestamp)
+	if len(e.Annotations) > 0 {
+		b = appendAnnotations(append(b, `,"annotations":`...), e.Annotations)
+	}
+	return append(b, '}'), nil
+}
+
+// describe encodes the part of the event that describes the request, for this event and later ones,
+// until forget.
+func (e *Event) describe() { e.described = e.appendRequest(make([]byte, 0, 512)) }
+
+// forget discards the part of describe, because the description of the request changed.
+func (e *Event) forget() { e.described = nil }
+
+// appendRequest appends the members that describe the request.
+func (e *Event) appendRequest(b []byte) []byte {
+	if e.described != nil {
+		return append(b, e.described...)
+	}
 	b = appendMember(b, `,"requestURI":`, e.RequestURI)
 	b = appendMember(b, `,"verb":`, e.Verb)
 	b = appendUser(append(b, `,"user":`...), e.User)
@@ -48,16 +73,7 @@ func (e *Event) appendJSON(b []byte, withType bool) ([]byte, error) {
 	if e.IsResource {
 		b = append(e.Object.appendMembers(append(b, `,"objectRef":{`...)), '}')
 	}
-	b, err := e.appendContent(b)
-	if err != nil {
-		return nil, err
-	}
-	b = appendTime(append(b, `,"requestReceivedTimestamp":`...), e.RequestReceivedTimestamp)
-	b = appendTime(append(b, `,"stageTimestamp":`...), e.StageTimestamp)
-	if len(e.Annotations) > 0 {
-		b = appendMap(append(b, `,"annotations":`...), e.Annotations)
-	}
-	return append(b, '}'), nil
+	return b
 }
 
 // appendContent appends the members that come from the body and the response.
@@ -174,22 +190,45 @@ func appendStrings(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-func appendMap(b []byte, m map[string]string) []byte {
+func appendAnnotations(b []byte, list []request.Annotation) []byte {
 	b = append(b, '{')
-	for i, key := range slices.Sorted(maps.Keys(m)) {
+	for i, a := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(quickjson.AppendString(b, key), ':')
-		b = quickjson.AppendString(b, m[key])
+		b = append(quickjson.AppendString(b, a.Key), ':')
+		b = quickjson.AppendString(b, a.Value)
 	}
 	return append(b, '}')
 }
 
-// appendTime appends a time in microseconds.
+// appendTime appends a time in microseconds. Its digits are written one by one, because parsing the
+// layout of time.Format costs more than the rest of it.
 func appendTime(b []byte, t time.Time) []byte {
-	b = t.UTC().AppendFormat(append(b, '"'), "2006-01-02T15:04:05.000000Z07:00")
-	return append(b, '"')
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return append(t.AppendFormat(append(b, '"'), "2006-01-02T15:04:05.000000Z07:00"), '"')
+	}
+	hour, minute, second := t.Clock()
+	b = append(appendDigits(append(b, '"'), year, 4), '-')
+	b = append(appendDigits(b, int(month), 2), '-')
+	b = append(appendDigits(b, day, 2), 'T')
+	b = append(appendDigits(b, hour, 2), ':')
+	b = append(appendDigits(b, minute, 2), ':')
+	b = append(appendDigits(b, second, 2), '.')
+	return append(appendDigits(b, t.Nanosecond()/1000, 6), 'Z', '"')
+}
+
+// appendDigits appends the last n decimal digits of a number.
+func appendDigits(b []byte, number, n int) []byte {
+	at := len(b)
+	b = append(b, "000000"[:n]...)
+	for i := at + n - 1; i >= at; i-- {
+		b[i] = byte('0' + number%10)
+		number /= 10
+	}
+	return b
 }
 
 // appendLegacy appends the event in the legacy format, one line of text.

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"encoding/json"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +26,12 @@ func published(e *Event) *auditv1.Event {
 		RequestURI: e.RequestURI, Verb: e.Verb, SourceIPs: e.SourceIPs, UserAgent: e.UserAgent,
 		ResponseStatus:           e.ResponseStatus,
 		RequestReceivedTimestamp: metav1.NewMicroTime(e.RequestReceivedTimestamp), StageTimestamp: metav1.NewMicroTime(e.StageTimestamp),
-		Annotations: e.Annotations,
+	}
+	for _, a := range e.Annotations {
+		if out.Annotations == nil {
+			out.Annotations = map[string]string{}
+		}
+		out.Annotations[a.Key] = a.Value
 	}
 	if e.User != nil {
 		out.User = *userInfo(e.User)
@@ -77,7 +84,9 @@ var anyEvent = rapid.Custom(func(t *rapid.T) *Event {
 		RequestObject: []byte(object.Draw(t, "request")), ResponseObject: []byte(object.Draw(t, "response")),
 		RequestReceivedTimestamp: time.UnixMicro(rapid.Int64Range(0, 1<<50).Draw(t, "received")),
 		StageTimestamp:           time.Unix(0, rapid.Int64Range(0, 1<<60).Draw(t, "at")),
-		Annotations:              rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "annotations"),
+	}
+	for key, value := range rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "annotations") {
+		e.Annotations = withAnnotation(e.Annotations, key, value)
 	}
 	if rapid.Bool().Draw(t, "authenticated") {
 		e.User = anyUser.Draw(t, "user")
@@ -90,6 +99,9 @@ var anyEvent = rapid.Custom(func(t *rapid.T) *Event {
 	}
 	if rapid.Bool().Draw(t, "responded") {
 		e.ResponseStatus = &metav1.Status{Code: int32(rapid.IntRange(0, 599).Draw(t, "code")), Message: rapid.SampledFrom([]string{"", "a <b>"}).Draw(t, "message")}
+	}
+	if rapid.Bool().Draw(t, "described") {
+		e.describe()
 	}
 	return e
 })
@@ -146,11 +158,61 @@ func BenchmarkEncode(b *testing.B) {
 	e := &Event{Level: request.AuditMetadata, ID: "8a5a4b6e-0000-4000-8000-000000000000", Stage: StageResponseComplete, RequestURI: "/api/v1/namespaces/ns/pods/p", Verb: "get",
 		User: &request.User{Name: "jane", Groups: []string{"dev", "system:authenticated"}}, SourceIPs: []string{"10.0.0.1"}, UserAgent: "kubectl/v1.36.0",
 		IsResource: true, Object: ObjectReference{Resource: "pods", Namespace: "ns", Name: "p", Version: "v1"}, ResponseStatus: &metav1.Status{Code: 200},
-		RequestReceivedTimestamp: time.Now(), StageTimestamp: time.Now(), Annotations: map[string]string{"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""}}
+		RequestReceivedTimestamp: time.Now(), StageTimestamp: time.Now(), Annotations: []request.Annotation{{Key: "authorization.k8s.io/decision", Value: "allow"}, {Key: "authorization.k8s.io/reason"}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := e.appendJSON(make([]byte, 0, 1024), true); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestAppendTime checks times with leading zeros, with another zone, and with years of other than
+// four digits.
+func TestAppendTime(t *testing.T) {
+	for _, at := range []time.Time{
+		{}, time.Date(2026, 1, 2, 3, 4, 5, 6999, time.UTC), time.Date(987, 12, 31, 23, 59, 59, 999999999, time.FixedZone("", 3600)),
+		time.Date(12026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(-5, 1, 2, 3, 4, 5, 0, time.UTC),
+	} {
+		want := at.UTC().Format(`"2006-01-02T15:04:05.000000Z07:00"`)
+		if got := string(appendTime(nil, at)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// TestDescribed checks that the description of a request is encoded once, and again after forget.
+func TestDescribed(t *testing.T) {
+	e := &Event{Verb: "get"}
+	e.describe()
+	e.Verb = "list"
+	before, err := e.appendJSON(nil, true)
+	if err != nil || !strings.Contains(string(before), `"verb":"get"`) {
+		t.Errorf("%s, %v", before, err)
+	}
+	e.forget()
+	after, err := e.appendJSON(nil, true)
+	if err != nil || !strings.Contains(string(after), `"verb":"list"`) {
+		t.Errorf("%s, %v", after, err)
+	}
+}
+
+// TestSourceIPs checks that the address of a connection without proxies is that of the general case.
+func TestSourceIPs(t *testing.T) {
+	for _, c := range []struct {
+		remote, forwarded string
+		want              []string
+	}{
+		{"10.0.0.1:80", "", []string{"10.0.0.1"}}, {"[::1]:80", "", []string{"::1"}}, {"[::ffff:10.0.0.1]:80", "", []string{"10.0.0.1"}},
+		{"10.0.0.1", "", []string{"10.0.0.1"}}, {"", "", nil}, {"@", "", nil}, {"[fe80::1%eth0]:80", "", nil},
+		{"10.0.0.1:80", "10.0.0.2", []string{"10.0.0.2", "10.0.0.1"}},
+	} {
+		r := &http.Request{RemoteAddr: c.remote, Header: http.Header{}}
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := sourceIPs(r); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

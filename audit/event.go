@@ -27,7 +27,11 @@ type Event struct {
 	ResponseObject           []byte         // JSON
 	RequestReceivedTimestamp time.Time
 	StageTimestamp           time.Time
-	Annotations              map[string]string
+	Annotations              []request.Annotation // sorted by key
+
+	// described is the encoded part of the event that describes the request, if a later event of
+	// the request may have the same; see describe.
+	described []byte
 }
 
 // ObjectReference is the object to which a request refers.

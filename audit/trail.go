@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -52,15 +53,28 @@ func (a *Auditor) newTrail(r *http.Request, scope *request.Scope, received time.
 		Level: d.level, ID: scope.ID, RequestURI: r.URL.RequestURI(), Verb: info.Verb, User: scope.User,
 		UserAgent: truncateUserAgent(r.UserAgent()), RequestReceivedTimestamp: received,
 	}
-	for _, ip := range net.SourceIPs(r) {
-		t.event.SourceIPs = append(t.event.SourceIPs, ip.String())
-	}
+	t.event.SourceIPs = sourceIPs(r)
 	if info.IsResource {
 		t.event.IsResource = true
 		t.event.Object = ObjectReference{Resource: info.Resource, Namespace: info.Namespace, Name: info.Name,
 			Group: info.Group, Version: info.Version, Subresource: info.Subresource}
 	}
 	return t
+}
+
+// sourceIPs returns the addresses from which a request came: those in the headers of proxies, and
+// that of its connection.
+func sourceIPs(r *http.Request) []string {
+	if r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("X-Real-Ip") == "" {
+		if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && at.Addr().Zone() == "" {
+			return []string{at.Addr().Unmap().String()}
+		}
+	}
+	var out []string
+	for _, ip := range net.SourceIPs(r) {
+		out = append(out, ip.String())
+	}
+	return out
 }
 
 // Received records that the request arrived. If it returns false, the request must be
@@ -98,10 +112,11 @@ func (t *Trail) Complete() {
 			t.record(StageResponseStarted)
 		}
 	}
-	if took := t.auditor.now().Sub(t.event.RequestReceivedTimestamp); took > slow {
+	now := t.auditor.now()
+	if took := now.Sub(t.event.RequestReceivedTimestamp); took > slow {
 		t.annotateDurations(took)
 	}
-	t.record(StageResponseComplete)
+	t.recordAt(StageResponseComplete, now)
 }
 
 func (t *Trail) annotateDurations(total time.Duration) {
@@ -127,10 +142,26 @@ func (t *Trail) record(stage Stage) bool {
 	if t.omit.has(stage) {
 		return true
 	}
-	e, record := &t.event, t.scope.Audit
-	e.Stage, e.StageTimestamp = stage, e.RequestReceivedTimestamp
+	at := t.event.RequestReceivedTimestamp
 	if stage != StageRequestReceived {
-		e.StageTimestamp = t.auditor.now()
+		at = t.auditor.now()
+	}
+	return t.recordAt(stage, at)
+}
+
+// recordAt is record for a stage that was reached at a time.
+func (t *Trail) recordAt(stage Stage, at time.Time) bool {
+	if t.omit.has(stage) {
+		return true
+	}
+	e, record := &t.event, t.scope.Audit
+	e.Stage, e.StageTimestamp = stage, at
+	if stage == StageRequestReceived {
+		e.describe() // the event of the end is likely to describe the request in the same way
+	} else {
+		if t.scope.Impersonator != nil || record.BodyMeta != nil || record.Constraint != "" {
+			e.forget()
+		}
 		e.RequestObject, e.ResponseObject, e.Constraint = record.RequestObject, record.ResponseObject, record.Constraint
 		if t.scope.Impersonator != nil {
 			e.ImpersonatedUser = t.scope.User

@@ -1,7 +1,7 @@
 package handlers
 
 import (
-	"maps"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,7 +22,7 @@ func TestReportDeprecated(t *testing.T) {
 	if w := scope.Warnings(); len(w) != 1 {
 		t.Errorf("warnings: %q", w)
 	}
-	if a := scope.Annotations(); !maps.Equal(a, map[string]string{"k8s.io/deprecated": "true", "k8s.io/removed-release": "1.25"}) {
+	if a := scope.Annotations(); !slices.Equal(a, []request.Annotation{{Key: "k8s.io/deprecated", Value: "true"}, {Key: "k8s.io/removed-release", Value: "1.25"}}) {
 		t.Errorf("annotations: %v", a)
 	}
 	families, err := h.Metrics.Gather()

@@ -1,9 +1,36 @@
 package request
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
+
+// TestManyAnnotations checks the order of many annotations, and that the first value of a key is
+// kept.
+func TestManyAnnotations(t *testing.T) {
+	var s Scope
+	if s.Annotations() != nil {
+		t.Error("there are annotations")
+	}
+	var want []Annotation
+	for i := range 12 {
+		want = append(want, Annotation{fmt.Sprintf("key%02d", i), fmt.Sprint(i)})
+	}
+	for _, value := range []string{"", "another"} {
+		for i := range want {
+			a := want[len(want)-1-i]
+			s.Annotate(a.Key, a.Value+value)
+			if got := s.Annotations(); value == "" && !slices.Equal(got, want[len(want)-1-i:]) {
+				t.Errorf("after %d: %v", i+1, got)
+			}
+		}
+	}
+	if got := s.Annotations(); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
 
 // TestAuditRecord checks which objects a record wants, also if there is no record.
 func TestAuditRecord(t *testing.T) {
@@ -25,7 +52,7 @@ func TestAnnotate(t *testing.T) {
 	s.Annotate("a", "1")
 	s.Annotate("a", "2")
 	s.Annotate("b", "3")
-	if got := s.Annotations(); len(got) != 2 || got["a"] != "1" || got["b"] != "3" {
+	if got := s.Annotations(); !slices.Equal(got, []Annotation{{"a", "1"}, {"b", "3"}}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -5,7 +5,6 @@ package request
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"unicode/utf8"
 )
@@ -59,7 +58,7 @@ type Scope struct {
 	// show it.
 	warned       map[string]struct{}
 	warnedLength int
-	annotations  map[string]string
+	annotations  annotations
 }
 
 // Annotate adds an annotation to the audit events of the request. The first value of a key
@@ -67,19 +66,14 @@ type Scope struct {
 func (s *Scope) Annotate(key, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.annotations == nil {
-		s.annotations = map[string]string{}
-	}
-	if _, ok := s.annotations[key]; !ok {
-		s.annotations[key] = value
-	}
+	s.annotations.add(key, value)
 }
 
-// Annotations returns a copy of the audit annotations.
-func (s *Scope) Annotations() map[string]string {
+// Annotations returns the audit annotations, sorted by key.
+func (s *Scope) Annotations() []Annotation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.annotations)
+	return s.annotations.sorted()
 }
 
 // Bounds of the warnings in one response, in characters. If they are longer than
