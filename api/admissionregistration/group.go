@@ -9,13 +9,13 @@ import (
 )
 
 // Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
 		MutatingAdmissionPolicy(),
 		MutatingAdmissionPolicyBinding(),
-		MutatingWebhookConfiguration(),
+		MutatingWebhookConfiguration(gates),
 		ValidatingAdmissionPolicy(),
 		ValidatingAdmissionPolicyBinding(),
-		ValidatingWebhookConfiguration(),
+		ValidatingWebhookConfiguration(gates),
 	}
 }

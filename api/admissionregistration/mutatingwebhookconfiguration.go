@@ -8,11 +8,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // MutatingWebhookConfiguration describes the kind MutatingWebhookConfiguration, which
 // registers webhooks that change objects in requests.
-func MutatingWebhookConfiguration() *api.Resource {
+func MutatingWebhookConfiguration(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.MutatingWebhookConfiguration]{
 		Names: api.Names{
 			Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
@@ -22,9 +23,15 @@ func MutatingWebhookConfiguration() *api.Resource {
 			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultMutatingWebhooks,
 		Storage: api.Storage{Prefix: "mutatingwebhookconfigurations"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(mutatingWebhookRules)},
-		Update:  api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges), HasGeneration: true},
-		Table:   api.Table[*admissionv1.MutatingWebhookConfiguration]{Columns: webhookColumns, Cells: mutatingWebhookCells},
+		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingWebhookRules)),
+			WarningsOnCreate: func(obj *admissionv1.MutatingWebhookConfiguration) []string {
+				return mutatingWebhookWarnings(gates, obj)
+			}},
+		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges),
+			WarningsOnUpdate: func(obj, old *admissionv1.MutatingWebhookConfiguration) []string {
+				return append(staticNameWarnings(obj, old), mutatingWebhookWarnings(gates, obj)...)
+			}, HasGeneration: true},
+		Table: api.Table[*admissionv1.MutatingWebhookConfiguration]{Columns: webhookColumns, Cells: mutatingWebhookCells},
 	})
 }
 
@@ -39,4 +46,14 @@ func webhookColumns() []metav1.TableColumnDefinition {
 
 func mutatingWebhookCells(c *admissionv1.MutatingWebhookConfiguration) []any {
 	return []any{c.Name, int64(len(c.Webhooks)), table.Age(c)}
+}
+
+func mutatingWebhookWarnings(gates features.Gates, obj *admissionv1.MutatingWebhookConfiguration) (warnings []string) {
+	if !gates.Enabled(features.ExcludeAdmissionWebhookVirtualResources) {
+		return nil
+	}
+	for i := range obj.Webhooks {
+		warnings = append(warnings, exemptRuleWarnings(i, obj.Webhooks[i].Rules)...)
+	}
+	return warnings
 }

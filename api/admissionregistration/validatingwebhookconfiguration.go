@@ -7,11 +7,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ValidatingWebhookConfiguration describes the kind ValidatingWebhookConfiguration, which
 // registers webhooks that validate requests.
-func ValidatingWebhookConfiguration() *api.Resource {
+func ValidatingWebhookConfiguration(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.ValidatingWebhookConfiguration]{
 		Names: api.Names{
 			Name: "validatingwebhookconfigurations", Singular: "validatingwebhookconfiguration", Kind: "ValidatingWebhookConfiguration",
@@ -21,12 +22,28 @@ func ValidatingWebhookConfiguration() *api.Resource {
 			api.SameFields[admissionv1.ValidatingWebhookConfiguration, admissionregistrationv1beta1.ValidatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultValidatingWebhooks,
 		Storage: api.Storage{Prefix: "validatingwebhookconfigurations"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(validatingWebhookRules)},
-		Update:  api.UpdateStrategy[*admissionv1.ValidatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingWebhookChanges), HasGeneration: true},
-		Table:   api.Table[*admissionv1.ValidatingWebhookConfiguration]{Columns: webhookColumns, Cells: validatingWebhookCells},
+		Create: api.CreateStrategy[*admissionv1.ValidatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(dynamicNameRules(validatingWebhookRules)),
+			WarningsOnCreate: func(obj *admissionv1.ValidatingWebhookConfiguration) []string {
+				return validatingWebhookWarnings(gates, obj)
+			}},
+		Update: api.UpdateStrategy[*admissionv1.ValidatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingWebhookChanges),
+			WarningsOnUpdate: func(obj, old *admissionv1.ValidatingWebhookConfiguration) []string {
+				return append(staticNameWarnings(obj, old), validatingWebhookWarnings(gates, obj)...)
+			}, HasGeneration: true},
+		Table: api.Table[*admissionv1.ValidatingWebhookConfiguration]{Columns: webhookColumns, Cells: validatingWebhookCells},
 	})
 }
 
 func validatingWebhookCells(c *admissionv1.ValidatingWebhookConfiguration) []any {
 	return []any{c.Name, int64(len(c.Webhooks)), table.Age(c)}
+}
+
+func validatingWebhookWarnings(gates features.Gates, obj *admissionv1.ValidatingWebhookConfiguration) (warnings []string) {
+	if !gates.Enabled(features.ExcludeAdmissionWebhookVirtualResources) {
+		return nil
+	}
+	for i := range obj.Webhooks {
+		warnings = append(warnings, exemptRuleWarnings(i, obj.Webhooks[i].Rules)...)
+	}
+	return warnings
 }

@@ -32,7 +32,7 @@ func Deployment() *api.Resource {
 		Storage:          api.Storage{Prefix: "deployments"},
 		Create: api.CreateStrategy[*appsv1.Deployment]{
 			Validate:         validation.Rules(deploymentRules),
-			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(deploymentTemplate, "spec", "template")),
+			WarningsOnCreate: pod.NamedTemplateWarnings(deploymentTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*appsv1.Deployment]{
 			ValidateUpdate:           validation.Changes(deploymentChanges),

@@ -29,7 +29,7 @@ func ReplicaSet() *api.Resource {
 		Storage:          api.Storage{Prefix: "replicasets"},
 		Create: api.CreateStrategy[*appsv1.ReplicaSet]{
 			Validate:         validation.Rules(replicaSetRules),
-			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(replicaSetTemplate, "spec", "template")),
+			WarningsOnCreate: pod.NamedTemplateWarnings(replicaSetTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*appsv1.ReplicaSet]{
 			ValidateUpdate:           validation.Changes(replicaSetChanges),

@@ -285,7 +285,11 @@ func statefulSetWarnings(obj, old *appsv1.StatefulSet) []string {
 			pod.PodSpecWarnings(spec.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true)
 		}
 		for i := range s.VolumeClaimTemplates {
-			claim.ClaimSpecWarnings(spec.Child("volumeClaimTemplates").Index(i).Child("Spec"), &s.VolumeClaimTemplates[i].Spec)
+			at := spec.Child("volumeClaimTemplates").Index(i)
+			if old != nil { // as in kube-apiserver
+				at = at.Child("Spec")
+			}
+			claim.ClaimSpecWarnings(at, &s.VolumeClaimTemplates[i].Spec)
 		}
 		if n := s.RevisionHistoryLimit; n != nil && *n < 0 {
 			spec.Child("revisionHistoryLimit").Warn("a negative value retains all historical revisions; a value >= 0 is recommended")

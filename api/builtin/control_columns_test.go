@@ -9,6 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/api/rbac"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestEventCells(t *testing.T) {
@@ -81,8 +82,8 @@ func TestAdmissionCells(t *testing.T) {
 	testCells(t, admissionregistration.MutatingAdmissionPolicy(), []cellsTest{
 		{"plain", testMeta + "spec: {mutations: [{patchType: JSONPatch}, {patchType: JSONPatch}]}", "a|2|<unset>|60m"},
 	})
-	testCells(t, admissionregistration.ValidatingWebhookConfiguration(), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})
-	testCells(t, admissionregistration.MutatingWebhookConfiguration(), []cellsTest{{"none", testMeta, "a|0|60m"}})
+	testCells(t, admissionregistration.ValidatingWebhookConfiguration(features.Default()), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})
+	testCells(t, admissionregistration.MutatingWebhookConfiguration(features.Default()), []cellsTest{{"none", testMeta, "a|0|60m"}})
 }
 
 func TestControllerRevisionCells(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestWebhookRules(t *testing.T) {
@@ -12,8 +13,9 @@ func TestWebhookRules(t *testing.T) {
 		return `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":"https://a/x"}` + more + `}]}`
 	}
 	old := `{"webhooks":[{"name":"a.example.com","sideEffects":"Some","admissionReviewVersions":["v9"],"clientConfig":{"url":"https://a/x"},"matchConditions":[{"name":"c","expression":"nosuch"}]}]}`
-	testRules(t, admissionregistration.ValidatingWebhookConfiguration(), []ruleTest{
+	testRules(t, admissionregistration.ValidatingWebhookConfiguration(features.Default()), []ruleTest{
 		{"good", "", hooks(``), ""},
+		{"static name", "", `{"metadata":{"name":"a.static.k8s.io"}}`, `metadata.name: Invalid value: "a.static.k8s.io": names ending with ".static.k8s.io" are reserved`},
 		{"timeout", "", hooks(`,"timeoutSeconds":60`), "webhooks[0].timeoutSeconds: Invalid value: 60: the timeout value must be between 1 and 30 seconds"},
 		{"stars", "", hooks(`,"rules":[{"operations":["*","CREATE"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*","pods"]}]`),
 			`[webhooks[0].rules[0].operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations, webhooks[0].rules[0].resources: Invalid value: ["*","pods"]: if '*' is present, must not specify other resources without subresources]`},
@@ -21,7 +23,7 @@ func TestWebhookRules(t *testing.T) {
 		{"as lenient as before", old, old, ""},
 		{"not more lenient", hooks(``), old, `webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"`},
 	})
-	testRules(t, admissionregistration.MutatingWebhookConfiguration(), []ruleTest{
+	testRules(t, admissionregistration.MutatingWebhookConfiguration(features.Default()), []ruleTest{
 		{"service", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"a","namespace":"b","path":"/a//b"}}}]}`,
 			`webhooks[0].clientConfig.service.path: Invalid value: "/a//b": segment[1] may not be empty`},
 		{"relative path", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"a","namespace":"b","path":"x//y"}}}]}`,

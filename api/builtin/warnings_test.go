@@ -45,6 +45,9 @@ func TestWarnings(t *testing.T) {
 		return `{"metadata":{"name":"x"},"spec":{"template":{"spec":{` + spec + `}}}}`
 	}
 	const twice = `"containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}]`
+	const inPodNames = `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]`
+	const mountable = `{"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}`
+	const tokens = `spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes`
 	const hides = `hides previous definition of "A", which may be dropped when using apply`
 	for _, c := range []struct{ kind, before, body, want string }{
 		{"pods", "", pod(`"containers":[{"name":"c"}]`), ``},
@@ -63,7 +66,7 @@ func TestWarnings(t *testing.T) {
 			`spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:10.0.0.1}`},
 		{"pods", "", pod(`"nodeSelector":{"beta.kubernetes.io/os":"linux","a":"b"},"terminationGracePeriodSeconds":-1`),
 			`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`},
-		{"deployments", "", `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":-1}}}}`,
+		{"deployments", "", `{"metadata":{"name":"x"},"spec":{"template":{"spec":{"terminationGracePeriodSeconds":-1}}}}`,
 			`spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`},
 		{"pods", "", pod(`"volumes":[{"name":"a","gitRepo":{"repository":"r"}},{"name":"b","rbd":{}}],"imagePullSecrets":[{"name":"s"},{"name":"s"},{}]`),
 			`spec.volumes[0].gitRepo: deprecated in v1.11; spec.volumes[1].rbd: deprecated in v1.28, non-functional in v1.31+; ` +
@@ -90,9 +93,9 @@ func TestWarnings(t *testing.T) {
 				`spec.hostAliases[0].ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"`},
 		{"pods", "", `{"metadata":{"name":"x","annotations":{"seccomp.security.alpha.kubernetes.io/pod":"unconfined"}}}`,
 			`metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; use the "seccompProfile" field instead`},
-		{"deployments", "", `{"spec":{"template":{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"unconfined"}},"spec":{"containers":[{"name":"c"}]}}}}`,
+		{"deployments", "", `{"metadata":{"name":"x"},"spec":{"template":{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"unconfined"}},"spec":{"containers":[{"name":"c"}]}}}}`,
 			`spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead`},
-		{"deployments", "", `{"spec":{"template":{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"unconfined"}},` +
+		{"deployments", "", `{"metadata":{"name":"x"},"spec":{"template":{"metadata":{"annotations":{"container.apparmor.security.beta.kubernetes.io/c":"unconfined"}},` +
 			`"spec":{"securityContext":{"appArmorProfile":{"type":"Unconfined"}},"containers":[{"name":"c"}]}}}}`, ``},
 		{"deployments", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
 		{"deployments", template(twice), template(twice), ``},
@@ -100,8 +103,26 @@ func TestWarnings(t *testing.T) {
 		{"replicationcontrollers", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
 		{"podtemplates", "", `{"template":{"spec":{` + twice + `}}}`, `template.spec.containers[0].env[1]: ` + hides},
 		{"statefulsets", "", `{"spec":{"revisionHistoryLimit":-1,"volumeClaimTemplates":[{"spec":{"resources":{"requests":{"storage":"100m"}}}}]}}`,
-			`spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer; ` +
+			`spec.volumeClaimTemplates[0].resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer; ` +
 				`spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended`},
+		{"statefulsets", `{"spec":{"volumeClaimTemplates":[{"spec":{"resources":{"requests":{"storage":"100m"}}}}]}}`, `{"spec":{"volumeClaimTemplates":[{"spec":{"resources":{"requests":{"storage":"100m"}}}}]}}`,
+			`spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer`},
+		{"deployments", "", `{"metadata":{"name":"x.y"}}`, inPodNames},
+		{"replicasets", "", `{"metadata":{"name":"x.y"}}`, inPodNames},
+		{"replicationcontrollers", "", `{"metadata":{"name":"x.y"}}`, inPodNames},
+		{"replicationcontrollers", template(twice), `{"metadata":{"name":"x"},"spec":{"replicas":2,"template":{"spec":{}}}}`, `spec.template.spec.containers[0].env[1]: ` + hides},
+		{"resourcequotas", "", `{"spec":{"hard":{"cpu":"2","limits.cpu":"1","requests.memory":"2Gi","limits.memory":"1Gi"}}}`,
+			`ResourceQuota cpu (2) should be less than limits.cpu (1); ResourceQuota requests.memory (2Gi) should be less than limits.memory (1Gi)`},
+		{"serviceaccounts", `{}`, mountable, `metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`},
+		{"serviceaccounts", mountable, mountable, ``},
+		{"csidrivers", "", `{"spec":{"tokenRequests":[{"audience":"a"}]}}`, tokens},
+		{"csidrivers", `{"spec":{}}`, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`, tokens},
+		{"csidrivers", `{"spec":{"tokenRequests":[{"audience":"a"}]}}`, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`, ``},
+		{"csidrivers", "", `{"spec":{"tokenRequests":[{"audience":"a"}],"serviceAccountTokenInSecrets":true}}`, ``},
+		{"mutatingwebhookconfigurations", "", `{"webhooks":[{"rules":[{"apiGroups":["*"],"resources":["tokenreviews"]},{"apiGroups":["authentication.k8s.io","apps"],"resources":["tokenreviews","tokenreviews"]}]}]}`,
+			`webhooks[0].rules[1]: tokenreviews.authentication.k8s.io is excluded from admission webhooks; this rule will have no effect`},
+		{"validatingwebhookconfigurations", `{"metadata":{"name":"a.static.k8s.io"}}`, `{"metadata":{"name":"a.static.k8s.io"}}`,
+			`metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API`},
 		{"jobs", "", `{"metadata":{"name":"x"},"spec":{"completionMode":"Indexed","completions":100001,"parallelism":10001}}`,
 			`spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail`},
 		{"cronjobs", "", `{"metadata":{"name":"x"},"spec":{"jobTemplate":{"spec":{"template":{"spec":{` + twice + `}}}}}}`,
@@ -130,6 +151,28 @@ func TestWarnings(t *testing.T) {
 	} {
 		if got := said(t, kinds[c.kind], c.before, c.body); got != c.want {
 			t.Errorf("%s %s\n got %s\nwant %s", c.kind, c.body, got, c.want)
+		}
+	}
+}
+
+// TestStatusWarnings checks the warnings about the addresses in statuses.
+func TestStatusWarnings(t *testing.T) {
+	const form = `: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")`
+	for _, r := range Kinds() {
+		status, at := `{"loadBalancer":{"ingress":[{"ip":"2001:DB8::1"}]}}`, "status.loadBalancer.ingress[0]"
+		switch r.Name {
+		case "pods":
+			status, at = `{"podIPs":[{"ip":"2001:DB8::1"}]}`, "status.podIPs[0].ip"
+		case "services", "ingresses":
+		default:
+			continue
+		}
+		obj := r.New()
+		if err := json.Unmarshal([]byte(`{"status":`+status+`}`), obj); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.Status.WarningsOnUpdate(obj), "; "); got != at+form {
+			t.Errorf("%s: %s", r.Name, got)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func ReplicationController() *api.Resource {
 		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.replicas"),
 		Default:  defaultReplicationController,
 		Storage:  api.Storage{Prefix: "controllers"},
-		Create:   api.CreateStrategy[*corev1.ReplicationController]{Validate: validation.Rules(replicationControllerRules), WarningsOnCreate: api.OnCreate(replicationControllerWarnings)},
+		Create:   api.CreateStrategy[*corev1.ReplicationController]{Validate: validation.Rules(replicationControllerRules), WarningsOnCreate: newControllerWarnings},
 		Update: api.UpdateStrategy[*corev1.ReplicationController]{
 			ValidateUpdate:           validation.Changes(replicationControllerChanges),
 			ValidateUpdateIsComplete: true,
@@ -146,10 +146,22 @@ func podTemplateChanges(at *validation.Path, obj, old *corev1.PodTemplate) {
 	pod.TemplateRules(at.Child("template"), &obj.Template, &old.Template)
 }
 
+// newControllerWarnings returns the warnings about a new controller.
+func newControllerWarnings(obj *corev1.ReplicationController) []string {
+	return pod.NamedTemplateWarnings(warnedTemplate, "spec", "template")(obj)
+}
+
+// replicationControllerWarnings returns warnings about the stored template, as in kube-apiserver.
 func replicationControllerWarnings(obj, old *corev1.ReplicationController) []string {
-	template := obj.Spec.Template
-	if template == nil {
+	if !api.Edited(obj, old) {
 		return nil
 	}
-	return pod.TemplateWarnings(func(*corev1.ReplicationController) *corev1.PodTemplateSpec { return template }, "spec", "template")(obj, old)
+	return pod.TemplateWarnings(warnedTemplate, "spec", "template")(old, nil)
+}
+
+func warnedTemplate(obj *corev1.ReplicationController) *corev1.PodTemplateSpec {
+	if obj.Spec.Template == nil {
+		return &corev1.PodTemplateSpec{}
+	}
+	return obj.Spec.Template
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func ResourceQuota() *api.Resource {
 			validation.RoundToMillis(q.Status.Used)
 		},
 		Storage: api.Storage{Prefix: "resourcequotas"},
-		Create:  api.CreateStrategy[*corev1.ResourceQuota]{ValidateOnCreate: validation.Rules(resourceQuotaRules)},
+		Create:  api.CreateStrategy[*corev1.ResourceQuota]{ValidateOnCreate: validation.Rules(resourceQuotaRules), WarningsOnCreate: resourceQuotaWarnings},
 		Update:  api.UpdateStrategy[*corev1.ResourceQuota]{ValidateUpdate: validation.Changes(resourceQuotaChanges)},
 		Status:  api.StatusStrategy[*corev1.ResourceQuota]{Served: true, ValidateUpdate: validation.Changes(resourceQuotaStatusRules)},
 		Delete:  api.DeleteStrategy[*corev1.ResourceQuota]{ReturnDeletedObject: true},
@@ -190,4 +191,20 @@ func scopeCounts(s corev1.ResourceQuotaScope, name corev1.ResourceName) bool {
 		return false
 	}
 	return true
+}
+
+// resourceQuotaWarnings warns about requests above limits.
+func resourceQuotaWarnings(q *corev1.ResourceQuota) (warnings []string) {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage} {
+		requested, limited := "requests."+name, "limits."+name
+		request, ok := q.Spec.Hard[requested]
+		if !ok && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {
+			requested = name
+			request, ok = q.Spec.Hard[name]
+		}
+		if limit, hasLimit := q.Spec.Hard[limited]; ok && hasLimit && request.Cmp(limit) > 0 {
+			warnings = append(warnings, fmt.Sprintf("ResourceQuota %s (%s) should be less than %s (%s)", requested, request.String(), limited, limit.String()))
+		}
+	}
+	return warnings
 }

@@ -21,7 +21,16 @@ func ServiceAccount() *api.Resource {
 			PrepareForCreate: func(obj *corev1.ServiceAccount) { keepSecretNames(obj) },
 			WarningsOnCreate: serviceAccountWarnings,
 		},
-		Update:       api.UpdateStrategy[*corev1.ServiceAccount]{PrepareForUpdate: func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) }, RevalidateMetadata: true},
+		Update: api.UpdateStrategy[*corev1.ServiceAccount]{
+			PrepareForUpdate:   func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) },
+			RevalidateMetadata: true,
+			WarningsOnUpdate: func(obj, old *corev1.ServiceAccount) []string {
+				if len(serviceAccountWarnings(old)) > 0 {
+					return nil // the annotation is not new
+				}
+				return serviceAccountWarnings(obj)
+			},
+		},
 		Subresources: []*api.Subresource{authentication.TokenRequest()},
 		Delete:       api.DeleteStrategy[*corev1.ServiceAccount]{ReturnDeletedObject: true},
 		Table:        api.NameAndAge[*corev1.ServiceAccount](),

@@ -1,10 +1,13 @@
 package discovery
 
 import (
+	"errors"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api/core/service"
@@ -67,6 +70,10 @@ func endpointRules(at *validation.Path, e *discoveryv1.Endpoint, family discover
 		topology.TooMany(n, maxTopologyLabels)
 	}
 	validation.LabelRules(topology, e.DeprecatedTopology)
+	if _, ok := e.DeprecatedTopology[corev1.LabelTopologyZone]; ok {
+		at := topology.Key(corev1.LabelTopologyZone)
+		at.Add(field.InternalError(at.ToField(), errors.New("reserved key was not removed in conversion")))
+	}
 	if e.Hostname != nil {
 		validation.Format(at.Child("hostname"), *e.Hostname, validation.DNSLabel)
 	}

@@ -30,7 +30,7 @@ func Ingress() *api.Resource {
 			RevalidateMetadata:       true,
 			HasGeneration:            true,
 		},
-		Status: api.StatusStrategy[*networkingv1.Ingress]{Served: true, ValidateUpdate: validation.Changes(ingressStatusChanges)},
+		Status: api.StatusStrategy[*networkingv1.Ingress]{Served: true, ValidateUpdate: validation.Changes(ingressStatusChanges), WarningsOnUpdate: ingressStatusWarnings},
 		Table:  api.Table[*networkingv1.Ingress]{Columns: ingressColumns, Cells: ingressCells},
 	})
 }

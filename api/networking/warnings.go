@@ -37,3 +37,12 @@ func networkPolicyWarnings(obj *networkingv1.NetworkPolicy) []string {
 		}
 	})
 }
+
+// ingressStatusWarnings warns about addresses that are not in canonical form.
+func ingressStatusWarnings(i *networkingv1.Ingress) []string {
+	return validation.Warn(func(at *validation.Path) {
+		for n, in := range i.Status.LoadBalancer.Ingress {
+			validation.WarnIPForm(at.Child("status").Child("loadBalancer").Child("ingress").Index(n), in.IP)
+		}
+	})
+}

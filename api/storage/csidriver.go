@@ -27,7 +27,7 @@ func CSIDriver(gates features.Gates) *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "csidrivers"},
-		Create:  api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules)},
+		Create:  api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules), WarningsOnCreate: tokenSecretWarnings},
 		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
 			RequireResourceVersion: true,
 			// Creates do not set the generation, but updates increase it.
@@ -37,6 +37,12 @@ func CSIDriver(gates features.Gates) *api.Resource {
 				}
 			},
 			ValidateUpdate: validation.Changes(csiDriverChanges),
+			WarningsOnUpdate: func(obj, old *storagev1.CSIDriver) []string {
+				if equality.Semantic.DeepEqual(obj.Spec.TokenRequests, old.Spec.TokenRequests) {
+					return nil
+				}
+				return tokenSecretWarnings(obj)
+			},
 		},
 		Delete: api.DeleteStrategy[*storagev1.CSIDriver]{ReturnDeletedObject: true},
 		Table:  api.Table[*storagev1.CSIDriver]{Columns: csiDriverColumns, Cells: csiDriverCells},
@@ -92,4 +98,12 @@ func csiDriverCells(d *storagev1.CSIDriver) []any {
 		d.Name, attach, table.ValueOrZero(s.PodInfoOnMount), table.ValueOrZero(s.StorageCapacity), tokens, table.ValueOrZero(s.RequiresRepublish),
 		cmp.Or(strings.Join(modes, ","), table.CellNone), table.Age(d),
 	}
+}
+
+// tokenSecretWarnings warns about tokens for a driver in volume attributes, which may be logged.
+func tokenSecretWarnings(d *storagev1.CSIDriver) []string {
+	if len(d.Spec.TokenRequests) == 0 || d.Spec.ServiceAccountTokenInSecrets != nil {
+		return nil
+	}
+	return []string{"spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes"}
 }

@@ -37,7 +37,7 @@ func Pod() *api.Resource {
 			RevalidateMetadata:       true,
 			HasGeneration:            true,
 		},
-		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validatePodStatus},
+		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validatePodStatus, WarningsOnUpdate: podStatusWarnings},
 		Subresources: podSubresources(),
 		Delete:       api.DeleteStrategy[*corev1.Pod]{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
 		Fields: api.Fields[*corev1.Pod]{

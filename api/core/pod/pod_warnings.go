@@ -21,11 +21,34 @@ func podWarnings(pod *corev1.Pod) []string {
 	})
 }
 
+// podStatusWarnings warns about addresses that are not in canonical form.
+func podStatusWarnings(pod *corev1.Pod) []string {
+	return validation.Warn(func(at *validation.Path) {
+		status := at.Child("status")
+		for i, ip := range pod.Status.PodIPs {
+			validation.WarnIPForm(status.Child("podIPs").Index(i).Child("ip"), ip.IP)
+		}
+		for i, ip := range pod.Status.HostIPs {
+			validation.WarnIPForm(status.Child("hostIPs").Index(i).Child("ip"), ip.IP)
+		}
+	})
+}
+
 // HostnameWarning warns about a name that is not a DNS label, because names of pods and hosts
 // are made from it.
 func HostnameWarning(at *validation.Path, name, use string) {
 	if faults := utilvalidation.IsDNS1123Label(name); len(faults) > 0 {
 		at.Child("metadata").Child("name").Warn(fmt.Sprintf("%s, which can result in surprising behavior; a DNS label is recommended: %v", use, faults))
+	}
+}
+
+// NamedTemplateWarnings returns the WarningsOnCreate of a kind whose name is part of the names of pods.
+func NamedTemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, path ...string) func(obj T) []string {
+	rest := api.OnCreate(TemplateWarnings(template, path...))
+	return func(obj T) []string {
+		return append(validation.Warn(func(at *validation.Path) {
+			HostnameWarning(at, obj.GetName(), "this is used in Pod names and hostnames")
+		}), rest(obj)...)
 	}
 }
 

@@ -37,7 +37,7 @@ func Service() *api.Resource {
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(serviceWarnings),
 		},
-		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.Changes(serviceStatusChanges)},
+		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.Changes(serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
 		Subresources: []*api.Subresource{serviceProxy()},
 		Delete: api.DeleteStrategy[*corev1.Service]{
 			Allocated: func(obj *corev1.Service) ([]netip.Addr, []int32) {

@@ -51,3 +51,12 @@ func serviceSpecWarnings(at, spec *validation.Path, s *corev1.ServiceSpec) {
 		spec.Child("trafficDistribution").Warn(fmt.Sprintf("%q is deprecated; use %q", *d, corev1.ServiceTrafficDistributionPreferSameZone))
 	}
 }
+
+// serviceStatusWarnings warns about addresses that are not in canonical form.
+func serviceStatusWarnings(svc *corev1.Service) []string {
+	return validation.Warn(func(at *validation.Path) {
+		for i, in := range svc.Status.LoadBalancer.Ingress {
+			validation.WarnIPForm(at.Child("status").Child("loadBalancer").Child("ingress").Index(i), in.IP)
+		}
+	})
+}
