@@ -61,6 +61,10 @@ type Config struct {
 	// MinRequestTimeout is the minimum duration of a watch without a timeout; the
 	// actual duration is random, between once and twice this. 0 means half an hour.
 	MinRequestTimeout time.Duration
+	// ShardedLists serves lists and watches of a part of a collection, which shardSelector selects.
+	ShardedLists bool
+	// CompressWatchLists compresses watches that begin with a list and end it with a bookmark.
+	CompressWatchLists bool
 	// Limiter decides when requests execute (priority and fairness). If nil, the plain
 	// bounds below apply.
 	Limiter *apf.Limiter

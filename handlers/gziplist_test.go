@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // uncompressed returns what a client reads, and verifies its checksum.
@@ -67,5 +69,56 @@ func TestGzipThreshold(t *testing.T) {
 	small := do(t, h, http.MethodGet, benchedMaps+"/small", "", "Accept-Encoding", "gzip")
 	if small.Header().Get("Content-Encoding") != "" || small.Header().Get("Vary") != "" {
 		t.Errorf("headers of a small object: %v", small.Header())
+	}
+}
+
+// TestGzipWatchList checks that a watch that begins with a list is compressed, that each flush can be
+// read at once, and that other watches and other clients get plain events.
+func TestGzipWatchList(t *testing.T) {
+	h := newHandler(t, func(c *Config) { c.CompressWatchLists = true })
+	addMaps(t, h, "a", "b")
+	s := serveOver(t, h, false)
+	begin := func(query, accepted string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+mapsPath+"?watch=1&"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Group", request.GroupMasters)
+		r.Header.Set("Accept-Encoding", accepted) // set explicitly, the client does not decompress
+		w, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Body.Close() })
+		return w
+	}
+	const watchList = "sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+	w := begin(watchList, "gzip")
+	if w.Header.Get("Content-Encoding") != "gzip" || w.Header.Get("Vary") != "Accept-Encoding" {
+		t.Fatalf("headers %v", w.Header)
+	}
+	z, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := json.NewDecoder(z)
+	for _, want := range []string{"a", "b", "", "c", "d"} {
+		if e := next(t, events); e.Object.Metadata.Name != want {
+			t.Fatalf("got %+v, want %q", e, want)
+		}
+		if want == "" {
+			addMaps(t, h, "c")
+		} else if want == "c" {
+			addMaps(t, h, "d")
+		}
+	}
+	h.CompressWatchLists = false
+	off := begin(watchList, "gzip")
+	h.CompressWatchLists = true
+	for name, w := range map[string]*http.Response{"off": off, "other client": begin(watchList, "identity"), "other watch": begin("resourceVersion=0", "gzip"), "no bookmarks": begin("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "gzip")} {
+		if w.Header.Get("Content-Encoding") != "" || w.StatusCode == http.StatusOK && next(t, json.NewDecoder(w.Body)).Object.Metadata.Name != "a" {
+			t.Errorf("%s: %d, headers %v", name, w.StatusCode, w.Header)
+		}
 	}
 }

@@ -247,7 +247,7 @@ func BenchmarkWatchEvent(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			s := representation.NewEventStream(representation.NewHTTPFrames(&sink{header: http.Header{}}, time.Minute), &v, target, uncounted{})
+			s := representation.NewEventStream(representation.NewHTTPFrames(&sink{header: http.Header{}}, time.Minute, false), &v, target, uncounted{})
 			events := []storage.Event{{Type: storage.Modified, Item: item, Revision: item.Revision()}}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -91,6 +91,12 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 // selection returns the selectors, with the field names of the hub version.
 func (c *call) selection(o *internalversion.ListOptions) (registry.Selection, error) {
 	s := registry.Selection{Labels: o.LabelSelector, Fields: o.FieldSelector}
+	var err error
+	if c.allowsShards && o.ShardSelector != "" {
+		if s.Shard, err = parseShardSelector(o.ShardSelector); err != nil {
+			return s, apierrors.NewBadRequest("invalid shard selector: " + err.Error())
+		}
+	}
 	if s.Labels == nil {
 		s.Labels = labels.Everything()
 	}
@@ -98,7 +104,6 @@ func (c *call) selection(o *internalversion.ListOptions) (registry.Selection, er
 		s.Fields = fields.Everything()
 		return s, nil
 	}
-	var err error
 	s.Fields, err = s.Fields.Transform(func(label, value string) (string, string, error) {
 		hub, err := c.Resource.FieldLabel(c.Version, label)
 		return hub, value, err

@@ -56,7 +56,7 @@ func benchmarkPace(b *testing.B, paced bool) {
 			b.Error(err)
 			return
 		}
-		stream := representation.NewEventStream(representation.NewHTTPFrames(w, time.Minute), &v, target, uncounted{})
+		stream := representation.NewEventStream(representation.NewHTTPFrames(w, time.Minute, false), &v, target, uncounted{})
 		queue := make(chan storage.Event, 1<<16)
 		mu.Lock()
 		queues = append(queues, queue)

@@ -84,7 +84,11 @@ func (h *Handler) list(c *call) error {
 	if err != nil {
 		return err
 	}
-	return v.WriteList(c.w, c.listMeta(list), items)
+	meta := c.listMeta(list)
+	if opts.Shard != nil {
+		meta.ShardInfo = &metav1.ShardInfo{Selector: opts.Shard.String()}
+	}
+	return v.WriteList(c.w, meta, items)
 }
 
 // page parses the options of a list or a deletecollection, and the continue token, which is

@@ -29,6 +29,8 @@ type call struct {
 	metrics *metrics
 	// span is that of the verb; nil if the request is not traced.
 	span *request.Span
+	// allowsShards means that the option shardSelector has an effect.
+	allowsShards bool
 	// initialSent, if set, must be called when a watch has sent its initial events.
 	initialSent func()
 }
@@ -104,7 +106,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !res.Namespaced {
 		namespace = "" // in the path of a namespace, info has its name as the namespace
 	}
-	c := &call{w: w, r: r, info: info, metrics: h.metrics, codec: h.codecs.Codec(res, v), Target: registry.Target{
+	c := &call{w: w, r: r, info: info, allowsShards: h.ShardedLists, metrics: h.metrics, codec: h.codecs.Codec(res, v), Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
 		Status: info.Subresource == "status", Sub: subresource,
 	}}

@@ -39,7 +39,7 @@ func (h *Handler) watch(c *call) error {
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer h.shutdown.endWatch(ctx, cancel)()
-	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout)
+	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout, h.CompressWatchLists && opts.InitialEventsEnd)
 	if websocket.IsWebSocketUpgrade(c.r) {
 		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Format != representation.FormatProtobuf, cancel)
 	}

@@ -124,7 +124,7 @@ func (c *convertedSelector) objects(ctx context.Context, items []*storage.Item) 
 // matches reports whether a prepared item is selected.
 func (c *convertedSelector) matches(item *storage.Item) bool {
 	a, ok := c.attributes[item]
-	if !ok {
+	if !ok || !c.isInShard(item) {
 		return false
 	}
 	if c.Labels != nil && !c.Labels.Matches(a.Labels) {

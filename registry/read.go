@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/sharding"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -58,6 +59,9 @@ func (r *Registry) CacheState(res *api.Resource) any { return r.collection(res).
 type Selection struct {
 	Labels labels.Selector
 	Fields fields.Selector
+	// Shard selects objects by the hash of a field that is the same in all versions and states; nil
+	// selects all.
+	Shard sharding.Selector
 	// Objects converts items to the version of the target, for selections that need a
 	// conversion webhook. Nil means Target.Objects.
 	Objects func(context.Context, []*storage.Item) ([]api.Object, error)
@@ -192,8 +196,33 @@ func (s Selection) scope(t Target) (sc scope, never bool) {
 	return sc, false
 }
 
-// filter returns a filter by labels and fields; nil if all items match.
+// filter returns a filter by labels, fields and shard; nil if all items match.
 func (s Selection) filter() func(*storage.Item) bool {
+	selected := s.attributeFilter()
+	switch {
+	case s.Shard == nil:
+		return selected
+	case selected == nil:
+		return s.isInShard
+	}
+	return func(i *storage.Item) bool { return selected(i) && s.isInShard(i) }
+}
+
+// isInShard reports whether an item is in the selected shard. An undecodable item is in none.
+func (s Selection) isInShard(i *storage.Item) bool {
+	if s.Shard == nil {
+		return true
+	}
+	obj, err := i.Object()
+	if err != nil {
+		return false
+	}
+	ok, err := s.Shard.Matches(obj)
+	return ok && err == nil
+}
+
+// attributeFilter returns a filter by labels and fields; nil if all items match.
+func (s Selection) attributeFilter() func(*storage.Item) bool {
 	byLabel := s.Labels != nil && !s.Labels.Empty()
 	byField := s.Fields != nil && !s.Fields.Empty()
 	switch {

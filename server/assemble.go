@@ -178,6 +178,8 @@ func (p *parts) buildHandler() error {
 		Inflight:                    p.inflight,
 		MaxRequestsInflight:         p.o.MaxRequestsInflight,
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
+		ShardedLists:                p.gates.Enabled(features.ShardedListAndWatch),
+		CompressWatchLists:          p.gates.Enabled(features.WatchListCompression),
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
 		NoProfiling:                 p.o.NoProfiling,
 		SetVerbosity:                p.o.SetVerbosity,

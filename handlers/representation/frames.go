@@ -32,6 +32,9 @@ type httpFrames struct {
 	w   http.ResponseWriter
 	out *http.ResponseController
 	buf []byte
+	// compress means that each write is a gzip stream of its own, since an idle watch must not hold
+	// the state of a compressor. Clients read the streams as one.
+	compress bool
 
 	writeTimeout time.Duration // maximum duration of a write
 	stall        *time.Timer   // runs during a write
@@ -47,9 +50,10 @@ var errStalled = errors.New("the client does not read")
 const watchChunk = 256 << 10
 
 // NewHTTPFrames returns frames in the body of an HTTP response. A write that takes longer than
-// writeTimeout ends the watch.
-func NewHTTPFrames(w http.ResponseWriter, writeTimeout time.Duration) Frames {
-	f := &httpFrames{w: w, out: http.NewResponseController(w), writeTimeout: writeTimeout, stalled: make(chan struct{})}
+// writeTimeout ends the watch. If mayCompress is true, the response is compressed for a client
+// that accepts gzip.
+func NewHTTPFrames(w http.ResponseWriter, writeTimeout time.Duration, mayCompress bool) Frames {
+	f := &httpFrames{w: w, out: http.NewResponseController(w), writeTimeout: writeTimeout, stalled: make(chan struct{}), compress: mayCompress && compressible(w)}
 	f.stall = time.AfterFunc(time.Hour, func() {
 		defer close(f.stalled)
 		// Connections without deadlines do not block for long.
@@ -61,6 +65,9 @@ func NewHTTPFrames(w http.ResponseWriter, writeTimeout time.Duration) Frames {
 
 func (f *httpFrames) Begin(contentType string) error {
 	f.w.Header().Set("Content-Type", contentType)
+	if f.compress {
+		setGzip(f.w.Header())
+	}
 	f.stall.Reset(f.writeTimeout)
 	f.w.WriteHeader(http.StatusOK)
 	return f.written(f.out.Flush())
@@ -86,8 +93,14 @@ func (f *httpFrames) write() error {
 	if f.failed != nil {
 		return f.failed
 	}
+	data := f.buf
+	if f.compress && len(data) > 0 {
+		if data, f.failed = gzipWhole(data); f.failed != nil {
+			return f.failed
+		}
+	}
 	f.stall.Reset(f.writeTimeout)
-	_, err := f.w.Write(f.buf)
+	_, err := f.w.Write(data)
 	if f.buf = f.buf[:0]; cap(f.buf) > 2*watchChunk {
 		f.buf = nil // a watch may live long and large events are rare
 	}

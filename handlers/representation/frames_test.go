@@ -9,7 +9,7 @@ import (
 // TestFramesAreBounded checks that large events are written at once and their buffer is freed.
 func TestFramesAreBounded(t *testing.T) {
 	w := httptest.NewRecorder()
-	f := NewHTTPFrames(w, time.Minute).(*httpFrames)
+	f := NewHTTPFrames(w, time.Minute, false).(*httpFrames)
 	if err := f.Begin(MediaJSON); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,9 @@ func (v *View) prefetch(items Encodables, i int) {
 
 // WriteList sends a list from the cached encodings of its items.
 func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Encodables) error {
+	if v.as != "" || v.codec.resource.Untyped {
+		meta.ShardInfo = nil // as in kube-apiserver, only lists of built-in kinds have it
+	}
 	if v.scope != nil {
 		defer v.observe(time.Now())
 		if err := v.auditList(meta, items); err != nil {

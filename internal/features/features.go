@@ -36,10 +36,12 @@ const (
 	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
 	PodCertificateRequest                   = "PodCertificateRequest"
 	PodGroupPreemptionPolicy                = "PodGroupPreemptionPolicy"
+	ShardedListAndWatch                     = "ShardedListAndWatch"
 	StorageVersionAPI                       = "StorageVersionAPI"
 	StorageVersionMigrator                  = "StorageVersionMigrator"
 	TopologyAwareWorkloadScheduling         = "TopologyAwareWorkloadScheduling"
 	VolumeLimitScaling                      = "VolumeLimitScaling"
+	WatchListCompression                    = "WatchListCompression"
 	WebhookRoundTripLoadBalancing           = "WebhookRoundTripLoadBalancing"
 	WorkloadWithJob                         = "WorkloadWithJob"
 )
@@ -50,8 +52,9 @@ func Effective() []string {
 		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
 		CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI,
 		ExcludeAdmissionWebhookVirtualResources, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, StorageVersionAPI, StorageVersionMigrator,
-		TopologyAwareWorkloadScheduling, VolumeLimitScaling, WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, ShardedListAndWatch, StorageVersionAPI,
+		StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
+		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 
