@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
@@ -306,5 +307,40 @@ func TestAdmissionConfigPath(t *testing.T) {
 	}
 	if s, err := Start(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "--admission-control-config-file: ") {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestListGates checks the gates of sharded lists and of compressed watches, and their defaults.
+func TestListGates(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		o := Options{}
+		if changed {
+			o.FeatureGates = map[string]bool{"ShardedListAndWatch": true, "WatchListCompression": false}
+		}
+		s := run(t, o)
+		list, err := clientOf(t, s.RESTConfig()).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{
+			ShardSelector: "shardRange(object.metadata.uid, '0x0000000000000000', '0x0000000000000001')"})
+		if err != nil || (len(list.Items) == 0) != changed || (list.ShardInfo != nil) != changed {
+			t.Errorf("gates changed %t: %+v, %v", changed, list, err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			s.URL+"/api/v1/namespaces?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Encoding", "gzip")
+		admin, err := rest.HTTPClientFor(s.RESTConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(admin.CloseIdleConnections)
+		w, err := admin.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Body.Close()
+		if compressed := w.Header.Get("Content-Encoding") == "gzip"; w.StatusCode != http.StatusOK || compressed == changed {
+			t.Errorf("gates changed %t: %d, headers %v", changed, w.StatusCode, w.Header)
+		}
 	}
 }
