@@ -125,27 +125,37 @@ func addStoredVersion(d *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// definitionWarnings returns a warning for each unknown format that is new in the
-// definition.
+// definitionWarnings returns a warning for each unknown format and each type of items unfit for sets
+// that is new in the definition.
 func definitionWarnings(obj, old *apiextensionsv1.CustomResourceDefinition) []string {
-	var before []string
-	if old != nil {
-		before = unknownFormats(old)
-	}
 	var out []string
-	for _, format := range unknownFormats(obj) {
-		if !slices.Contains(before, format) {
-			out = append(out, fmt.Sprintf("unrecognized format %q", format))
-		}
+	for _, format := range added(obj, old, structural.UnknownFormats) {
+		out = append(out, fmt.Sprintf("unrecognized format %q", format))
+	}
+	for _, item := range added(obj, old, structural.SetsOfContainers) {
+		out = append(out, fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", item))
 	}
 	return out
 }
 
-func unknownFormats(d *apiextensionsv1.CustomResourceDefinition) []string {
+// added returns the findings in the schemas of obj that those of old do not have.
+func added(obj, old *apiextensionsv1.CustomResourceDefinition, find func(*apiextensionsv1.JSONSchemaProps) []string) []string {
+	before := findings(old, find)
+	return slices.DeleteFunc(findings(obj, find), func(s string) bool { return slices.Contains(before, s) })
+}
+
+func findings(d *apiextensionsv1.CustomResourceDefinition, find func(*apiextensionsv1.JSONSchemaProps) []string) []string {
+	if d == nil {
+		return nil
+	}
 	var out []string
 	for i := range d.Spec.Versions {
 		if s := d.Spec.Versions[i].Schema; s != nil {
-			out = append(out, structural.UnknownFormats(s.OpenAPIV3Schema)...)
+			for _, f := range find(s.OpenAPIV3Schema) {
+				if !slices.Contains(out, f) {
+					out = append(out, f)
+				}
+			}
 		}
 	}
 	return out

@@ -24,6 +24,14 @@ func formatted(formats ...string) *apiextensionsv1.CustomResourceDefinition {
 	return d
 }
 
+// setOf returns a definition with a list of the list type set whose items have a type.
+func setOf(item string) *apiextensionsv1.CustomResourceDefinition {
+	d, set := formatted("date"), "set"
+	d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["l"] = apiextensionsv1.JSONSchemaProps{Type: "array", XListType: &set,
+		Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{Type: item}}}
+	return d
+}
+
 func TestDefinitionWarnings(t *testing.T) {
 	for _, c := range []struct {
 		obj, old *apiextensionsv1.CustomResourceDefinition
@@ -33,6 +41,10 @@ func TestDefinitionWarnings(t *testing.T) {
 		{formatted("new", "date", "other"), nil, `unrecognized format "new",unrecognized format "other"`},
 		{formatted("new", "other"), formatted("new"), `unrecognized format "other"`},
 		{formatted("date", "new"), formatted("new"), ""},
+		{setOf("string"), nil, ""},
+		{setOf("object"), nil, `x-kubernetes-list-type: set for items of type "object" is not supported by server-side apply or CEL validation rules`},
+		{setOf("array"), setOf("object"), `x-kubernetes-list-type: set for items of type "array" is not supported by server-side apply or CEL validation rules`},
+		{setOf("object"), setOf("object"), ""},
 	} {
 		var old api.Object
 		if c.old != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
@@ -168,9 +169,22 @@ func (n *node) withMetadata() *node {
 		}
 		maps.Copy(n.withMeta.fields, n.fields)
 		n.withMeta.fields["kind"], n.withMeta.fields["apiVersion"] = text, text
-		n.withMeta.fields["metadata"] = &node{kind: "object", fields: map[string]*node{"name": text, "generateName": text}}
+		n.withMeta.fields["metadata"] = &node{kind: "object", fields: map[string]*node{
+			"name":         given.boundedText("name", validation.DNS1123SubdomainMaxLength),
+			"generateName": given.boundedText("generateName", validation.DNS1123SubdomainMaxLength-1), // a suffix follows
+		}}
 	})
 	return n.withMeta
+}
+
+// boundedText returns the node of a string with at most a number of characters, or fewer if the
+// schema of the field says so. The bound makes the estimated cost of rules realistic.
+func (n *node) boundedText(field string, bound int) *node {
+	length := int64(bound)
+	if n != nil && n.fields[field] != nil && n.fields[field].maxLength != nil {
+		length = min(length, *n.fields[field].maxLength)
+	}
+	return &node{kind: "string", maxLength: &length}
 }
 
 func (n *node) is(kind string) bool { return n != nil && n.kind == kind }

@@ -93,6 +93,25 @@ func UnknownFormats(p *props) []string {
 	return slices.Compact(out)
 }
 
+// SetsOfContainers returns the types of the items, object or array, that lists of a schema have with
+// the list type set, without duplicates.
+func SetsOfContainers(p *props) []string {
+	if p == nil {
+		return nil
+	}
+	var out []string
+	if p.XListType != nil && *p.XListType == "set" && p.Items != nil && p.Items.Schema != nil {
+		if t := p.Items.Schema.Type; t == "object" || t == "array" {
+			out = append(out, t)
+		}
+	}
+	for _, part := range partsOf(p) {
+		out = append(out, SetsOfContainers(part)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // stringFormats returns the formats of strings, without dashes.
 func stringFormats() []string {
 	return []string{"bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4", "uuid5",
