@@ -3,10 +3,12 @@ package server
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/miniapiserver/miniapiserver/api/gated"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -34,7 +36,15 @@ func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (
 	if err != nil {
 		return nil, err
 	}
-	if idle := gates.WithoutEffect(release); len(idle) > 0 {
+	idle := gates.WithoutEffect(release)
+	if len(idle) > 0 {
+		guards, err := gated.Gates()
+		if err != nil {
+			return nil, err
+		}
+		idle = slices.DeleteFunc(idle, func(name string) bool { return slices.Contains(guards, name) })
+	}
+	if len(idle) > 0 {
 		logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
 	}
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",

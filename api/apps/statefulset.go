@@ -35,13 +35,11 @@ func StatefulSet(gates features.Gates) *api.Resource {
 		CompleteBookmark: func(obj *appsv1.StatefulSet) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "statefulsets"},
 		Create: api.CreateStrategy[*appsv1.StatefulSet]{
-			PrepareForCreate: func(obj *appsv1.StatefulSet) { dropMaxUnavailable(gates, obj, nil) },
 			ValidateName:     validation.LabelName,
 			Validate:         validation.Rules(statefulSetRules),
 			WarningsOnCreate: api.OnCreate(statefulSetWarnings),
 		},
 		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
-			PrepareForUpdate:         func(obj, old *appsv1.StatefulSet) { dropMaxUnavailable(gates, obj, old) },
 			ValidateUpdate:           validation.Changes(statefulSetChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         statefulSetWarnings,
@@ -90,21 +88,6 @@ func defaultStatefulSet(gates features.Gates, obj *appsv1.StatefulSet) {
 		if gates.Enabled(features.MaxUnavailableStatefulSet) {
 			api.SetDefault(&u.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
 		}
-	}
-}
-
-// dropMaxUnavailable removes the field of a disabled feature, unless the stored object has it.
-func dropMaxUnavailable(gates features.Gates, obj, old *appsv1.StatefulSet) {
-	if gates.Enabled(features.MaxUnavailableStatefulSet) {
-		return
-	}
-	if old != nil {
-		if r := old.Spec.UpdateStrategy.RollingUpdate; r != nil && r.MaxUnavailable != nil {
-			return
-		}
-	}
-	if r := obj.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		r.MaxUnavailable = nil
 	}
 }
 

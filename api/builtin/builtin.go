@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
+	"github.com/miniapiserver/miniapiserver/api/gated"
 	"github.com/miniapiserver/miniapiserver/api/lifecycle"
 	"github.com/miniapiserver/miniapiserver/api/networking"
 	"github.com/miniapiserver/miniapiserver/api/node"
@@ -75,12 +76,13 @@ func kindsOf(release string, gates features.Gates) []*api.Resource {
 	rules := sync.OnceValues(func() (*declarative.Table, error) {
 		return declarative.New(declarative.Config{Release: release, Enabled: gates.Enabled})
 	})
+	fields := sync.OnceValues(func() (*gated.Table, error) { return gated.New(gates.Enabled) })
 	var kinds []*api.Resource
 	for _, group := range groups() {
 		kinds = append(kinds, group(gates)...)
 	}
 	for _, r := range kinds {
-		r.ApplyFeatureGates(gates)
+		r.ApplyFeatureGates(gates, fields)
 		r.ApplyDeclaredRules(rules)
 	}
 	return kinds

@@ -26,7 +26,7 @@ func TestNodeCells(t *testing.T) {
 		{"cordoned", testMeta + "spec: {unschedulable: true}\nstatus: {conditions: [{type: Ready, status: Unknown}]}",
 			"a|NotReady,SchedulingDisabled|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
 	})
-	testCells(t, coordination.Lease(features.Default()), []cellsTest{
+	testCells(t, coordination.Lease(), []cellsTest{
 		{"held", testMeta + "spec: {holderIdentity: me}", "a|me|60m"}, {"free", testMeta, "a||60m"},
 	})
 }

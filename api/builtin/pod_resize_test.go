@@ -9,7 +9,7 @@ import (
 
 // TestResize checks which changes a resize may make.
 func TestResize(t *testing.T) {
-	r := pod.Pod()
+	r := pod.Pod(nil)
 	resize := r.Subresource("resize")
 	const before = `{"metadata":{"name":"x","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"1"}}}],` +
 		`"initContainers":[{"name":"init","image":"i:1","resources":{"requests":{"cpu":"1"}}}]}}`

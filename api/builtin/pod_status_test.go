@@ -8,7 +8,7 @@ import (
 
 // TestPodStatusRules checks the validation of pod status.
 func TestPodStatusRules(t *testing.T) {
-	r := pod.Pod()
+	r := pod.Pod(nil)
 	const spec = `"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}`
 	old := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort"}}`)
 	for status, want := range map[string]string{
@@ -26,7 +26,7 @@ func TestPodStatusRules(t *testing.T) {
 		`"extendedResourceClaimStatus":{"resourceClaimName":"a","requestMappings":[{"containerName":"d","resourceName":"example.com/gpu","requestName":"r"}]}`: `status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "d": ` +
 			`must match the name of an entry in spec.initContainers.name or spec.containers.name`,
 		`"extendedResourceClaimStatus":{"resourceClaimName":"a","requestMappings":[{"containerName":"c","resourceName":"example.com/gpu","requestName":"r"}]}`: ``,
-		`"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"none"}]`:                                                                                ``, // disabled, so dropped
+		`"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"none"}]`:                                                                                `status.nodeAllocatableResourceClaimStatuses[0].resourceClaimName: Invalid value: "none": no mapping found in pod reference`,
 	} {
 		updated := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort",`+status+`}}`)
 		r.Status.PrepareForUpdate(updated, old)

@@ -80,11 +80,7 @@ func TestLeaseCandidateRules(t *testing.T) {
 // TestElectionOfLeases checks that leases have the fields for elections if the feature gate is
 // enabled.
 func TestElectionOfLeases(t *testing.T) {
-	gates, err := features.New(map[string]bool{"CoordinatedLeaderElection": true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	testRules(t, coordination.Lease(gates), []ruleTest{
+	testRules(t, coordination.Lease(), []ruleTest{
 		{"kept", `{"spec":{}}`, `{"spec":{"strategy":"Bad Strategy"}}`, `spec.strategy.strategy: Unsupported value: "Bad Strategy"`},
 		{"good", "", `{"spec":{"strategy":"OldestEmulationVersion","preferredHolder":"h"}}`, ""},
 		{"holder", "", `{"spec":{"preferredHolder":"h"}}`, "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"},

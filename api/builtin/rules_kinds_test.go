@@ -17,7 +17,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/node"
 	"github.com/miniapiserver/miniapiserver/api/rbac"
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ruleTest has the wanted errors of a new object or, if old is not empty, of an update.
@@ -118,10 +117,9 @@ func TestAccessRules(t *testing.T) {
 }
 
 func TestSmallKindRules(t *testing.T) {
-	testRules(t, coordination.Lease(features.Default()), []ruleTest{
+	testRules(t, coordination.Lease(), []ruleTest{
 		{"bounds", "", `{"spec":{"leaseDurationSeconds":0,"leaseTransitions":-1}}`,
 			"[spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0, spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0]"},
-		{"election is dropped", `{"spec":{}}`, `{"spec":{"strategy":"Bad Strategy"}}`, ""},
 	})
 	testRules(t, scheduling.PriorityClass(), []ruleTest{
 		{"too high", "", `{"value":1000000001}`, "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"},

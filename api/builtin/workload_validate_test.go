@@ -89,7 +89,7 @@ const (
 func plain() map[*api.Resource]string {
 	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	return map[*api.Resource]string{
-		pod.Pod(): plainPod, core.PodTemplate(): `{` + plainTemplate + `}`,
+		pod.Pod(nil): plainPod, core.PodTemplate(): `{` + plainTemplate + `}`,
 		apps.Deployment(): workload, apps.ReplicaSet(): workload, apps.StatefulSet(features.Default()): workload, apps.DaemonSet(): workload,
 		core.ReplicationController(): `{"spec":{` + plainTemplate + `}}`,
 		apps.ControllerRevision():    `{"data":{"a":1}}`,
@@ -200,8 +200,8 @@ func TestChangeFaults(t *testing.T) {
 			`{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"type":"ClusterIP","externalTrafficPolicy":"Cluster","ports":[{"port":80,"nodePort":30000}]}}`, ""},
 		{networking.IngressClass(), `{"spec":{"controller":"a.b/c"}}`, `{"spec":{"controller":"a.b/d"}}`, `spec.controller: Invalid value: "a.b/d": field is immutable`},
 		{apps.ControllerRevision(), `{"data":{}}`, `{"data":{},"revision":2}`, ""},
-		{pod.Pod(), plainPod, with(plainPod, `i:1`, `i:2`), ""},
-		{pod.Pod(), plainPod, `{"spec":{"containers":[]}}`,
+		{pod.Pod(nil), plainPod, with(plainPod, `i:1`, `i:2`), ""},
+		{pod.Pod(nil), plainPod, `{"spec":{"containers":[]}}`,
 			`spec.containers: Required value; spec.containers: Forbidden: pod updates may not add or remove containers`},
 	} {
 		if got := changeFaults(t, c.r, c.before, c.after); got != c.want {
@@ -213,7 +213,7 @@ func TestChangeFaults(t *testing.T) {
 // TestPodChangeShowsDifference checks that the error of a refused change of a pod contains the
 // difference in the internal form.
 func TestPodChangeShowsDifference(t *testing.T) {
-	got := changeFaults(t, pod.Pod(), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
+	got := changeFaults(t, pod.Pod(nil), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
 	for _, part := range []string{"spec: Forbidden: pod updates may not change fields other than", "\n- \"NodeName\": \"\",\n+ \"NodeName\": \"n\",\n", `"HostNetwork": false`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %s", part, got)
@@ -245,7 +245,7 @@ func TestPodFaults(t *testing.T) {
 		spec(`"ephemeralContainers":[{"name":"e","image":"i"}]`):                                                        `spec.ephemeralContainers: Forbidden: cannot be set on create`,
 		spec(`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}}`): `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term`,
 	} {
-		if got := newFaults(t, pod.Pod(), body); got != want {
+		if got := newFaults(t, pod.Pod(nil), body); got != want {
 			t.Errorf("%s\n got %s\nwant %s", body, got, want)
 		}
 	}
@@ -295,7 +295,7 @@ func FuzzValidate(f *testing.F) {
 }
 
 func BenchmarkCheckCreatePod(b *testing.B) {
-	r := pod.Pod()
+	r := pod.Pod(nil)
 	obj := fixture(b, r, `{"metadata":{"labels":{"app":"x","tier":"y"}},"spec":{"volumes":[{"name":"v","configMap":{"name":"m"}}],"nodeSelector":{"a":"b"},
 		"containers":[{"name":"c","image":"i:1","ports":[{"name":"http","containerPort":80}],"env":[{"name":"A","value":"b"}],
 		"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"livenessProbe":{"httpGet":{"port":80}},"volumeMounts":[{"name":"v","mountPath":"/v"}]}]}}`)

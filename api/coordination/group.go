@@ -7,10 +7,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, validated for the enabled feature gates.
-func Kinds(gates features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group.
+func Kinds(_ features.Gates) []*api.Resource {
 	return []*api.Resource{
-		Lease(gates),
+		Lease(),
 		LeaseCandidate(),
 	}
 }

@@ -8,26 +8,21 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Lease describes the kind Lease, a lock with a holder that must renew it.
-func Lease(gates features.Gates) *api.Resource {
+func Lease() *api.Resource {
 	return api.NewResource(api.Kind[*coordinationv1.Lease]{
 		Names: api.Names{Name: "leases", Singular: "lease", Kind: "Lease", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(coordinationv1.SchemeGroupVersion),
 			api.SameFields[coordinationv1.Lease, coordinationv1beta1.Lease](coordinationv1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "leases"},
 		Create: api.CreateStrategy[*coordinationv1.Lease]{
-			PrepareForCreate: func(obj *coordinationv1.Lease) { dropElection(gates, &obj.Spec, nil) },
-			Validate:         validation.Rules(leaseRules),
+			Validate: validation.Rules(leaseRules),
 		},
 		Update: api.UpdateStrategy[*coordinationv1.Lease]{
 			AllowCreateOnUpdate:    true,
 			RequireResourceVersion: true,
-			PrepareForUpdate: func(obj, old *coordinationv1.Lease) {
-				dropElection(gates, &obj.Spec, &old.Spec)
-			},
 		},
 		Table: api.Table[*coordinationv1.Lease]{Columns: leaseColumns, Cells: leaseCells},
 	})
@@ -56,19 +51,5 @@ func leaseRules(at *validation.Path, l *coordinationv1.Lease) {
 	}
 	if table.ValueOrZero(l.Spec.PreferredHolder) != "" && table.ValueOrZero(l.Spec.Strategy) == "" {
 		spec.Child("preferredHolder").Forbidden("may only be specified if `strategy` is defined")
-	}
-}
-
-// dropElection removes the fields for coordinated leader election while the feature is
-// disabled, unless the stored lease has them.
-func dropElection(gates features.Gates, spec, old *coordinationv1.LeaseSpec) {
-	if gates.Enabled(features.CoordinatedLeaderElection) {
-		return
-	}
-	if old == nil || old.Strategy == nil {
-		spec.Strategy = nil
-	}
-	if old == nil || old.PreferredHolder == nil {
-		spec.PreferredHolder = nil
 	}
 }

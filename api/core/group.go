@@ -19,7 +19,7 @@ import (
 )
 
 // Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
 		pod.Binding(),
 		ComponentStatus(),
@@ -31,7 +31,7 @@ func Kinds(_ features.Gates) []*api.Resource {
 		Node(),
 		PersistentVolume(time.Now),
 		claim.PersistentVolumeClaim(),
-		pod.Pod(),
+		pod.Pod(gates),
 		PodTemplate(),
 		ReplicationController(),
 		ResourceQuota(),

@@ -21,13 +21,8 @@ func CSIDriver(gates features.Gates) *api.Resource {
 		Names:    api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
 		Default:  func(obj *storagev1.CSIDriver) { defaultCSIDriver(gates, obj) },
-		DropDisabledFields: func(gates features.Gates, obj, old *storagev1.CSIDriver) {
-			if !gates.Enabled(features.VolumeLimitScaling) && (old == nil || old.Spec.PreventPodSchedulingIfMissing == nil) {
-				obj.Spec.PreventPodSchedulingIfMissing = nil
-			}
-		},
-		Storage: api.Storage{Prefix: "csidrivers"},
-		Create:  api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules), WarningsOnCreate: tokenSecretWarnings},
+		Storage:  api.Storage{Prefix: "csidrivers"},
+		Create:   api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules), WarningsOnCreate: tokenSecretWarnings},
 		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
 			RequireResourceVersion: true,
 			// Creates do not set the generation, but updates increase it.

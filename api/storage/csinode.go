@@ -8,7 +8,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // CSINode describes the kind CSINode, which has the data of CSI drivers for a node.
@@ -16,12 +15,7 @@ func CSINode() *api.Resource {
 	return api.NewResource(api.Kind[*storagev1.CSINode]{
 		Names:    api.Names{Name: "csinodes", Singular: "csinode", Kind: "CSINode"},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
-		DropDisabledFields: func(gates features.Gates, obj, old *storagev1.CSINode) {
-			if !gates.Enabled(features.CSIVolumeHealth) && (old == nil || old.Status.StorageHealth == nil) {
-				obj.Status.StorageHealth = nil
-			}
-		},
-		Storage: api.Storage{Prefix: "csinodes"},
+		Storage:  api.Storage{Prefix: "csinodes"},
 		Create: api.CreateStrategy[*storagev1.CSINode]{
 			// An empty list is stored as null, like in kube-apiserver.
 			PrepareForCreate: func(obj *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },

@@ -23,19 +23,24 @@ const (
 	ClusterTrustBundle                      = "ClusterTrustBundle"
 	ClusterTrustBundleProjection            = "ClusterTrustBundleProjection"
 	CompositePodGroup                       = "CompositePodGroup"
+	ContainerRestartRules                   = "ContainerRestartRules"
 	CoordinatedLeaderElection               = "CoordinatedLeaderElection"
+	CrossNamespaceVolumeDataSource          = "CrossNamespaceVolumeDataSource"
 	DRADeviceTaintRules                     = "DRADeviceTaintRules"
 	DRAResourcePoolStatus                   = "DRAResourcePoolStatus"
 	DRAWorkloadResourceClaims               = "DRAWorkloadResourceClaims"
 	EvictionRequestAPI                      = "EvictionRequestAPI"
 	ExcludeAdmissionWebhookVirtualResources = "ExcludeAdmissionWebhookVirtualResources"
 	GenericWorkload                         = "GenericWorkload"
+	H2CContainerProbe                       = "H2CContainerProbe"
 	HPAGeneration                           = "HPAGeneration"
 	HPAScaleToZero                          = "HPAScaleToZero"
+	ImageVolume                             = "ImageVolume"
 	MaxUnavailableStatefulSet               = "MaxUnavailableStatefulSet"
 	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
 	PodCertificateRequest                   = "PodCertificateRequest"
 	PodGroupPreemptionPolicy                = "PodGroupPreemptionPolicy"
+	ProcMountType                           = "ProcMountType"
 	ShardedListAndWatch                     = "ShardedListAndWatch"
 	StorageVersionAPI                       = "StorageVersionAPI"
 	StorageVersionMigrator                  = "StorageVersionMigrator"
@@ -50,10 +55,11 @@ const (
 func Effective() []string {
 	return []string{
 		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
-		CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI,
-		ExcludeAdmissionWebhookVirtualResources, GenericWorkload, HPAGeneration, HPAScaleToZero, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, ShardedListAndWatch, StorageVersionAPI,
-		StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
+		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRADeviceTaintRules,
+		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources,
+		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, MaxUnavailableStatefulSet,
+		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
+		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }

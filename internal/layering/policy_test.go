@@ -34,6 +34,10 @@ internal/bounds < quickjson < api/custom/untyped;
 # Formats, independent of kinds and storage.
 request < openapi, proto;
 
+# The fields that feature gates guard; their table is generated from the sources of the API.
+NONE < api/gated < api, server;
+NONE < api/internal/source < api/gated/internal/generate, api/minor, api/builtin;
+
 # The vocabularies in which kinds are described: CEL expressions, rules, printer
 # columns, objects without a Go type.
 NONE < api/expression < api/validation;

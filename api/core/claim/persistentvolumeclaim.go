@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // PersistentVolumeClaim describes the kind PersistentVolumeClaim, a request for storage.
@@ -25,6 +27,11 @@ func PersistentVolumeClaim() *api.Resource {
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		// Default sets the phase of a new claim, which is not stored.
 		Default: func(obj *corev1.PersistentVolumeClaim) { DefaultClaim(obj) },
+		DropDisabledFields: func(gates features.Gates, obj, old *corev1.PersistentVolumeClaim) {
+			if !gates.Enabled(features.CrossNamespaceVolumeDataSource) {
+				dropForeignSource(obj, old)
+			}
+		},
 		Storage: api.Storage{Prefix: "persistentvolumeclaims"},
 		Create: api.CreateStrategy[*corev1.PersistentVolumeClaim]{
 			PrepareForCreate: func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) },
@@ -162,6 +169,9 @@ func claimStatusRules(at *validation.Path, c, _ *corev1.PersistentVolumeClaim) {
 	for _, name := range validation.SortedKeys(c.Status.Capacity) {
 		validation.BasicQuantity(status.Child("capacity").Key(string(name)), c.Status.Capacity[name])
 	}
+	if h := c.Status.HealthStatus; h != nil {
+		HealthConditionRules(status.Child("healthStatus").Child("healthConditions"), h.HealthConditions)
+	}
 	resizes, states := status.Child("allocatedResourceStatuses"), []corev1.ClaimResourceStatus{
 		corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
 		corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
@@ -182,6 +192,15 @@ func claimStatusRules(at *validation.Path, c, _ *corev1.PersistentVolumeClaim) {
 			validation.ResourceQuantity(allocated.Key(string(name)), corev1.ResourceStorage, value)
 		}
 	}
+}
+
+// HealthConditionRules validates conditions of the health of a volume.
+func HealthConditionRules(at *validation.Path, conditions []corev1.VolumeHealthCondition) {
+	validation.Each(at, conditions, func(at *validation.Path, c *corev1.VolumeHealthCondition) {
+		if c.Reason != "" {
+			validation.Format(at.Child("reason"), c.Reason, metav1validation.IsValidConditionReason)
+		}
+	})
 }
 
 // claimResourceName validates that a resource is storage or has a domain.
@@ -218,13 +237,18 @@ func ClaimSpecWarnings(at *validation.Path, s *corev1.PersistentVolumeClaimSpec)
 // and snapshots only; other references are removed from it.
 func prepareClaimSpec(spec, old *corev1.PersistentVolumeClaimSpec) {
 	inUse := old != nil && (old.DataSource != nil || old.DataSourceRef != nil)
-	if r := spec.DataSourceRef; r != nil && r.Namespace != nil && !inUse {
-		spec.DataSourceRef = nil
-	}
-	if d := spec.DataSource; d != nil && !inUse && !fillsVolume(d) {
+	if d := spec.DataSource; d != nil && !inUse && spec.DataSourceRef == nil && !fillsVolume(d) {
 		spec.DataSource = nil
 	}
 	normalizeSources(spec)
+}
+
+// dropForeignSource removes a source in another namespace, unless the stored claim has a source.
+func dropForeignSource(obj, old *corev1.PersistentVolumeClaim) {
+	r := obj.Spec.DataSourceRef
+	if r != nil && r.Namespace != nil && *r.Namespace != "" && (old == nil || old.Spec.DataSourceRef == nil) {
+		obj.Spec.DataSourceRef = nil
+	}
 }
 
 func fillsVolume(d *corev1.TypedLocalObjectReference) bool {

@@ -46,6 +46,22 @@ func (c *podCheck) mountRules(at *validation.Path, ctr *corev1.Container) {
 		if m.RecursiveReadOnly != nil {
 			readOnlyRules(at.Child("recursiveReadOnly"), m)
 		}
+		c.bindOptionRules(item.Child("bindMountOptions"), m)
+	}
+}
+
+func (c *podCheck) bindOptionRules(at *validation.Path, m *corev1.VolumeMount) {
+	if len(m.BindMountOptions) == 0 {
+		return
+	}
+	var seen validation.Unique[string]
+	for i, option := range m.BindMountOptions {
+		validation.OneOf(at.Index(i), corev1.BindMountOption(option),
+			corev1.BindMountOptionNoDev, corev1.BindMountOptionNoExec, corev1.BindMountOptionNoSUID)
+		seen.Add(at.Index(i), option)
+	}
+	if v := c.volume(m.Name); v != nil && v.Image != nil {
+		at.Invalid(m.BindMountOptions, "bindMountOptions may not be used with image volumes")
 	}
 }
 

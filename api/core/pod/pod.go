@@ -12,7 +12,14 @@ import (
 )
 
 // Pod describes the kind Pod: containers that run together on a node.
-func Pod() *api.Resource {
+func Pod(gates features.Gates) *api.Resource {
+	setDefaults := defaultPod
+	if gates.Enabled(features.H2CContainerProbe) {
+		setDefaults = func(p *corev1.Pod) {
+			defaultPod(p)
+			defaultProtocols(&p.Spec)
+		}
+	}
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
 		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName")
@@ -26,7 +33,7 @@ func Pod() *api.Resource {
 			Namespaced: true,
 		},
 		Versions:           versions,
-		Default:            defaultPod,
+		Default:            setDefaults,
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
 		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod, Validate: validatePod, WarningsOnCreate: podWarnings},
@@ -163,7 +170,6 @@ func preparePodStatus(p, old *corev1.Pod) {
 	if p.Status.NodeAllocatableResourceClaimStatuses == nil {
 		p.Status.NodeAllocatableResourceClaimStatuses = old.Status.NodeAllocatableResourceClaimStatuses
 	}
-	dropDisabledPodStatus(&p.Status, &old.Status)
 }
 
 func podFields(p *corev1.Pod) map[string]string {

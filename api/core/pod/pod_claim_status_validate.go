@@ -63,26 +63,22 @@ func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
 		s, at := &pod.Status.NodeAllocatableResourceClaimStatuses[i], at.Index(i)
 		name := at.Child("resourceClaimName")
 		if s.ResourceClaimName == "" {
-			name.Required("must not be empty")
+			continue // the declarative rules require it
 		}
 		named := func(claim *string) bool { return claim != nil && *claim == s.ResourceClaimName }
 		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return named(c.ResourceClaimName) }) &&
 			!slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(c corev1.PodResourceClaimStatus) bool { return named(c.ResourceClaimName) }) {
 			name.Invalid(s.ResourceClaimName, "no mapping found in pod reference")
 		}
-		if len(s.Containers) == 0 {
-			at.Child("containers").Required("must not be empty")
-		}
 		validation.Each(at.Child("mapping"), s.Mapping, func(at *validation.Path, m *corev1.NodeAllocatableMappedResources) {
 			allocatableResourceRules(at.Child("name"), m.Name)
-			if quantity := at.Child("quantity"); m.Quantity == nil {
-				quantity.Required("")
-			} else {
-				nonNegativeRule(quantity, m.Quantity)
-			}
+			nonNegativeRule(at.Child("quantity"), m.Quantity)
 		})
 		validation.Each(at.Child("overhead"), s.Overhead, func(at *validation.Path, o *corev1.NodeAllocatableOverheadResources) {
 			allocatableResourceRules(at.Child("name"), o.Name)
+			if o.PerPod == nil && o.PerContainer == nil {
+				at.Invalid("", "at least one of perPod or perContainer must be set")
+			}
 			nonNegativeRule(at.Child("perPod"), o.PerPod)
 			nonNegativeRule(at.Child("perContainer"), o.PerContainer)
 		})

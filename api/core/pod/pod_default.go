@@ -292,3 +292,27 @@ func defaultHTTPGet(h *corev1.HTTPGetAction) {
 		h.Scheme = corev1.URISchemeHTTP
 	}
 }
+
+// defaultProtocols sets the protocol of HTTP probes and hooks.
+func defaultProtocols(s *corev1.PodSpec) {
+	set := func(h *corev1.HTTPGetAction) {
+		if h != nil {
+			api.SetDefault(&h.Protocol, corev1.HTTPProtocolHTTP1)
+		}
+	}
+	eachContainerOf(s, func(ctr *corev1.Container) {
+		for _, p := range []*corev1.Probe{ctr.LivenessProbe, ctr.ReadinessProbe, ctr.StartupProbe} {
+			if p != nil {
+				set(p.HTTPGet)
+			}
+		}
+		if ctr.Lifecycle == nil {
+			return
+		}
+		for _, h := range []*corev1.LifecycleHandler{ctr.Lifecycle.PostStart, ctr.Lifecycle.PreStop} {
+			if h != nil {
+				set(h.HTTPGet)
+			}
+		}
+	})
+}

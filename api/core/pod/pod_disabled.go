@@ -1,70 +1,102 @@
 package pod
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// dropDisabledPodFields removes the fields of disabled features from s, unless the stored pod
-// uses the feature. old is the stored spec, or nil.
+// dropDisabledPodFields removes what the table of package gated cannot express: list elements and
+// values of disabled features, unless the stored pod uses the feature. old is the stored spec, or
+// nil.
 func dropDisabledPodFields(gates features.Gates, s, old *corev1.PodSpec) {
 	if old == nil {
 		old = &corev1.PodSpec{}
 	}
-	if !gates.Enabled(features.GenericWorkload) && old.SchedulingGroup == nil {
-		s.SchedulingGroup = nil
+	if !gates.Enabled(features.ImageVolume) && !slices.ContainsFunc(old.Volumes, isImageVolume) {
+		dropImageVolumes(s)
 	}
-	dropProjections(gates, s, old)
-	if !hasStopSignal(old) {
-		eachContainerOf(s, dropStopSignal)
+	if !gates.Enabled(features.ContainerRestartRules) && !hasRestartRules(old) {
+		dropRestartRules(s)
 	}
-}
-
-// dropProjections removes trust bundles and pod certificates from projected
-// volumes.
-func dropProjections(gates features.Gates, s, old *corev1.PodSpec) {
-	bundles, certificates := gates.Enabled(features.ClusterTrustBundleProjection), gates.Enabled(features.PodCertificateRequest)
-	eachProjection(old, func(p *corev1.VolumeProjection) {
-		bundles = bundles || p.ClusterTrustBundle != nil
-		certificates = certificates || p.PodCertificate != nil
-	})
-	eachProjection(s, func(p *corev1.VolumeProjection) {
-		if !bundles {
-			p.ClusterTrustBundle = nil
-		}
-		if !certificates {
-			p.PodCertificate = nil
-		}
-	})
-}
-
-func eachProjection(s *corev1.PodSpec, visit func(p *corev1.VolumeProjection)) {
-	for i := range s.Volumes {
-		if p := s.Volumes[i].Projected; p != nil {
-			for j := range p.Sources {
-				visit(&p.Sources[j])
+	if !gates.Enabled(features.ProcMountType) && !anyContainerOf(old, hasOtherProcMount) {
+		eachContainerOf(s, func(ctr *corev1.Container) {
+			if hasOtherProcMount(ctr) {
+				ctr.SecurityContext.ProcMount = new(corev1.DefaultProcMount)
 			}
-		}
+		})
 	}
 }
 
-func dropStopSignal(ctr *corev1.Container) {
-	if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
-		l.StopSignal = nil
-		if *l == (corev1.Lifecycle{}) {
-			ctr.Lifecycle = nil
+func isImageVolume(v corev1.Volume) bool { return v.Image != nil }
+
+// dropImageVolumes removes the volumes that are images, and their mounts.
+func dropImageVolumes(s *corev1.PodSpec) {
+	var names []string
+	for _, v := range s.Volumes {
+		if isImageVolume(v) {
+			names = append(names, v.Name)
 		}
 	}
-}
-
-func hasStopSignal(s *corev1.PodSpec) bool {
-	found := false
+	if names == nil {
+		return
+	}
+	s.Volumes = without(s.Volumes, isImageVolume)
 	eachContainerOf(s, func(ctr *corev1.Container) {
-		found = found || ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil
+		ctr.VolumeMounts = without(ctr.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(names, m.Name) })
 	})
-	return found
+}
+
+// without returns a copy of a list without some elements. The list may be that of a stored object.
+func without[E any](list []E, isRemoved func(E) bool) (kept []E) {
+	for _, e := range list {
+		if !isRemoved(e) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// isSidecar reports whether an init container runs beside the others, which needs no feature.
+func isSidecar(ctr *corev1.Container) bool {
+	return ctr.RestartPolicy != nil && *ctr.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// hasRestartRules reports whether containers have restart policies or rules of their own. As in
+// kube-apiserver, ephemeral containers and the rules of containers without a policy do not count.
+func hasRestartRules(s *corev1.PodSpec) bool {
+	return slices.ContainsFunc(s.Containers, func(ctr corev1.Container) bool { return ctr.RestartPolicy != nil }) ||
+		slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool {
+			return ctr.RestartPolicy != nil && !isSidecar(&ctr) || len(ctr.RestartPolicyRules) > 0
+		})
+}
+
+func dropRestartRules(s *corev1.PodSpec) {
+	isInit := true
+	drop := func(ctr *corev1.Container) {
+		if !isInit || !isSidecar(ctr) {
+			ctr.RestartPolicy = nil
+		}
+		ctr.RestartPolicyRules = nil
+	}
+	for i := range s.InitContainers {
+		drop(&s.InitContainers[i])
+	}
+	isInit = false
+	for i := range s.Containers {
+		drop(&s.Containers[i])
+	}
+	for i := range s.EphemeralContainers {
+		drop((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+}
+
+func hasOtherProcMount(ctr *corev1.Container) bool {
+	c := ctr.SecurityContext
+	return c != nil && c.ProcMount != nil && *c.ProcMount != corev1.DefaultProcMount
 }
 
 // eachContainerOf calls visit for every container; visit may change it.
@@ -79,27 +111,11 @@ func eachContainerOf(s *corev1.PodSpec, visit func(ctr *corev1.Container)) {
 	}
 }
 
-// dropDisabledPodStatus removes the fields of disabled features from a status, unless the
-// stored status has them.
-func dropDisabledPodStatus(s, old *corev1.PodStatus) {
-	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
-		s.NodeAllocatableResourceClaimStatuses = nil
-	}
-	digests := false
-	eachMountStatus(old, func(m *corev1.VolumeMountStatus) { digests = digests || m.VolumeStatus != nil })
-	if !digests {
-		eachMountStatus(s, func(m *corev1.VolumeMountStatus) { m.VolumeStatus = nil })
-	}
-}
-
-func eachMountStatus(s *corev1.PodStatus, visit func(m *corev1.VolumeMountStatus)) {
-	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses} {
-		for i := range list {
-			for j := range list[i].VolumeMounts {
-				visit(&list[i].VolumeMounts[j])
-			}
-		}
-	}
+// anyContainerOf reports whether a container has a property.
+func anyContainerOf(s *corev1.PodSpec, has func(ctr *corev1.Container) bool) bool {
+	found := false
+	eachContainerOf(s, func(ctr *corev1.Container) { found = found || has(ctr) })
+	return found
 }
 
 // WithPodTemplate returns k with a DropDisabledFields for its pod template.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
@@ -32,9 +33,20 @@ func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
 		podClaimStatusRules(status.Child("resourceClaimStatuses"), obj)
 		extendedClaimRules(status.Child("extendedResourceClaimStatus"), obj)
 		allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), obj)
+		volumeHealthRules(status.Child("volumeHealth"), obj)
 		podAddressRules(status, &obj.Status, &old.Status)
 		containerUserRules(status, obj)
 		allocationRules(status, obj)
+	})
+}
+
+// volumeHealthRules validates the reported health of the volumes of a pod.
+func volumeHealthRules(at *validation.Path, pod *corev1.Pod) {
+	validation.Each(at, pod.Status.VolumeHealth, func(at *validation.Path, h *corev1.PodVolumeHealth) {
+		if h.Name != "" && !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == h.Name }) {
+			at.Child("name").NotFound(h.Name)
+		}
+		claim.HealthConditionRules(at.Child("healthConditions"), h.HealthConditions)
 	})
 }
 

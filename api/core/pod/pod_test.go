@@ -62,7 +62,7 @@ func TestPodQOS(t *testing.T) {
 }
 
 func TestPodCreate(t *testing.T) {
-	r := Pod()
+	r := Pod(nil)
 	p := &corev1.Pod{Spec: corev1.PodSpec{
 		Containers:      []corev1.Container{{Image: "app"}, {Image: "registry.example:5000/app:1"}},
 		SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}},
@@ -89,7 +89,7 @@ func TestPodStatusUpdate(t *testing.T) {
 	old.Status = corev1.PodStatus{QOSClass: corev1.PodQOSBurstable, ObservedGeneration: 3,
 		Conditions: []corev1.PodCondition{{Type: "A", ObservedGeneration: 1}, {Type: "A", ObservedGeneration: 2}}}
 	obj.Status.Conditions = []corev1.PodCondition{{Type: "A"}, {Type: "A"}, {Type: "A"}, {Type: "B"}}
-	Pod().Status.PrepareForUpdate(obj, old)
+	Pod(nil).Status.PrepareForUpdate(obj, old)
 	if len(obj.OwnerReferences) != 1 || obj.Status.QOSClass != corev1.PodQOSBurstable || obj.Status.ObservedGeneration != 3 {
 		t.Errorf("got %+v", obj)
 	}

@@ -134,6 +134,9 @@ func (c *podCheck) specRules(at *validation.Path) {
 	osRules(at, s)
 	if s.SchedulingGroup != nil {
 		schedulingGroupRules(at.Child("schedulingGroup"), s.SchedulingGroup)
+		if len(s.EvictionResponders) > 0 {
+			at.Child("schedulingGroup").Forbidden("may not be set when evictionResponders is set")
+		}
 	}
 	fileVolumeRules(at, s)
 }

@@ -97,6 +97,9 @@ func (c *podCheck) handlerRules(at *validation.Path, h handler) {
 	}
 	if h.grpc != nil && one.more("grpc") {
 		validation.PortNumber(at.Child("grpc").Child("port"), h.grpc.Port)
+		if m := h.grpc.Mode; m != nil {
+			validation.OneOf(at.Child("grpc").Child("mode"), *m, corev1.GRPCProbeModePlaintext, corev1.GRPCProbeModeTLS)
+		}
 	}
 	if h.sleep != nil && one.more("sleep") {
 		c.sleepRules(at.Child("sleep"), h.sleep)
@@ -114,6 +117,21 @@ func httpRules(at *validation.Path, h *corev1.HTTPGetAction) {
 	validation.OneOf(at.Child("scheme"), h.Scheme, corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
 	for _, header := range h.HTTPHeaders {
 		validation.Format(at.Child("httpHeaders"), header.Name, utilvalidation.IsHTTPHeaderName)
+	}
+	if h.Protocol != nil {
+		httpProtocolRules(at, h)
+	}
+}
+
+func httpProtocolRules(at *validation.Path, h *corev1.HTTPGetAction) {
+	protocol := at.Child("protocol")
+	if !validation.OneOf(protocol, *h.Protocol, corev1.HTTPProtocolHTTP1, corev1.HTTPProtocolHTTP2) || *h.Protocol == corev1.HTTPProtocolHTTP1 {
+		return
+	}
+	if h.Scheme != corev1.URISchemeHTTP {
+		protocol.Invalid(*h.Protocol, "is only supported with HTTP (H2C)")
+	} else if h.Host != "" {
+		at.Child("host").Invalid(h.Host, "must be empty when `protocol` is \"HTTP2\"")
 	}
 }
 

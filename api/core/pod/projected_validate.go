@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -16,15 +17,26 @@ func fileMode(at *validation.Path, mode *int32) {
 	}
 }
 
+// fileUser validates the owner of a file.
+func fileUser(at *validation.Path, user *int64) {
+	if user != nil {
+		for _, fault := range utilvalidation.IsValidUserID(*user) {
+			at.Invalid(*user, fault)
+		}
+	}
+}
+
 func secretVolumeRules(at *validation.Path, s *corev1.SecretVolumeSource) {
 	validation.Required(at.Child("secretName"), s.SecretName)
 	fileMode(at.Child("defaultMode"), s.DefaultMode)
+	fileUser(at.Child("defaultUser"), s.DefaultUser)
 	validation.Each(at.Child("items"), s.Items, keyFileRules)
 }
 
 func configMapVolumeRules(at *validation.Path, s *corev1.ConfigMapVolumeSource) {
 	validation.Required(at.Child("name"), s.Name)
 	fileMode(at.Child("defaultMode"), s.DefaultMode)
+	fileUser(at.Child("defaultUser"), s.DefaultUser)
 	validation.Each(at.Child("items"), s.Items, keyFileRules)
 }
 
@@ -33,6 +45,7 @@ func keyFileRules(at *validation.Path, k *corev1.KeyToPath) {
 	validation.Required(at.Child("path"), k.Path)
 	localPath(at.Child("path"), k.Path)
 	fileMode(at.Child("mode"), k.Mode)
+	fileUser(at.Child("user"), k.User)
 }
 
 // downwardRules validates a downward API volume. Errors of items have the path of the list,
@@ -43,6 +56,7 @@ func downwardRules(one *SingleSource, d *corev1.DownwardAPIVolumeSource) {
 	}
 	at := one.At.Child("downwardAPI")
 	fileMode(at.Child("defaultMode"), d.DefaultMode)
+	fileUser(at.Child("defaultUser"), d.DefaultUser)
 	for i := range d.Items {
 		downwardFileRules(at, &d.Items[i])
 	}
@@ -63,10 +77,12 @@ func downwardFileRules(at *validation.Path, f *corev1.DownwardAPIVolumeFile) {
 		at.Required("one of fieldRef and resourceFieldRef is required")
 	}
 	fileMode(at.Child("mode"), f.Mode)
+	fileUser(at.Child("user"), f.User)
 }
 
 func (c *podCheck) projectedRules(at *validation.Path, p *corev1.ProjectedVolumeSource) {
 	fileMode(at.Child("defaultMode"), p.DefaultMode)
+	fileUser(at.Child("defaultUser"), p.DefaultUser)
 	files := projection{at: at, c: c}
 	for i := range p.Sources {
 		files.source(at.Child("sources").Index(i), &p.Sources[i])
@@ -151,6 +167,7 @@ func (p *projection) token(at *validation.Path, t *corev1.ServiceAccountTokenPro
 			at.Child("expirationSeconds").Invalid(*s, "may not specify a duration larger than 2^32 seconds")
 		}
 	}
+	fileUser(at.Child("user"), t.User)
 	if !validation.Required(p.at.Child("path"), t.Path) || p.c.lenient.tokenPaths {
 		return
 	}
@@ -181,6 +198,7 @@ func (p *projection) trustBundle(at *validation.Path, b *corev1.ClusterTrustBund
 		at.Required("either name or signerName must be specified")
 	}
 	validation.Required(at.Child("path"), b.Path)
+	fileUser(at.Child("user"), b.User)
 	localPath(at.Child("path"), b.Path)
 	p.file(b.Path, b.Path)
 }
@@ -196,6 +214,7 @@ func trustBundleName(name string) []string {
 
 func (p *projection) certificate(at *validation.Path, c *corev1.PodCertificateProjection) {
 	certificates.SignerName(at.Child("signerName"), c.SignerName)
+	fileUser(at.Child("user"), c.User)
 	validation.OneOf(at.Child("keyType"), c.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 	if s := c.MaxExpirationSeconds; s != nil {
 		if *s < certificates.MinCertificateSeconds {

@@ -36,11 +36,7 @@ func (c *podCheck) volumeListRules(at *validation.Path) {
 func (c *podCheck) volumeRules(at *validation.Path, v *corev1.Volume) {
 	one := SingleSource{At: at, Message: "may not specify more than 1 volume type"}
 	s := &v.VolumeSource
-	if s.EmptyDir != nil && one.more("emptyDir") && s.EmptyDir.SizeLimit != nil {
-		if s.EmptyDir.SizeLimit.Sign() < 0 {
-			at.Child("emptyDir").Child("sizeLimit").Forbidden("SizeLimit field must be a valid resource quantity")
-		}
-	}
+	Source(&one, "emptyDir", s.EmptyDir, emptyDirRules)
 	Source(&one, "hostPath", s.HostPath, HostPathRules)
 	if s.GitRepo != nil && one.more("gitRepo") {
 		validation.Required(at.Child("gitRepo").Child("repository"), s.GitRepo.Repository)
@@ -74,6 +70,15 @@ func (c *podCheck) volumeRules(at *validation.Path, v *corev1.Volume) {
 	c.laterVolumeRules(&one, v)
 	if !one.Found {
 		at.Required("must specify a volume type")
+	}
+}
+
+func emptyDirRules(at *validation.Path, d *corev1.EmptyDirVolumeSource) {
+	if d.SizeLimit != nil && d.SizeLimit.Sign() < 0 {
+		at.Child("sizeLimit").Forbidden("SizeLimit field must be a valid resource quantity")
+	}
+	if m := d.Mode; m != nil && (*m < 0 || *m > 0o1777) {
+		at.Child("mode").Invalid(*m, "must be a number between 0 and 01777 (octal), both inclusive")
 	}
 }
 

@@ -69,6 +69,12 @@ var roots = []struct{ module, at string }{
 	{"k8s.io/apiextensions-apiserver", "pkg/features"},
 }
 
+// Newest returns the version of k8s.io/api in go.mod, which is that of the other modules too.
+func Newest(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/api").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
 // Read returns the declarations in a version of the modules, such as v0.37.2. It downloads the modules.
 func Read(ctx context.Context, version string) (Declarations, error) {
 	out := Declarations{}

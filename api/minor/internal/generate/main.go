@@ -11,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
@@ -68,11 +67,9 @@ func generate(ctx context.Context) error {
 
 // newestRelease returns the release of Kubernetes in go.mod.
 func newestRelease(ctx context.Context) (r release, err error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/api").Output()
-	if err != nil {
+	if r.modules, err = source.Newest(ctx); err != nil {
 		return r, err
 	}
-	r.modules = strings.TrimSpace(string(out))
 	parts := strings.Split(r.modules, ".")
 	if len(parts) < 2 {
 		return r, fmt.Errorf("k8s.io/api has the version %q", r.modules)
