@@ -58,6 +58,10 @@ func (p *parts) buildAdmission() error {
 	if err != nil {
 		return err
 	}
+	release, err := p.o.release()
+	if err != nil {
+		return err
+	}
 	p.admission, err = plugins.New(plugins.Config{
 		Enable:             p.o.EnableAdmissionPlugins,
 		Disable:            p.o.DisableAdmissionPlugins,
@@ -67,6 +71,7 @@ func (p *parts) buildAdmission() error {
 		Plugins:            append(policies, p.webhooks.Plugins()...),
 		Allowed:            allowed,
 		Gates:              p.gates,
+		Release:            release.Emulated,
 		Dial:               p.webhookDialer(),
 		NotReadySeconds:    *p.o.NotReadyTolerationSeconds,
 		UnreachableSeconds: *p.o.UnreachableTolerationSeconds,

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/podsecurity"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -41,6 +43,8 @@ type Config struct {
 	NotReadySeconds, UnreachableSeconds int64
 	// Gates are the feature gates. A plugin whose gate is disabled does nothing.
 	Gates features.Gates
+	// Release is the emulated release of Kubernetes; the zero value is the binary's.
+	Release kubeversion.Minor
 	// Ledger receives the charges of ResourceQuota; nil creates a private one.
 	Ledger *quota.Ledger
 	// Metrics registers the metrics of the chain; may be nil.
@@ -106,7 +110,7 @@ func registrations() []registration {
 		{"AlwaysPullImages", false, withoutConfig(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, func(c *Config, file []byte) (admission.Plugin, error) { return imagepolicy.New(c.Dial, file) }},
 		{"PodSecurity", true, func(c *Config, file []byte) (admission.Plugin, error) {
-			return podsecurity.New(c.Objects, file, c.Metrics)
+			return podsecurity.New(c.Objects, file, cmp.Or(c.Release, kubeversion.Binary()), c.Metrics)
 		}},
 		{"PodNodeSelector", false, podNodeSelector},
 		{"Priority", true, func(c *Config, _ []byte) (admission.Plugin, error) { return priority(c.Objects, c.Gates), nil }},

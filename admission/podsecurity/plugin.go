@@ -20,18 +20,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // New returns the plugin PodSecurity. It enforces the Pod Security level in the labels of a pod's namespace, or the
-// configured default. For workloads it only warns and annotates the audit event. reg registers its
-// metrics and may be nil.
-func New(o *admission.Objects, file []byte, reg prometheus.Registerer) (admission.Plugin, error) {
+// configured default. For workloads it only warns and annotates the audit event. The latest version of
+// a level is that of release, the emulated one. reg registers its metrics and may be nil.
+func New(o *admission.Objects, file []byte, release kubeversion.Minor, reg prometheus.Registerer) (admission.Plugin, error) {
 	config, err := readPodSecurityConfig(file)
 	if err != nil {
 		return admission.Plugin{}, err
 	}
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	evaluator, err := newEvaluator(release)
 	if err != nil {
 		return admission.Plugin{}, err
 	}
@@ -54,6 +55,11 @@ func New(o *admission.Objects, file []byte, reg prometheus.Registerer) (admissio
 		},
 		Validate: p.validate,
 	}, nil
+}
+
+func newEvaluator(release kubeversion.Minor) (policy.Evaluator, error) {
+	latest := psa.MajorMinorVersion(release.Major, release.Minor)
+	return policy.NewEvaluator(policy.DefaultChecks(), &latest)
 }
 
 type podSecurity struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// jobChanges validates an update of a job.
+// jobChanges validates an update of a job. A generated selector is immutable, and not compared with
+// the labels of the job again.
 func jobChanges(at *validation.Path, obj, old *batchv1.Job) {
 	spec := at.Child("spec")
 	fullJobSpecRules(spec, &obj.Spec, &old.Spec)
@@ -22,6 +23,7 @@ func jobChanges(at *validation.Path, obj, old *batchv1.Job) {
 	validation.Immutable(spec.Child("backoffLimitPerIndex"), obj.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
 	validation.Immutable(spec.Child("managedBy"), obj.Spec.ManagedBy, old.Spec.ManagedBy)
 	validation.Immutable(spec.Child("successPolicy"), obj.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
+	jobSchedulingChange(spec.Child("scheduling"), obj.Spec.Scheduling, old.Spec.Scheduling)
 	podNameRules(at, obj)
 }
 

@@ -43,8 +43,8 @@ func podNameRules(at *validation.Path, j *batchv1.Job) {
 	}
 }
 
-// generatedSelectorRules checks that a generated selector is unchanged, and that the pods
-// have the labels which it selects.
+// generatedSelectorRules checks that the selector of a new job is the generated one, and that the
+// pods have the labels which it selects.
 func generatedSelectorRules(at *validation.Path, j *batchv1.Job) {
 	if j.Spec.ManualSelector != nil && *j.Spec.ManualSelector || j.Spec.Selector == nil {
 		return
@@ -119,6 +119,7 @@ func jobSpecRules(at *validation.Path, s *batchv1.JobSpec, old *corev1.PodTempla
 		successPolicyRules(at, s)
 	}
 	replacementRules(at.Child("podReplacementPolicy"), s)
+	jobSchedulingRules(at.Child("scheduling"), s)
 	pod.TemplateRules(at.Child("template"), &s.Template, old)
 	// A missing policy has a message of its own in kube-apiserver.
 	switch p, at := s.Template.Spec.RestartPolicy, at.Child("template").Child("spec").Child("restartPolicy"); p {

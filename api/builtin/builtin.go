@@ -30,6 +30,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/storagemigration"
 	"github.com/miniapiserver/miniapiserver/api/validation/declarative"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // groups returns the Kinds functions of all groups. A new group has a package of its own and
@@ -67,10 +68,11 @@ func Kinds() []*api.Resource { return KindsFor(features.Default()) }
 
 // KindsFor returns all built-in kinds for the feature gates. A version whose gate is disabled
 // is not served.
-func KindsFor(gates features.Gates) []*api.Resource { return kindsOf(release, gates) }
-
-// release is the release of Kubernetes whose declarative rules are enforced.
-const release = "1.37"
+func KindsFor(gates features.Gates) []*api.Resource {
+	// The declarative rules are always those of the binary: while it emulates another release, the gate
+	// of the rules in beta has the state of that release, as in kube-apiserver.
+	return kindsOf(kubeversion.Binary().String(), gates)
+}
 
 func kindsOf(release string, gates features.Gates) []*api.Resource {
 	rules := sync.OnceValues(func() (*declarative.Table, error) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/batch"
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -65,4 +66,25 @@ func TestProtocolOfProbes(t *testing.T) {
 			t.Errorf("gates %v: %v", gates, got)
 		}
 	}
+}
+
+// TestSchedulingOfJobs checks the rules of spec.scheduling that no marker states, and that a selector is
+// immutable.
+func TestSchedulingOfJobs(t *testing.T) {
+	job := func(fields string) string {
+		return `{"metadata":{"name":"x","uid":"u"},"spec":{"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},` +
+			`"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}},` + fields + `}}`
+	}
+	gang := job(`"parallelism":3,"scheduling":{"schedulingPolicy":{"gang":{"minCount":3}},"disruptionMode":{"all":{}}}`)
+	testRules(t, batch.Job(), []ruleTest{
+		{"gang", "", gang, ""},
+		{"large gang", "", job(`"scheduling":{"schedulingPolicy":{"gang":{"minCount":2}}}`),
+			"spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 2: must not be greater than parallelism (1)"},
+		{"disruption", "", job(`"scheduling":{"disruptionMode":{"all":{}}}`),
+			"spec.scheduling.disruptionMode: Invalid value: \"\": the disruptionMode `all` is not supported with the Basic scheduling policy"},
+		{"another policy", gang, job(`"parallelism":3,"scheduling":{"schedulingPolicy":{"basic":{}}}`),
+			"spec.scheduling.schedulingPolicy: Invalid value: null: the basic/gang policy variant is immutable after creation; only schedulingPolicy.gang.minCount may be updated"},
+		{"selector", job(`"parallelism":1`), job(`"parallelism":1,"manualSelector":false,"selector":{"matchLabels":{"c":"d"}}`),
+			"[spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`, spec.selector: Invalid value"},
+	})
 }
