@@ -54,6 +54,22 @@ func contentChanged(content, old map[string]any) bool {
 	return false
 }
 
+// BodyDiffers is the ChangesGeneration of kinds for which an empty list or map is another value
+// than a missing one.
+func BodyDiffers[T Object](obj, old T) bool {
+	a, b := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
+	for i := range a.NumField() {
+		switch a.Type().Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+			continue
+		}
+		if !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			return true
+		}
+	}
+	return false
+}
+
 // NeverChanges is the ChangesGeneration of kinds whose generation stays 1.
 func NeverChanges[T Object](_, _ T) bool { return false }
 
@@ -65,5 +81,6 @@ func KeepMetadataOf[T Object](obj, old T) {
 	obj.SetAnnotations(old.GetAnnotations())
 	obj.SetFinalizers(old.GetFinalizers())
 	obj.SetOwnerReferences(old.GetOwnerReferences())
+	obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
 	obj.SetManagedFields(managed)
 }

@@ -104,11 +104,16 @@ func errFutureRevision(f *storage.FutureRevisionError) error {
 }
 
 // preconditionError returns kube-apiserver's error for a failed precondition; what is "UID" or
-// "ResourceVersion". The message contains the etcd key.
-func (r *Registry) preconditionError(t Target, what, want, got string) error {
+// "ResourceVersion". The message contains the etcd key, without the prefix in a dry run, as in
+// kube-apiserver, whose dry runs end above the layer that adds it.
+func (r *Registry) preconditionError(t Target, dryRun bool, what, want, got string) error {
+	prefix := r.o.EtcdPrefix
+	if dryRun {
+		prefix = ""
+	}
 	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",
-		r.o.EtcdPrefix, t.Resource.Storage.Prefix, t.Key(), what, want, got))
+		prefix, t.Resource.Storage.Prefix, t.Key(), what, want, got))
 }
 
 // errGeneratedNameTaken returns the error for generated names that were taken in all

@@ -86,7 +86,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 		return Outcome{}, err
 	}
 	if o.IsReplace && obj.GetUID() != "" { // the precondition on a uid fails for a missing object
-		return Outcome{}, r.preconditionError(t, "UID", string(obj.GetUID()), "")
+		return Outcome{}, r.preconditionError(t, o.DryRun, "UID", string(obj.GetUID()), "")
 	}
 	if rv := obj.GetResourceVersion(); rv != "" {
 		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
@@ -140,10 +140,10 @@ func (w *update) readStored(ctx context.Context) (err error) {
 func (w *update) checkPreconditions(context.Context) error {
 	old, p := w.old, &w.options.Preconditions
 	if p.UID != nil && *p.UID != old.GetUID() {
-		return w.r.preconditionError(w.t, "UID", string(*p.UID), string(old.GetUID()))
+		return w.r.preconditionError(w.t, w.o.DryRun, "UID", string(*p.UID), string(old.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		return w.r.preconditionError(w.t, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
+		return w.r.preconditionError(w.t, w.o.DryRun, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
 	}
 	return nil
 }
@@ -152,10 +152,13 @@ func (w *update) checkPreconditions(context.Context) error {
 // the request changed it, before admission or the server changes it.
 func (w *update) applyChange(ctx context.Context) (err error) {
 	if w.options.IsApply { // which reads old, and sets managedFields
-		w.obj, err = w.change(ctx, w.old)
+		if w.obj, err = w.change(ctx, w.old); err == nil {
+			api.DedupOwnerReferences(w.obj, request.From(ctx).Warn)
+		}
 		return err
 	}
 	if w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object)); err == nil {
+		api.DedupOwnerReferences(w.obj, request.From(ctx).Warn)
 		w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
 	}
 	return err
@@ -166,7 +169,7 @@ func (w *update) applyChange(ctx context.Context) (err error) {
 func (w *update) checkResourceVersion(context.Context) error {
 	t, obj, old, isReplace := w.t, w.obj, w.old, w.options.IsReplace
 	if isReplace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
-		return w.r.preconditionError(t, "UID", string(obj.GetUID()), string(old.GetUID()))
+		return w.r.preconditionError(t, w.o.DryRun, "UID", string(obj.GetUID()), string(old.GetUID()))
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {

@@ -96,6 +96,9 @@ func TestUpdatePreconditions(t *testing.T) {
 			obj := configMap("x", "2")
 			obj.UID, obj.ResourceVersion = types.UID(c.uid), c.version
 			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{IsReplace: true, WriteOptions: WriteOptions{DryRun: dryRun}})
+			if c.name == "wrong uid" && strings.Contains(err.Error(), "Key: "+r.o.EtcdPrefix+"/") == dryRun {
+				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
+			}
 			if c.matches == nil && err != nil || c.matches != nil && (!c.matches(err) || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
 			}

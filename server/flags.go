@@ -246,7 +246,7 @@ func controllersOff(value []string) []string {
 	for _, v := range value {
 		name, off := strings.CutPrefix(v, "-")
 		if name == "*" {
-			others = true
+			others = !off
 		} else if known, ok := controllers.CanonicalName(name); ok {
 			if _, ok := mentioned[known]; !ok {
 				mentioned[known] = !off

@@ -448,6 +448,12 @@ func TestKubeAPIServerCommandLine(t *testing.T) {
 	if err := c.SetControllers("*,-nothing"); err == nil {
 		t.Error("an unknown controller is accepted")
 	}
+	if err := c.SetControllers("-*"); err != nil {
+		t.Fatal(err)
+	}
+	if o, err = c.Complete(); err != nil || !slices.Equal(o.ControllersOff, controllers.Names()) {
+		t.Errorf("controllers off: %q, %v", o.ControllersOff, err)
+	}
 	if err := c.SetControllers("*"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package ssa
 
 import (
+	"fmt"
+
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,7 +47,7 @@ func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
 	}
 	obj := m.resource.NewOf(v.version)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain, obj); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", v.version.WithKind(m.resource.Kind), err)
 	}
 	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return obj, nil

@@ -2,6 +2,7 @@ package ssa
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -173,7 +174,8 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 		if _, ok := obj.(*untyped.Object); ok {
 			obj = u
 		} else if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj); err != nil {
-			return nil, err
+			// As the scheme of kube-apiserver words it, which converts to the type of the body.
+			return nil, fmt.Errorf("unable to convert unstructured object to %v: %w", from.WithKind(o.res.Kind), err)
 		}
 	}
 	if from.GroupVersion != version.GroupVersion {

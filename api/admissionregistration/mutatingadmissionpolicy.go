@@ -28,8 +28,8 @@ func MutatingAdmissionPolicy() *api.Resource {
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Storage: api.Storage{Prefix: "mutatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingPolicyRules))},
-		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicy], HasGeneration: true},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingPolicyRules))},
+		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicy], HasGeneration: true},
 		Table:   api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
 	})
 }

@@ -25,8 +25,8 @@ func MutatingAdmissionPolicyBinding() *api.Resource {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
 		Storage: api.Storage{Prefix: "mutatingadmissionpolicybindings"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules), ValidateOnCreate: validation.Rules(dynamicNameRules(func(*validation.Path, *admissionv1.MutatingAdmissionPolicyBinding) {}))},
-		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding]},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(mutatingBindingRules), ValidateOnCreate: validation.Rules(dynamicNameRules(func(*validation.Path, *admissionv1.MutatingAdmissionPolicyBinding) {}))},
+		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding]},
 		Table:   api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
 	})
 }

@@ -62,7 +62,7 @@ func mutationRules(at *validation.Path, m *admissionv1.Mutation, c *expression.C
 
 func mutationExpression(at *validation.Path, text string, c *expression.Compiler, results []*cel.Type) {
 	if strings.TrimSpace(text) == "" {
-		at.Child("expression").Required("expression is not specified")
+		at.Child("expression").Required("")
 		return
 	}
 	validation.CELRules(at.Child("expression"), text, c.CompileMutation(text, results))

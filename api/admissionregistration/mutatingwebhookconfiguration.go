@@ -23,14 +23,14 @@ func MutatingWebhookConfiguration(gates features.Gates) *api.Resource {
 			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultMutatingWebhooks,
 		Storage: api.Storage{Prefix: "mutatingwebhookconfigurations"},
-		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingWebhookRules)),
+		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingWebhookRules)),
 			WarningsOnCreate: func(obj *admissionv1.MutatingWebhookConfiguration) []string {
 				return mutatingWebhookWarnings(gates, obj)
 			}},
-		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges),
+		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges),
 			WarningsOnUpdate: func(obj, old *admissionv1.MutatingWebhookConfiguration) []string {
 				return append(staticNameWarnings(obj, old), mutatingWebhookWarnings(gates, obj)...)
-			}, HasGeneration: true},
+			}, HasGeneration: true, ChangesGeneration: api.BodyDiffers[*admissionv1.MutatingWebhookConfiguration]},
 		Table: api.Table[*admissionv1.MutatingWebhookConfiguration]{Columns: webhookColumns, Cells: mutatingWebhookCells},
 	})
 }

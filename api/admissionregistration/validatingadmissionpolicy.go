@@ -28,8 +28,8 @@ func ValidatingAdmissionPolicy() *api.Resource {
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Storage: api.Storage{Prefix: "validatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{ValidateOnCreate: validation.Rules(dynamicNameRules(validatingPolicyRules))},
-		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
+		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(validatingPolicyRules))},
+		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
 		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
 		Fields:  api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},

@@ -28,8 +28,8 @@ func ValidatingAdmissionPolicyBinding() *api.Resource {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
 		Storage: api.Storage{Prefix: "validatingadmissionpolicybindings"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{Validate: validation.Rules(validatingBindingRules), ValidateOnCreate: validation.Rules(dynamicNameRules(func(*validation.Path, *admissionv1.ValidatingAdmissionPolicyBinding) {}))},
-		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicyBinding]},
+		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(validatingBindingRules), ValidateOnCreate: validation.Rules(dynamicNameRules(func(*validation.Path, *admissionv1.ValidatingAdmissionPolicyBinding) {}))},
+		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicyBinding]},
 		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: validatingAdmissionPolicyBindingCells},
 	})
 }

@@ -22,14 +22,14 @@ func ValidatingWebhookConfiguration(gates features.Gates) *api.Resource {
 			api.SameFields[admissionv1.ValidatingWebhookConfiguration, admissionregistrationv1beta1.ValidatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultValidatingWebhooks,
 		Storage: api.Storage{Prefix: "validatingwebhookconfigurations"},
-		Create: api.CreateStrategy[*admissionv1.ValidatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(dynamicNameRules(validatingWebhookRules)),
+		Create: api.CreateStrategy[*admissionv1.ValidatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(validatingWebhookRules)),
 			WarningsOnCreate: func(obj *admissionv1.ValidatingWebhookConfiguration) []string {
 				return validatingWebhookWarnings(gates, obj)
 			}},
-		Update: api.UpdateStrategy[*admissionv1.ValidatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingWebhookChanges),
+		Update: api.UpdateStrategy[*admissionv1.ValidatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingWebhookChanges),
 			WarningsOnUpdate: func(obj, old *admissionv1.ValidatingWebhookConfiguration) []string {
 				return append(staticNameWarnings(obj, old), validatingWebhookWarnings(gates, obj)...)
-			}, HasGeneration: true},
+			}, HasGeneration: true, ChangesGeneration: api.BodyDiffers[*admissionv1.ValidatingWebhookConfiguration]},
 		Table: api.Table[*admissionv1.ValidatingWebhookConfiguration]{Columns: webhookColumns, Cells: validatingWebhookCells},
 	})
 }

@@ -40,7 +40,7 @@ func APIService(now func() time.Time) *api.Resource {
 					a.Status.Conditions = []apiregistrationv1.APIServiceCondition{LocalAPIService(now())}
 				}
 			},
-			ValidateName:               validation.SegmentName,
+			ValidateName:               validation.WholeSegmentName,
 			AllowUnqualifiedFinalizers: true,
 			Validate:                   validation.Rules(apiServiceRules),
 		},

@@ -33,8 +33,11 @@ func TestEventValidation(t *testing.T) {
 		"note": {func(e *corev1.Event) { e.Message = strings.Repeat("n", 1025) },
 			`message: Invalid value: "": can have at most 1024 characters`, `message: Invalid value: "": can have at most 1024 characters`},
 		"namespace": {func(e *corev1.Event) { e.InvolvedObject.Namespace = "other" },
+			"", ""},
+		"namespace without a time": {func(e *corev1.Event) { e.InvolvedObject.Namespace, e.EventTime = "other", metav1.MicroTime{} },
 			`involvedObject.namespace: Invalid value: "other": does not match event.namespace`,
-			`involvedObject.namespace: Invalid value: "other": does not match event.namespace`},
+			`[involvedObject.namespace: Invalid value: "other": does not match event.namespace, eventTime: Required value]`},
+		"generateName": {func(e *corev1.Event) { e.GenerateName = "-x" }, "", `metadata.generateName: Invalid value: "-x": ` + subdomainRule},
 		"series": {func(e *corev1.Event) { e.Series = &corev1.EventSeries{Count: 1, LastObservedTime: e.EventTime} },
 			"", `series.count: Invalid value: "": should be at least 2`},
 	} {

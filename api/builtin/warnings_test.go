@@ -142,6 +142,12 @@ func TestWarnings(t *testing.T) {
 			`metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead; ` +
 				`metadata.annotations[volume.beta.kubernetes.io/mount-options]: deprecated since v1.31; use "mountOptions" attribute instead; ` +
 				`spec.cephfs: deprecated in v1.28, non-functional in v1.31+; spec.rbd: deprecated in v1.28, non-functional in v1.31+`},
+		{"csidrivers", "", `{"spec":{"tokenRequests":[{"audience":"a"}]}}`,
+			`spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes`},
+		{"csidrivers", "", `{"spec":{"tokenRequests":[{"audience":"a"}],"serviceAccountTokenInSecrets":false}}`, ``},
+		{"csidrivers", `{"spec":{"tokenRequests":[{"audience":"a"}]}}`, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`, ``},
+		{"csidrivers", `{"spec":{}}`, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`,
+			`spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes`},
 		{"storageclasses", "", `{"allowedTopologies":[{"matchLabelExpressions":[{"key":"beta.kubernetes.io/os"}]}]}`,
 			`allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead`},
 		{"csistoragecapacities", "", `{"nodeTopology":{"matchLabels":{"beta.kubernetes.io/os":"linux"}}}`,

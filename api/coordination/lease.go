@@ -18,7 +18,8 @@ func Lease() *api.Resource {
 			api.SameFields[coordinationv1.Lease, coordinationv1beta1.Lease](coordinationv1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "leases"},
 		Create: api.CreateStrategy[*coordinationv1.Lease]{
-			Validate: validation.Rules(leaseRules),
+			AllowUnqualifiedFinalizers: true,
+			Validate:                   validation.Rules(leaseRules),
 		},
 		Update: api.UpdateStrategy[*coordinationv1.Lease]{
 			AllowCreateOnUpdate:    true,

@@ -24,8 +24,9 @@ func LeaseCandidate() *api.Resource {
 			api.SameFields[coordinationv1beta1.LeaseCandidate, coordinationv1alpha2.LeaseCandidate](coordinationv1alpha2.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "leasecandidates"},
 		Create: api.CreateStrategy[*coordinationv1beta1.LeaseCandidate]{
-			ValidateName: func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
-			Validate:     validation.Rules(leaseCandidateRules),
+			AllowUnqualifiedFinalizers: true,
+			ValidateName:               func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
+			Validate:                   validation.Rules(leaseCandidateRules),
 		},
 		Update: api.UpdateStrategy[*coordinationv1beta1.LeaseCandidate]{
 			AllowCreateOnUpdate:      true,

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	eventsv1beta1 "k8s.io/api/events/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -175,11 +176,10 @@ func validateCoreEvent(obj *corev1.Event) field.ErrorList {
 }
 
 func validateLenientEvent(e *corev1.Event, controller string) field.ErrorList {
-	errs := eventNamespace(e)
-	if !e.EventTime.IsZero() {
-		errs = append(errs, eventReport(e, controller)...)
+	if e.EventTime.IsZero() {
+		return eventNamespace(e)
 	}
-	return errs
+	return eventReport(e, controller)
 }
 
 func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return validateCoreEvent(obj) }
@@ -187,8 +187,16 @@ func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return vali
 // validateEvent validates an event of events.k8s.io/v1.
 func validateEvent(e *corev1.Event) field.ErrorList {
 	errs := validateLenientEvent(e, "reportingController")
-	for _, fault := range validation.SubdomainName(e.Name, false) {
-		errs = append(errs, field.Invalid(api.MetadataPath().Child("name"), e.Name, fault))
+	for _, n := range []struct {
+		field, value string
+		prefix       bool
+	}{{"generateName", e.GenerateName, true}, {"name", e.Name, false}} {
+		if n.value == "" {
+			continue // the server generates it, or reports that it is missing
+		}
+		for _, fault := range validation.SubdomainName(n.value, n.prefix) {
+			errs = append(errs, field.Invalid(api.MetadataPath().Child(n.field), n.value, fault))
+		}
 	}
 	errs = append(errs, eventSeries(e)...)
 	if e.EventTime.IsZero() {
@@ -211,9 +219,11 @@ func validateEvent(e *corev1.Event) field.ErrorList {
 
 // validateEventUpdate validates that only the series of an event changes.
 func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
-	errs := eventSeries(value)
+	errs := append(validateLenientEvent(value, "reportingController"), eventSeries(value)...)
 	fixed := func(name string, value, old any) {
-		errs = append(errs, apivalidation.ValidateImmutableField(value, old, field.NewPath(name))...)
+		if !equality.Semantic.DeepEqual(value, old) {
+			errs = append(errs, field.Invalid(field.NewPath(name), validation.InternalForm(value), apivalidation.FieldImmutableErrorMsg))
+		}
 	}
 	fixed("involvedObject", value.InvolvedObject, old.InvolvedObject)
 	fixed("reason", value.Reason, old.Reason)

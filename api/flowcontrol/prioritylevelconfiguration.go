@@ -28,10 +28,18 @@ func PriorityLevelConfiguration() *api.Resource {
 		Default:  defaultPriorityLevel,
 		Storage:  api.Storage{Prefix: "prioritylevelconfigurations"},
 		Create:   api.CreateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Validate: validation.Rules(priorityLevelRules)},
-		Update:   api.UpdateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{HasGeneration: true},
-		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*flowcontrolv1.PriorityLevelConfiguration], ValidateUpdate: validation.Changes(priorityLevelStatusRules)},
+		Update:   api.UpdateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{HasGeneration: true, RevalidateMetadata: true},
+		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: keepPriorityLevelMetadata, ValidateUpdate: validation.Changes(priorityLevelStatusRules)},
+		Fields:   api.Fields[*flowcontrolv1.PriorityLevelConfiguration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:    api.Table[*flowcontrolv1.PriorityLevelConfiguration]{Columns: priorityLevelConfigurationColumns, Cells: priorityLevelConfigurationCells},
 	})
+}
+
+// keepPriorityLevelMetadata restores all metadata but managedFields in a status update.
+func keepPriorityLevelMetadata(obj, old *flowcontrolv1.PriorityLevelConfiguration) {
+	managed := obj.ManagedFields
+	old.ObjectMeta.DeepCopyInto(&obj.ObjectMeta)
+	obj.ManagedFields = managed
 }
 
 func priorityLevelConfigurationColumns() []metav1.TableColumnDefinition {

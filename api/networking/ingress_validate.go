@@ -201,7 +201,7 @@ func parameterScope(at *validation.Path, p *networkingv1.IngressClassParametersR
 	namespace := at.Child("namespace")
 	switch *p.Scope {
 	case networkingv1.IngressClassParametersReferenceScopeNamespace:
-		if p.Namespace == nil || *p.Namespace == "" {
+		if p.Namespace == nil {
 			namespace.Required("`parameters.scope` is set to 'Namespace'")
 		} else {
 			validation.Format(namespace, *p.Namespace, validation.DNSLabel)

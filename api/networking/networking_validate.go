@@ -57,5 +57,6 @@ func ipAddressRules(at *validation.Path, a *networkingv1.IPAddress) {
 }
 
 func ipAddressChanges(at *validation.Path, obj, old *networkingv1.IPAddress) {
+	ipAddressRules(at, obj)
 	validation.Immutable(at.Child("spec").Child("parentRef"), obj.Spec.ParentRef, old.Spec.ParentRef)
 }

@@ -31,6 +31,7 @@ func NetworkPolicy() *api.Resource {
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         api.OnAnyUpdate(networkPolicyWarnings),
 			HasGeneration:            true,
+			ChangesGeneration:        api.BodyDiffers[*networkingv1.NetworkPolicy],
 		},
 		Table: api.Table[*networkingv1.NetworkPolicy]{Columns: networkPolicyColumns, Cells: networkPolicyCells},
 	})

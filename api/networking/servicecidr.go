@@ -22,7 +22,8 @@ func ServiceCIDR() *api.Resource {
 		Storage: api.Storage{Prefix: "servicecidrs"},
 		Create:  api.CreateStrategy[*networkingv1.ServiceCIDR]{ValidateOnCreate: validation.Rules(serviceCIDRRules)},
 		Update:  api.UpdateStrategy[*networkingv1.ServiceCIDR]{ValidateUpdate: validation.Changes(serviceCIDRChanges)},
-		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true},
+		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*networkingv1.ServiceCIDR]},
+		Fields:  api.Fields[*networkingv1.ServiceCIDR]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*networkingv1.ServiceCIDR]{Columns: serviceCIDRColumns, Cells: serviceCIDRCells},
 	})
 }

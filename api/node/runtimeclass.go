@@ -28,10 +28,11 @@ func RuntimeClass() *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "runtimeclasses"},
-		Create:  api.CreateStrategy[*nodev1.RuntimeClass]{ValidateOnCreate: validation.Rules(runtimeClassRules), WarningsOnCreate: runtimeClassWarnings},
+		Create:  api.CreateStrategy[*nodev1.RuntimeClass]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(runtimeClassRules), WarningsOnCreate: runtimeClassWarnings},
 		Update: api.UpdateStrategy[*nodev1.RuntimeClass]{
 			AllowCreateOnUpdate:    true,
 			RequireResourceVersion: true,
+			RevalidateMetadata:     true,
 			ValidateUpdate: validation.Changes(func(at *validation.Path, updated, old *nodev1.RuntimeClass) {
 				runtimeClassRules(at, updated)
 				validation.Immutable(at.Child("handler"), updated.Handler, old.Handler)

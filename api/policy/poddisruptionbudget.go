@@ -28,9 +28,10 @@ func PodDisruptionBudget() *api.Resource {
 			budgetV1beta1()),
 		Storage: api.Storage{Prefix: "poddisruptionbudgets"},
 		Create: api.CreateStrategy[*policyv1.PodDisruptionBudget]{
-			PrepareForCreate: func(obj *policyv1.PodDisruptionBudget) { dropBudgetLabel(obj, nil) },
-			ValidateName:     validation.SegmentName,
-			Validate:         validation.Rules(disruptionBudgetRules),
+			PrepareForCreate:           func(obj *policyv1.PodDisruptionBudget) { dropBudgetLabel(obj, nil) },
+			ValidateName:               validation.SegmentName,
+			AllowUnqualifiedFinalizers: true,
+			Validate:                   validation.Rules(disruptionBudgetRules),
 		},
 		Update: api.UpdateStrategy[*policyv1.PodDisruptionBudget]{
 			PrepareForUpdate:         dropBudgetLabel,

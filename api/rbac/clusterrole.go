@@ -20,9 +20,9 @@ func ClusterRole() *api.Resource {
 		Create: api.CreateStrategy[*rbacv1.ClusterRole]{
 			// An empty list is stored as a missing one.
 			PrepareForCreate: func(obj *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) },
-			ValidateName:     validation.SegmentName,
+			ValidateName:     validation.WholeSegmentName,
 			Validate:         validation.Rules(clusterRoleRules),
 		},
-		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{AllowCreateOnUpdate: true, PrepareForUpdate: func(obj, _ *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) }},
+		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{AllowCreateOnUpdate: true, RevalidateMetadata: true, PrepareForUpdate: func(obj, _ *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) }},
 	})
 }

@@ -22,9 +22,10 @@ func ClusterRoleBinding() *api.Resource {
 			defaultRoleRef(&b.RoleRef, b.Subjects)
 		},
 		Storage: api.Storage{Prefix: "clusterrolebindings"},
-		Create:  api.CreateStrategy[*rbacv1.ClusterRoleBinding]{ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(clusterRoleBindingRules)},
+		Create:  api.CreateStrategy[*rbacv1.ClusterRoleBinding]{ValidateName: validation.WholeSegmentName, ValidateOnCreate: validation.Rules(clusterRoleBindingRules)},
 		Update: api.UpdateStrategy[*rbacv1.ClusterRoleBinding]{
 			AllowCreateOnUpdate: true,
+			RevalidateMetadata:  true,
 			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old *rbacv1.ClusterRoleBinding) {
 				clusterRoleBindingRules(at, obj)
 				immutableRoleRef(at, obj.RoleRef, old.RoleRef)

@@ -20,9 +20,9 @@ func Role() *api.Resource {
 		Create: api.CreateStrategy[*rbacv1.Role]{
 			// An empty list is stored as a missing one.
 			PrepareForCreate: func(obj *rbacv1.Role) { api.NoItems(&obj.Rules) },
-			ValidateName:     validation.SegmentName,
+			ValidateName:     validation.WholeSegmentName,
 			Validate:         validation.Rules(roleRules),
 		},
-		Update: api.UpdateStrategy[*rbacv1.Role]{AllowCreateOnUpdate: true, PrepareForUpdate: func(obj, _ *rbacv1.Role) { api.NoItems(&obj.Rules) }},
+		Update: api.UpdateStrategy[*rbacv1.Role]{AllowCreateOnUpdate: true, RevalidateMetadata: true, PrepareForUpdate: func(obj, _ *rbacv1.Role) { api.NoItems(&obj.Rules) }},
 	})
 }

@@ -25,9 +25,10 @@ func RoleBinding() *api.Resource {
 			defaultRoleRef(&b.RoleRef, b.Subjects)
 		},
 		Storage: api.Storage{Prefix: "rolebindings"},
-		Create:  api.CreateStrategy[*rbacv1.RoleBinding]{ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(roleBindingRules)},
+		Create:  api.CreateStrategy[*rbacv1.RoleBinding]{ValidateName: validation.WholeSegmentName, ValidateOnCreate: validation.Rules(roleBindingRules)},
 		Update: api.UpdateStrategy[*rbacv1.RoleBinding]{
 			AllowCreateOnUpdate: true,
+			RevalidateMetadata:  true,
 			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old *rbacv1.RoleBinding) {
 				roleBindingRules(at, obj)
 				immutableRoleRef(at, obj.RoleRef, old.RoleRef)

@@ -23,11 +23,13 @@ func CSINode() *api.Resource {
 		},
 		Update: api.UpdateStrategy[*storagev1.CSINode]{
 			RequireResourceVersion: true,
+			RevalidateMetadata:     true,
 			PrepareForUpdate:       func(obj, _ *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
 			ValidateUpdate:         validation.Changes(csiNodeChanges),
 		},
-		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true},
+		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.CSINode]},
 		Delete: api.DeleteStrategy[*storagev1.CSINode]{ReturnDeletedObject: true},
+		Fields: api.Fields[*storagev1.CSINode]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:  api.Table[*storagev1.CSINode]{Columns: csiNodeColumns, Cells: csiNodeCells},
 	})
 }

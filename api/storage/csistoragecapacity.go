@@ -21,6 +21,7 @@ func CSIStorageCapacity() *api.Resource {
 		Create:  api.CreateStrategy[*storagev1.CSIStorageCapacity]{ValidateOnCreate: validation.Rules(csiStorageCapacityRules), WarningsOnCreate: capacityWarnings},
 		Update: api.UpdateStrategy[*storagev1.CSIStorageCapacity]{
 			RequireResourceVersion: true,
+			RevalidateMetadata:     true,
 			ValidateUpdate:         validation.Changes(csiStorageCapacityChanges),
 			WarningsOnUpdate:       api.OnAnyUpdate(capacityWarnings),
 		},

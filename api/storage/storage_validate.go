@@ -210,7 +210,6 @@ func volumeAttributesClassRules(at *validation.Path, c *storagev1.VolumeAttribut
 }
 
 func volumeAttributesClassChanges(at *validation.Path, obj, old *storagev1.VolumeAttributesClass) {
-	volumeAttributesClassRules(at, obj)
 	if obj.DriverName != old.DriverName {
 		at.Child("driverName").Forbidden("updates to driverName are forbidden.")
 	}

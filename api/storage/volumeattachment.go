@@ -25,7 +25,7 @@ func VolumeAttachment() *api.Resource {
 			api.SameFields[storagev1.VolumeAttachment, storagev1alpha1.VolumeAttachment](storagev1alpha1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "volumeattachments"},
 		Create:  api.CreateStrategy[*storagev1.VolumeAttachment]{ValidateOnCreate: validation.Rules(volumeAttachmentRules)},
-		Update:  api.UpdateStrategy[*storagev1.VolumeAttachment]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
+		Update:  api.UpdateStrategy[*storagev1.VolumeAttachment]{RequireResourceVersion: true, RevalidateMetadata: true, ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
 		Status:  api.StatusStrategy[*storagev1.VolumeAttachment]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.VolumeAttachment], ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
 		Delete:  api.DeleteStrategy[*storagev1.VolumeAttachment]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*storagev1.VolumeAttachment]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
@@ -83,9 +83,6 @@ func attachmentSourceRules(at *validation.Path, s *storagev1.VolumeAttachmentSou
 func volumeAttachmentStatusRules(at *validation.Path, s *storagev1.VolumeAttachmentStatus) {
 	size := 0
 	for key, value := range s.AttachmentMetadata {
-		if key == "" {
-			at.Child("attachmentMetadata").Invalid(key, "field can not be empty.")
-		}
 		size += len(key) + len(value)
 	}
 	if size > maxParametersSize {

@@ -23,8 +23,8 @@ func VolumeAttributesClass() *api.Resource {
 			api.SameFields[storagev1.VolumeAttributesClass, storagev1beta1.VolumeAttributesClass](storagev1beta1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttributesClass, storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "volumeattributesclasses"},
-		Create:  api.CreateStrategy[*storagev1.VolumeAttributesClass]{ValidateOnCreate: validation.Rules(volumeAttributesClassRules)},
-		Update:  api.UpdateStrategy[*storagev1.VolumeAttributesClass]{ValidateUpdate: validation.Changes(volumeAttributesClassChanges)},
+		Create:  api.CreateStrategy[*storagev1.VolumeAttributesClass]{Validate: validation.Rules(volumeAttributesClassRules)},
+		Update:  api.UpdateStrategy[*storagev1.VolumeAttributesClass]{ValidateUpdate: validation.Changes(volumeAttributesClassChanges), RevalidateMetadata: true},
 		Delete:  api.DeleteStrategy[*storagev1.VolumeAttributesClass]{ReturnDeletedObject: true},
 		Table:   api.Table[*storagev1.VolumeAttributesClass]{Columns: volumeAttributesClassColumns, Cells: volumeAttributesClassCells},
 	})

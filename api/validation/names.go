@@ -43,6 +43,10 @@ func SegmentName(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
+// WholeSegmentName validates a name that is a segment of a URL path, and a generateName as if
+// it were one: it cannot be . or .. either.
+func WholeSegmentName(name string, _ bool) []string { return SegmentName(name, false) }
+
 // IPAddressName validates a name that is an IP address in canonical form.
 func IPAddressName(name string, _ bool) []string {
 	var faults []string

@@ -138,7 +138,7 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", b.gvk.Version, b.gvk.Kind, internalPackage(c.resource), c.gvk.Kind)
 	}
 	err := errNotRegistered(b.gvk)
-	if b.gvk.Kind == c.gvk.Kind && b.gvk.Group != c.gvk.Group {
+	if b.gvk.Kind == c.gvk.Kind && b.gvk.Group != "" && b.gvk.Group != c.gvk.Group {
 		b.gvk.Version = c.gvk.Version
 	}
 	return nil, err

@@ -41,6 +41,7 @@ func TestDecode(t *testing.T) {
 		{"protobuf", MediaProtobuf, protoMap("v1", "ConfigMap", "x"), "", "", ""},
 		{"empty", "", ``, "", "unexpected end of JSON input", ""},
 		{"no object", "", `[]`, "", "couldn't get version/kind; json parse error", ""},
+		{"version without a group", "", `{"kind":"ConfigMap","apiVersion":"x"}`, "", "ConfigMap in version \"x\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"x\"", ""},
 		{"another kind", "", `{"kind":"Secret","apiVersion":"v1"}`, "", "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion", ""},
 		{"unknown kind", "", `{"kind":"Nothing","apiVersion":"a/b"}`, "", `no kind "Nothing" is registered for version "a/b"`, ""},
 		{"bad version", "", `{"kind":"ConfigMap","apiVersion":"a/b/c"}`, "", "unexpected GroupVersion string: a/b/c", ""},
