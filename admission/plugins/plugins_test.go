@@ -57,6 +57,8 @@ func TestPlugins(t *testing.T) {
 			check: func(p *corev1.Pod) bool { return p.Spec.Overhead.Cpu().String() == "1" }},
 		{plugin: "RuntimeClass", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { p.Spec.Overhead = list("cpu", "1") }),
 			want: "Pod Overhead set without corresponding RuntimeClass defined Overhead"},
+		{plugin: "RuntimeClass", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { p.Spec.Overhead = corev1.ResourceList{} }),
+			want: "Pod Overhead set without corresponding RuntimeClass defined Overhead"},
 		{plugin: "LimitRanger", verb: "create", resource: "pods", object: admissiontest.Pod(nil), check: func(p *corev1.Pod) bool {
 			return p.Annotations[limitRangerAnnotation] == "LimitRanger plugin set: cpu request for container main; cpu limit for container main"
 		}},
@@ -100,6 +102,8 @@ func TestPlugins(t *testing.T) {
 		{plugin: "NodeRestriction", verb: "delete", resource: "pods", user: "jane", old: admissiontest.Pod(nil)},
 		{plugin: "ServiceAccount", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "nobody" }),
 			want: `error looking up service account ns/nobody: serviceaccount "nobody" not found`},
+		{plugin: "ServiceAccount", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "../a" }),
+			want: `error looking up service account ns/../a: invalid resource name "../a": [may not contain '/']`},
 		{plugin: "AlwaysDeny", verb: "create", resource: "pods", object: admissiontest.Pod(nil), want: "admission control is denying all modifications"},
 		{plugin: "PodSecurity", verb: "create", resource: "namespaces", object: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "x"}}},
 			want: "must be one of privileged, baseline, restricted"},

@@ -46,7 +46,7 @@ func runtimeClass(o *admission.Objects) admission.Plugin {
 				return err
 			case class != nil && class.Overhead != nil:
 				return checkOverhead(a, &pod.Spec, class)
-			case len(pod.Spec.Overhead) > 0:
+			case pod.Spec.Overhead != nil:
 				return admission.Forbiddenf(a, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 			}
 			return nil

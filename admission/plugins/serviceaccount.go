@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -99,6 +100,9 @@ const (
 // account returns the service account of a pod.
 func (p serviceAccountPlugin) account(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := pod.Spec.ServiceAccountName
+	if faults := path.IsValidPathSegmentName(name); len(faults) > 0 {
+		return nil, admission.Forbiddenf(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace, name, name, faults)
+	}
 	account, err := p.accounts.Get(ctx, a.Namespace, name)
 	if apierrors.IsNotFound(err) && name == defaultAccount {
 		account, err = p.awaitDefaultAccount(ctx, a.Namespace)

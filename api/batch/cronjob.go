@@ -183,7 +183,7 @@ func isZonePart(part string) bool {
 func cronJobWarnings(c, old *batchv1.CronJob) []string {
 	return validation.Warn(func(at *validation.Path) {
 		if old == nil {
-			pod.HostnameWarning(at, c.Name, podNameWarning)
+			pod.HostnameWarning(at, c.Name, pod.NameUse)
 		}
 		if api.Edited(c, old) {
 			jobSpecWarnings(at.Child("spec").Child("jobTemplate").Child("spec"), &c.Spec.JobTemplate.Spec)

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"maps"
 	"math"
 	"strconv"
 
@@ -56,7 +55,8 @@ func defaultJob(j *batchv1.Job) {
 	pod.DefaultTemplate(&j.Spec.Template)
 	defaultFailurePolicy(j.Spec.PodFailurePolicy)
 	if len(j.Labels) == 0 {
-		j.Labels = maps.Clone(j.Spec.Template.Labels)
+		// Both share the map: the labels of the selector become labels of the job, too.
+		j.Labels = j.Spec.Template.Labels
 	}
 	s := &j.Spec
 	// Completions has no default if parallelism is set: one successful pod is enough then.
@@ -182,14 +182,10 @@ func completionsCell(j *batchv1.Job) string {
 	return text
 }
 
-// podNameWarning is the reason in warnings about the name of a job, from which the names of
-// its pods are made.
-const podNameWarning = "this is used in Pod names and hostnames"
-
 func jobWarnings(j, old *batchv1.Job) []string {
 	return validation.Warn(func(at *validation.Path) {
 		if old == nil {
-			pod.HostnameWarning(at, j.Name, podNameWarning)
+			pod.HostnameWarning(at, j.Name, pod.NameUse)
 		}
 		if api.Edited(j, old) {
 			jobSpecWarnings(at.Child("spec"), &j.Spec)

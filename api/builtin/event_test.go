@@ -38,6 +38,11 @@ func TestEventValidation(t *testing.T) {
 			`involvedObject.namespace: Invalid value: "other": does not match event.namespace`,
 			`[involvedObject.namespace: Invalid value: "other": does not match event.namespace, eventTime: Required value]`},
 		"generateName": {func(e *corev1.Event) { e.GenerateName = "-x" }, "", `metadata.generateName: Invalid value: "-x": ` + subdomainRule},
+		"no namespace": {func(e *corev1.Event) { e.Namespace, e.InvolvedObject.Namespace = "ns", "" },
+			`involvedObject.namespace: Invalid value: "": does not match event.namespace`,
+			`involvedObject.namespace: Invalid value: "": does not match event.namespace`},
+		"system namespace": {func(e *corev1.Event) { e.Namespace, e.InvolvedObject.Namespace = "kube-system", "" }, "", ""},
+		"finalizer":        {func(e *corev1.Event) { e.Finalizers = []string{"a"} }, "", ""},
 		"series": {func(e *corev1.Event) { e.Series = &corev1.EventSeries{Count: 1, LastObservedTime: e.EventTime} },
 			"", `series.count: Invalid value: "": should be at least 2`},
 	} {

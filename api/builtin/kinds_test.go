@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apps"
@@ -47,6 +48,10 @@ func TestNamespace(t *testing.T) {
 	ns.Spec.Finalizers = []corev1.FinalizerName{"bad"}
 	if errs := r.Create.Validate(ns); len(errs) != 1 || errs[0].Field != "spec.finalizers" {
 		t.Errorf("finalizers: %v", errs)
+	}
+	ns.Spec.Finalizers = []corev1.FinalizerName{"/a"}
+	if got := r.Create.Validate(ns).ToAggregate(); got == nil || got.Error() != `spec.finalizers: Invalid value: "/a": prefix part must be non-empty` {
+		t.Errorf("finalizers: %v", got)
 	}
 }
 
@@ -218,5 +223,36 @@ func TestCertificateSigningRequestStampsUser(t *testing.T) {
 	r.Update.PrepareForUpdate(update, csr)
 	if update.Spec.Username != "a" {
 		t.Errorf("updated: %+v", update.Spec)
+	}
+}
+
+// TestPreparedObjects checks what the server writes into new objects before it validates them.
+func TestPreparedObjects(t *testing.T) {
+	limits := &corev1.LimitRange{}
+	if core.LimitRange().Create.PrepareForCreate(limits); len(limits.Name) != 36 {
+		t.Errorf("a limit range without a name got the name %q", limits.Name)
+	}
+	jobs := batch.Job()
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "u"}}
+	job.Spec.Template.Labels = map[string]string{"a": "b"}
+	jobs.Default(job)
+	jobs.Create.PrepareForCreate(job)
+	if job.Labels["batch.kubernetes.io/job-name"] != "j" || job.Labels["a"] != "b" {
+		t.Errorf("labels of a job without labels: %v", job.Labels)
+	}
+	job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", Labels: map[string]string{"c": "d"}}}
+	job.Spec.Template.Labels = map[string]string{"a": "b"}
+	jobs.Default(job)
+	jobs.Create.PrepareForCreate(job)
+	if len(job.Labels) != 1 {
+		t.Errorf("labels of a job with labels: %v", job.Labels)
+	}
+}
+
+// TestReplicationControllerNames checks that no rule of the kind applies to a generateName.
+func TestReplicationControllerNames(t *testing.T) {
+	rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "a", GenerateName: "Bad_Value!", Namespace: "ns"}}
+	if errs := core.ReplicationController().ValidateMetadata(rc); len(errs) > 0 {
+		t.Error(errs)
 	}
 }

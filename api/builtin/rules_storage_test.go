@@ -47,12 +47,24 @@ func TestVolumeRules(t *testing.T) {
 	on := func(label string) string {
 		return strings.TrimSuffix(good, "}}") + `,"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"` + label + `","operator":"Exists"}]}]}}}}`
 	}
+	source := func(fields string) string {
+		return `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},` + fields + `}}`
+	}
 	testRules(t, core.PersistentVolume(time.Now), []ruleTest{
 		{"good", "", good, ""},
 		{"nothing", "", `{"spec":{}}`, `spec.capacity: Unsupported value: null: supported values: "storage"`},
 		{"two sources", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"},"nfs":{"server":"a","path":"/b"}}}`, "spec.nfs: Forbidden: may not specify more than 1 volume type"},
 		{"handle", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"a"}}}`, "spec.csi.volumeHandle: Required value"},
 		{"local", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"local":{"path":"/x"}}}`, "spec.nodeAffinity: Required value: Local volume requires node affinity"},
+		{"local beside another", "", source(`"hostPath":{"path":"/x"},"local":{"path":"/y"}`), "spec.local: Forbidden: may not specify more than 1 volume type"},
+		{"flex beside another", "", source(`"hostPath":{"path":"/x"},"flexVolume":{"driver":"a"}`), ""},
+		{"another beside flex", "", source(`"flexVolume":{"driver":"a"},"csi":{"driver":"a","volumeHandle":"b"}`), "spec.csi: Forbidden: may not specify more than 1 volume type"},
+		{"stage secret", "", source(`"csi":{"driver":"a","volumeHandle":"b","nodeStageSecretRef":{}}`), ""},
+		{"cinder secret", "", source(`"cinder":{"volumeID":"a","secretRef":{"name":"A b"}}`), "spec.cinder.secretRef.namespace: Required value"},
+		{"iscsi names", "", source(`"iscsi":{"targetPortal":"a","iqn":"x","lun":1,"secretRef":{},"initiatorName":""}`), `spec.iscsi.iqn: Invalid value: "x": must be valid format, ` +
+			`spec.iscsi.secretRef.name: Required value, spec.iscsi.initiatorname: Invalid value: "": must be valid format`},
+		{"iscsi secret", "", source(`"iscsi":{"targetPortal":"a","iqn":"iqn.2015-02.example.com:test","lun":1,"chapAuthSession":true}`), "spec.iscsi.secretRef: Required value"},
+		{"gluster namespace", "", source(`"glusterfs":{"endpoints":"a","path":"b","endpointsNamespace":""}`), `spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a valid namespace name`},
 		{"fixed", good, `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/y"}}}`, "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7 +2,7 @@"},
 		{"label renewed", on("beta.kubernetes.io/os"), on("kubernetes.io/os"), ""},
 		{"other label", on("beta.kubernetes.io/os"), on("a"), "nodeAffinity: Invalid value: "},

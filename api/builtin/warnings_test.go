@@ -48,6 +48,8 @@ func TestWarnings(t *testing.T) {
 	const inPodNames = `metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]`
 	const mountable = `{"metadata":{"annotations":{"kubernetes.io/enforce-mountable-secrets":"true"}}}`
 	const tokens = `spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes`
+	const dotted = `{"metadata":{"name":"x.y"},"spec":{"template":{"spec":{}}}}`
+	const named = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: "
 	const hides = `hides previous definition of "A", which may be dropped when using apply`
 	for _, c := range []struct{ kind, before, body, want string }{
 		{"pods", "", pod(`"containers":[{"name":"c"}]`), ``},
@@ -69,7 +71,7 @@ func TestWarnings(t *testing.T) {
 		{"deployments", "", `{"metadata":{"name":"x"},"spec":{"template":{"spec":{"terminationGracePeriodSeconds":-1}}}}`,
 			`spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`},
 		{"pods", "", pod(`"volumes":[{"name":"a","gitRepo":{"repository":"r"}},{"name":"b","rbd":{}}],"imagePullSecrets":[{"name":"s"},{"name":"s"},{}]`),
-			`spec.volumes[0].gitRepo: deprecated in v1.11; spec.volumes[1].rbd: deprecated in v1.28, non-functional in v1.31+; ` +
+			`spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+; spec.volumes[1].rbd: deprecated in v1.28, non-functional in v1.31+; ` +
 				`spec.imagePullSecrets[1].name: duplicate name "s"; spec.imagePullSecrets[2].name: invalid empty name ""`},
 		{"pods", "", pod(`"containers":[{"name":"c","resources":{"limits":{"memory":"100m"}}}],"hostAliases":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]`),
 			`spec.hostAliases[1].ip: duplicate ip "10.0.0.1"; spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer; ` +
@@ -100,6 +102,11 @@ func TestWarnings(t *testing.T) {
 		{"deployments", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
 		{"deployments", template(twice), template(twice), ``},
 		{"deployments", template(`"containers":[{"name":"c"}]`), template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
+		{"deployments", "", dotted, named + `[must not contain dots]`},
+		{"replicasets", "", dotted, named + `[must not contain dots]`},
+		{"replicationcontrollers", "", dotted, named + `[must not contain dots]`},
+		{"daemonsets", "", dotted, ``},
+		{"deployments", dotted, dotted, ``},
 		{"replicationcontrollers", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
 		{"podtemplates", "", `{"template":{"spec":{` + twice + `}}}`, `template.spec.containers[0].env[1]: ` + hides},
 		{"statefulsets", "", `{"spec":{"revisionHistoryLimit":-1,"volumeClaimTemplates":[{"spec":{"resources":{"requests":{"storage":"100m"}}}}]}}`,

@@ -231,6 +231,11 @@ func TestPodFaults(t *testing.T) {
 			`"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`,
 		container(`"livenessProbe":{"exec":{"command":["x"]},"httpGet":{"port":"0"}}`): `spec.containers[0].livenessProbe.httpGet: Forbidden: may not specify more than 1 handler type`,
 		container(`"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"2"}}`):         `spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1`,
+		container(`"resources":{"requests":{"hugepages-2Mi":"1Mi","cpu":"1"}}`): `spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources; ` +
+			`spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of hugepages-2Mi`,
+		spec(`"securityContext":{"seLinuxChangePolicy":"MountOption"}`): ``,
+		spec(`"securityContext":{"seLinuxChangePolicy":""}`):            `spec.securityContext.seLinuxChangePolicy: Unsupported value: "": supported values: "MountOption", "Recursive"`,
+		spec(`"volumes":[{"name":"v","projected":{"sources":[{"podCertificate":{"signerName":"a.b/c","keyType":"ED25519","keyPath":"k","userAnnotations":{"A":"b"}}}]}}]`): `spec.volumes[0].projected.sources[0].podCertificate.userAnnotations: Invalid value: "a": must be a domain-prefixed key (such as "acme.io/foo")`,
 		container(`"resources":{"limits":{"hugepages-2Mi":"3Mi","cpu":"1"}}`): `spec.containers[0].resources.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi; ` +
 			`spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`,
 		spec(`"hostNetwork":true,"securityContext":{"sysctls":[{"name":"net.a","value":"1"}]}`): `spec.securityContext.sysctls[0].name: Invalid value: "net.a": may not be specified when 'hostNetwork' is true`,

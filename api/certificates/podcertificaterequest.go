@@ -188,7 +188,7 @@ const (
 func podCertificateRules(at *validation.Path, r *certificatesv1beta1.PodCertificateRequest) {
 	spec, s := at.Child("spec"), &r.Spec
 	SignerName(spec.Child("signerName"), s.SignerName)
-	userAnnotationRules(spec.Child("unverifiedUserAnnotations"), s.UnverifiedUserAnnotations)
+	UserAnnotationRules(spec.Child("unverifiedUserAnnotations"), s.UnverifiedUserAnnotations)
 	validation.Format(spec.Child("podName"), s.PodName, validation.DNSSubdomain)
 	boundUID(spec.Child("podUID"), s.PodUID)
 	validation.Format(spec.Child("serviceAccountName"), s.ServiceAccountName, validation.DNSSubdomain)
@@ -214,9 +214,9 @@ func isKubernetesSigner(name string) bool {
 	return domain == kubernetesSigner || strings.HasSuffix(domain, "."+kubernetesSigner)
 }
 
-// userAnnotationRules validates annotations from the author of the pod, whose keys must have a
+// UserAnnotationRules validates annotations from the author of the pod, whose keys must have a
 // domain.
-func userAnnotationRules(at *validation.Path, annotations map[string]string) {
+func UserAnnotationRules(at *validation.Path, annotations map[string]string) {
 	for _, key := range validation.SortedKeys(annotations) {
 		at.Add(utilvalidation.IsDomainPrefixedKey(at.ToField(), strings.ToLower(key))...)
 	}

@@ -41,7 +41,8 @@ func Event() *api.Resource {
 		Storage:  api.Storage{Prefix: "events", Uncached: true, Expires: true},
 		Create: api.CreateStrategy[*corev1.Event]{
 			// Existing clients use names of events that no other kind would allow.
-			ValidateName: validation.SegmentName,
+			ValidateName:               validation.SegmentName,
+			AllowUnqualifiedFinalizers: true,
 		},
 		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
 		Fields: api.Fields[*corev1.Event]{Selectable: eventFields},
@@ -179,7 +180,11 @@ func validateLenientEvent(e *corev1.Event, controller string) field.ErrorList {
 	if e.EventTime.IsZero() {
 		return eventNamespace(e)
 	}
-	return eventReport(e, controller)
+	var errs field.ErrorList
+	if e.InvolvedObject.Namespace == "" && e.Namespace != metav1.NamespaceDefault && e.Namespace != metav1.NamespaceSystem {
+		errs = append(errs, field.Invalid(field.NewPath("involvedObject", "namespace"), "", "does not match event.namespace"))
+	}
+	return append(errs, eventReport(e, controller)...)
 }
 
 func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return validateCoreEvent(obj) }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
@@ -30,12 +31,20 @@ func LimitRange() *api.Resource {
 		},
 		Storage: api.Storage{Prefix: "limitranges"},
 		Create: api.CreateStrategy[*corev1.LimitRange]{
-			// An empty list is stored as a missing one.
-			PrepareForCreate: func(obj *corev1.LimitRange) { api.NoItems(&obj.Spec.Limits) },
+			PrepareForCreate: prepareLimitRange,
 			Validate:         validation.Rules(limitRangeRules),
 		},
 		Update: api.UpdateStrategy[*corev1.LimitRange]{AllowCreateOnUpdate: true, PrepareForUpdate: func(obj, _ *corev1.LimitRange) { api.NoItems(&obj.Spec.Limits) }},
 	})
+}
+
+// prepareLimitRange gives a limit range without a name a random one. An empty list is stored as a
+// missing one.
+func prepareLimitRange(l *corev1.LimitRange) {
+	if l.Name == "" {
+		l.Name = string(uuid.NewUUID())
+	}
+	api.NoItems(&l.Spec.Limits)
 }
 
 func limitRangeRules(at *validation.Path, l *corev1.LimitRange) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -30,7 +31,7 @@ func Namespace() *api.Resource {
 		},
 		Storage:      api.Storage{Prefix: "namespaces"},
 		Create:       api.CreateStrategy[*corev1.Namespace]{PrepareForCreate: prepareNamespace, ValidateName: validation.LabelName, Validate: validateNamespace},
-		Update:       api.UpdateStrategy[*corev1.Namespace]{PrepareForUpdate: prepareNamespaceUpdate},
+		Update:       api.UpdateStrategy[*corev1.Namespace]{PrepareForUpdate: prepareNamespaceUpdate, RevalidateMetadata: true},
 		Status:       api.StatusStrategy[*corev1.Namespace]{Served: true, ValidateUpdate: validation.Changes(namespaceStatusRules)},
 		Subresources: []*api.Subresource{finalizeNamespace()},
 		Delete: api.DeleteStrategy[*corev1.Namespace]{
@@ -85,9 +86,16 @@ func validateNamespace(obj *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	at := field.NewPath("spec", "finalizers")
 	for _, name := range obj.Spec.Finalizers {
-		if err := api.FinalizerName(string(name), at); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, namespaceFinalizer(string(name), at)...)
+	}
+	return errs
+}
+
+// namespaceFinalizer validates a finalizer in the spec, to which the rules of metadata do not apply.
+func namespaceFinalizer(name string, at *field.Path) field.ErrorList {
+	errs := apivalidation.ValidateFinalizerName(name, at)
+	if err := api.FinalizerName(name, at); err != nil {
+		errs = append(errs, err)
 	}
 	return errs
 }
@@ -101,12 +109,12 @@ func finalizeNamespace() *api.Subresource {
 			ns.Status = old.Status
 		},
 		ValidateUpdate: func(ns, _ *corev1.Namespace) field.ErrorList {
+			var errs field.ErrorList
 			at := field.NewPath("spec", "finalizers")
-			names := make([]string, len(ns.Spec.Finalizers))
 			for i, name := range ns.Spec.Finalizers {
-				names[i] = string(name)
+				errs = append(errs, namespaceFinalizer(string(name), at.Index(i))...)
 			}
-			return api.FinalizerNames(names, at)
+			return errs
 		},
 	})
 }

@@ -52,6 +52,9 @@ func PersistentVolume(now func() time.Time) *api.Resource {
 			PrepareForUpdate: func(obj, old *corev1.PersistentVolume) {
 				status, oldStatus := &obj.Status, &old.Status
 				if status.Phase == oldStatus.Phase {
+					if status.LastPhaseTransitionTime == nil {
+						status.LastPhaseTransitionTime = oldStatus.LastPhaseTransitionTime
+					}
 					return
 				}
 				// A client may set the time itself.
@@ -193,10 +196,7 @@ func volumeModesRules(at *validation.Path, s *corev1.PersistentVolumeSpec) {
 // volumeOriginRules validates the source of a volume. placed: the volume has a node affinity.
 func volumeOriginRules(at *validation.Path, s *corev1.PersistentVolumeSpec, placed bool) {
 	one := pod.SingleSource{At: at, Message: "may not specify more than 1 volume type"}
-	volumeSourceRules(&one, &s.PersistentVolumeSource)
-	if s.Local != nil && !placed {
-		at.Child("nodeAffinity").Required("Local volume requires node affinity")
-	}
+	volumeSourceRules(&one, &s.PersistentVolumeSource, placed)
 	if !one.Found {
 		at.Required("must specify a volume type")
 	}
@@ -215,7 +215,7 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 	}
 	if !equality.Semantic.DeepEqual(source, old.Spec.PersistentVolumeSource) {
 		at.Child("spec").Child("persistentvolumesource").Forbidden(fmt.Sprintf(
-			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(source, old.Spec.PersistentVolumeSource)))
+			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(old.Spec.PersistentVolumeSource, source)))
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, old.Spec.VolumeMode)
 	if before := old.Spec.NodeAffinity; before != nil && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {

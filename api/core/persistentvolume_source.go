@@ -11,8 +11,8 @@ import (
 )
 
 // volumeSourceRules validates the source of a persistent volume, of which there is exactly
-// one.
-func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) {
+// one. placed: the volume has a node affinity.
+func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource, placed bool) {
 	pod.Source(one, "hostPath", s.HostPath, pod.HostPathRules)
 	pod.GCEDiskRules(one, s.GCEPersistentDisk)
 	pod.Source(one, "awsElasticBlockStore", s.AWSElasticBlockStore, pod.AWSDiskRules)
@@ -20,6 +20,9 @@ func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) 
 		validation.Required(at.Child("endpoints"), g.EndpointsName)
 		validation.Required(at.Child("path"), g.Path)
 		if g.EndpointsNamespace != nil {
+			if *g.EndpointsNamespace == "" {
+				at.Child("endpointsNamespace").Invalid(g.EndpointsNamespace, "if the endpointnamespace is set, it must be a valid namespace name")
+			}
 			for _, fault := range validation.DNSLabel(*g.EndpointsNamespace) {
 				at.Child("endpointsNamespace").Invalid(g.EndpointsNamespace, fault)
 			}
@@ -37,12 +40,17 @@ func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) 
 	pod.Source(one, "iscsi", s.ISCSI, persistentISCSIRules)
 	pod.Source(one, "cinder", s.Cinder, func(at *validation.Path, d *corev1.CinderPersistentVolumeSource) {
 		validation.Required(at.Child("volumeID"), d.VolumeID)
-		secretPlaceRules(at.Child("secretRef"), d.SecretRef)
+		if r := d.SecretRef; r != nil {
+			validation.Required(at.Child("secretRef").Child("name"), r.Name)
+			validation.Required(at.Child("secretRef").Child("namespace"), r.Namespace)
+		}
 	})
 	pod.Source(one, "fc", s.FC, pod.FibreChannelRules)
-	pod.Source(one, "flexVolume", s.FlexVolume, func(at *validation.Path, f *corev1.FlexPersistentVolumeSource) {
-		pod.FlexVolumeRules(at, f.Driver, f.Options)
-	})
+	if f := s.FlexVolume; f != nil {
+		// kube-apiserver accepts this source beside an earlier one.
+		one.Found = true
+		pod.FlexVolumeRules(one.At.Child("flexVolume"), f.Driver, f.Options)
+	}
 	pod.Source(one, "azureFile", s.AzureFile, func(at *validation.Path, a *corev1.AzureFilePersistentVolumeSource) {
 		validation.Required(at.Child("secretName"), a.SecretName)
 		validation.Required(at.Child("shareName"), a.ShareName)
@@ -61,6 +69,9 @@ func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) 
 		if validation.Required(at.Child("path"), l.Path) {
 			pod.NoParentSegments(at.Child("path"), l.Path)
 		}
+		if !placed {
+			one.At.Child("nodeAffinity").Required("Local volume requires node affinity")
+		}
 	})
 	pod.Source(one, "storageos", s.StorageOS, func(at *validation.Path, o *corev1.StorageOSPersistentVolumeSource) {
 		validation.RequiredFormat(at.Child("volumeName"), o.VolumeName, validation.DNSLabel)
@@ -74,15 +85,13 @@ func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) 
 }
 
 func persistentISCSIRules(at *validation.Path, i *corev1.ISCSIPersistentVolumeSource) {
-	pod.ISCSIRules(at, &corev1.ISCSIVolumeSource{TargetPortal: i.TargetPortal, IQN: i.IQN, Lun: i.Lun, InitiatorName: i.InitiatorName})
-	if !i.DiscoveryCHAPAuth && !i.SessionCHAPAuth {
-		return
-	}
-	if i.SecretRef == nil {
-		at.Child("secretRef").Required("")
-	} else {
+	pod.ISCSITargetRules(at, i.TargetPortal, i.IQN, i.Lun, pod.ISCSIFormat)
+	if i.SecretRef != nil {
 		validation.Required(at.Child("secretRef").Child("name"), i.SecretRef.Name)
+	} else if i.DiscoveryCHAPAuth || i.SessionCHAPAuth {
+		at.Child("secretRef").Required("")
 	}
+	pod.ISCSIInitiatorRules(at, i.InitiatorName, pod.ISCSIFormat)
 }
 
 func persistentCSIRules(at *validation.Path, s *corev1.CSIPersistentVolumeSource) {
@@ -92,7 +101,6 @@ func persistentCSIRules(at *validation.Path, s *corev1.CSIPersistentVolumeSource
 	secretPlaceRules(at.Child("controllerExpandSecretRef"), s.ControllerExpandSecretRef)
 	secretPlaceRules(at.Child("nodePublishSecretRef"), s.NodePublishSecretRef)
 	secretPlaceRules(at.Child("nodeExpandSecretRef"), s.NodeExpandSecretRef)
-	secretPlaceRules(at.Child("nodeStageSecretRef"), s.NodeStageSecretRef)
 }
 
 // secretPlaceRules validates a reference to a secret in any namespace.

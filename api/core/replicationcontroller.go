@@ -29,7 +29,12 @@ func ReplicationController() *api.Resource {
 		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.replicas"),
 		Default:  defaultReplicationController,
 		Storage:  api.Storage{Prefix: "controllers"},
-		Create:   api.CreateStrategy[*corev1.ReplicationController]{Validate: validation.Rules(replicationControllerRules), WarningsOnCreate: newControllerWarnings},
+		Create: api.CreateStrategy[*corev1.ReplicationController]{
+			// A declarative rule validates the name, and none the generateName.
+			ValidateName:     func(string, bool) []string { return nil },
+			Validate:         validation.Rules(replicationControllerRules),
+			WarningsOnCreate: newControllerWarnings,
+		},
 		Update: api.UpdateStrategy[*corev1.ReplicationController]{
 			ValidateUpdate:           validation.Changes(replicationControllerChanges),
 			ValidateUpdateIsComplete: true,

@@ -59,18 +59,6 @@ func coreInternalShape(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[corev1.NodeSpec]():
 		return "PodCIDRs ProviderID Unschedulable Taints ConfigSource DoNotUseExternalID PodPreemptionPolicy"
-	case reflect.TypeFor[corev1.PersistentVolumeSource]():
-		return "GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile " +
-			"VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume ScaleIO Local StorageOS CSI"
-	case reflect.TypeFor[corev1.PodSpec]():
-		return "Volumes InitContainers Containers EphemeralContainers RestartPolicy TerminationGracePeriodSeconds " +
-			"ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName AutomountServiceAccountToken NodeName SecurityContext " +
-			"ImagePullSecrets Hostname Subdomain SetHostnameAsFQDN Affinity SchedulerName Tolerations HostAliases PriorityClassName " +
-			"Priority PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints " +
-			"OS SchedulingGates ResourceClaims Resources HostnameOverride SchedulingGroup EvictionResponders"
-	case reflect.TypeFor[corev1.PodSecurityContext]():
-		return "SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy " +
-			"FSGroup FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
 	case reflect.TypeFor[corev1.PodStatus]():
 		return "ObservedGeneration Phase Conditions Message Reason NominatedNodeName HostIP HostIPs PodIPs StartTime QOSClass " +
 			"InitContainerStatuses ContainerStatuses EphemeralContainerStatuses Resize ResourceClaimStatuses ExtendedResourceClaimStatus " +
@@ -81,45 +69,20 @@ func coreInternalShape(t reflect.Type) string {
 		return "Type Ports Selector ClusterIP ClusterIPs IPFamilies IPFamilyPolicy ExternalName ExternalIPs LoadBalancerIP SessionAffinity " +
 			"SessionAffinityConfig LoadBalancerSourceRanges ExternalTrafficPolicy HealthCheckNodePort PublishNotReadyAddresses " +
 			"AllocateLoadBalancerNodePorts LoadBalancerClass InternalTrafficPolicy TrafficDistribution"
-	case reflect.TypeFor[corev1.VolumeSource]():
-		return "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo Secret NFS ISCSI Glusterfs PersistentVolumeClaim RBD Quobyte " +
-			"FlexVolume Cinder CephFS Flocker DownwardAPI FC AzureFile ConfigMap VsphereVolume AzureDisk PhotonPersistentDisk Projected " +
-			"PortworxVolume ScaleIO StorageOS CSI Ephemeral Image"
 	}
 	return ""
 }
 
-// hostNamespaceFields are the fields of a PodSpec which in the internal type are the first
-// fields of the pod's security context.
-const hostNamespaceFields = "HostNetwork HostPID HostIPC ShareProcessNamespace HostUsers"
-
 // shapedFields returns the fields of a struct that a shape lists, in its order.
 func shapedFields(v reflect.Value, shape string) orderedFields {
 	var fields orderedFields
-	isPodSpec := v.Type() == reflect.TypeFor[corev1.PodSpec]()
 	for name := range strings.FieldsSeq(shape) {
 		name, value := strings.TrimSuffix(name, "!"), strings.HasSuffix(name, "!")
 		f := v.FieldByName(name)
-		switch {
-		case value && f.IsNil():
-			fields = append(fields, orderedField{name, internalFormOf(reflect.Zero(f.Type().Elem()))})
-		case isPodSpec && name == "SecurityContext":
-			fields = append(fields, orderedField{name, securityContextForm(v, f)})
-		case isPodSpec && name == "ServiceAccountName" && f.IsZero():
-			fields = append(fields, orderedField{name, internalFormOf(v.FieldByName("DeprecatedServiceAccount"))})
-		default:
-			fields = append(fields, orderedField{name, internalFormOf(f)})
+		if value && f.IsNil() {
+			f = reflect.Zero(f.Type().Elem())
 		}
+		fields = append(fields, orderedField{name, internalFormOf(f)})
 	}
 	return fields
-}
-
-// securityContextForm returns the internal security context of a pod, which
-// always exists.
-func securityContextForm(pod, context reflect.Value) any {
-	own := reflect.Zero(context.Type().Elem())
-	if !context.IsNil() {
-		own = context.Elem()
-	}
-	return append(shapedFields(pod, hostNamespaceFields), internalStructForm(own)...)
 }

@@ -26,6 +26,8 @@ func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirem
 		name(at, n)
 		validation.ResourceQuantity(at, n, q)
 		compute = compute || n == corev1.ResourceCPU || n == corev1.ResourceMemory
+	}
+	huge := func(at *validation.Path, n corev1.ResourceName, q resource.Quantity) {
 		if validation.IsHugePages(n) {
 			pages = true
 			c.hugePageRules(at, n, q)
@@ -33,6 +35,7 @@ func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirem
 	}
 	for n, q := range sortedResources(r.Limits) {
 		one(limits.Key(string(n)), n, q)
+		huge(limits.Key(string(n)), n, q)
 	}
 	for n, q := range sortedResources(r.Requests) {
 		one(requests.Key(string(n)), n, q)
@@ -45,6 +48,7 @@ func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirem
 		case !ok && !AllowsOvercommit(n):
 			limits.Required("Limit must be set for non overcommitable resources")
 		}
+		huge(requests.Key(string(n)), n, q)
 	}
 	if pages && !compute {
 		at.Forbidden("HugePages require cpu or memory")

@@ -16,9 +16,8 @@ type podLeniency struct {
 	// volumeDevices: a pod with a user namespace may have block devices. hostNetworkUsers: it
 	// may use the network of the node.
 	volumeDevices, hostNetworkUsers bool
-	// seLinuxPolicies: policies other than Recursive are allowed. comparisons: tolerations may
-	// compare numbers.
-	seLinuxPolicies, comparisons bool
+	// comparisons: tolerations may compare numbers.
+	comparisons bool
 	// emptyImages: image volumes may have no reference. sysAdmins: containers that must not escalate
 	// privileges may have CAP_SYS_ADMIN.
 	emptyImages, sysAdmins bool
@@ -56,7 +55,6 @@ func podFailings(s *corev1.PodSpec) podLeniency {
 		l.hostNetworkUsers = s.HostNetwork
 		eachContainerOf(s, func(ctr *corev1.Container) { l.volumeDevices = l.volumeDevices || len(ctr.VolumeDevices) > 0 })
 	}
-	l.seLinuxPolicies = s.SecurityContext != nil && s.SecurityContext.SELinuxChangePolicy != nil
 	l.comparisons = slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) })
 	eachContainerOf(s, func(ctr *corev1.Container) {
 		c := ctr.SecurityContext

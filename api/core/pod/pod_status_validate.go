@@ -176,7 +176,7 @@ func containerUserRules(at *validation.Path, pod *corev1.Pod) {
 			if u == nil || u.Linux == nil {
 				continue
 			}
-			at := at.Child(l.name).Index(i).Child("linux")
+			at := at.Child(l.name).Index(i).Child("user").Child("linux")
 			if windows {
 				at.Forbidden("cannot be set for a windows pod")
 				continue

@@ -42,13 +42,16 @@ func HostnameWarning(at *validation.Path, name, use string) {
 	}
 }
 
-// NamedTemplateWarnings returns the WarningsOnCreate of a kind whose name is part of the names of pods.
+// NameUse is the reason in warnings about the names of objects from which the names of pods are made.
+const NameUse = "this is used in Pod names and hostnames"
+
+// NamedTemplateWarnings returns the WarningsOnCreate of a kind with a pod template at path, if the
+// names of the pods are made from the name of the object.
 func NamedTemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, path ...string) func(obj T) []string {
-	rest := api.OnCreate(TemplateWarnings(template, path...))
+	ofTemplate := api.OnCreate(TemplateWarnings(template, path...))
 	return func(obj T) []string {
-		return append(validation.Warn(func(at *validation.Path) {
-			HostnameWarning(at, obj.GetName(), "this is used in Pod names and hostnames")
-		}), rest(obj)...)
+		name := validation.Warn(func(at *validation.Path) { HostnameWarning(at, obj.GetName(), NameUse) })
+		return append(name, ofTemplate(obj)...)
 	}
 }
 

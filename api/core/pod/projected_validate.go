@@ -215,6 +215,7 @@ func trustBundleName(name string) []string {
 func (p *projection) certificate(at *validation.Path, c *corev1.PodCertificateProjection) {
 	certificates.SignerName(at.Child("signerName"), c.SignerName)
 	fileUser(at.Child("user"), c.User)
+	certificates.UserAnnotationRules(at.Child("userAnnotations"), c.UserAnnotations)
 	validation.OneOf(at.Child("keyType"), c.KeyType, "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 	if s := c.MaxExpirationSeconds; s != nil {
 		if *s < certificates.MinCertificateSeconds {

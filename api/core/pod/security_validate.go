@@ -38,11 +38,7 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 	appArmorRules(at.Child("appArmorProfile"), s.AppArmorProfile)
 	validation.OptionalEnum(at.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
-	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
-	if c.lenient.seLinuxPolicies {
-		policies = []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
-	}
-	validation.OptionalEnum(at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, policies...)
+	validation.OptionalEnum(at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)
 }
 
 // securityRules validates the security context of a container.

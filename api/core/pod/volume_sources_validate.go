@@ -57,16 +57,30 @@ const (
 
 func ISCSIRules(at *validation.Path, i *corev1.ISCSIVolumeSource) {
 	const start = "must be valid format starting with iqn, eui, or naa"
-	validation.Required(at.Child("targetPortal"), i.TargetPortal)
-	if validation.Required(at.Child("iqn"), i.IQN) {
-		iscsiName(at.Child("iqn"), i.IQN, start)
-	}
-	validation.InRange(at.Child("lun"), i.Lun, 0, 255)
+	ISCSITargetRules(at, i.TargetPortal, i.IQN, i.Lun, start)
 	if (i.DiscoveryCHAPAuth || i.SessionCHAPAuth) && i.SecretRef == nil {
 		at.Child("secretRef").Required("")
 	}
-	if i.InitiatorName != nil {
-		iscsiName(at.Child("initiatorname"), *i.InitiatorName, start)
+	ISCSIInitiatorRules(at, i.InitiatorName, start)
+}
+
+// ISCSIFormat is the error for an iSCSI name that has not the format of its prefix.
+const ISCSIFormat = "must be valid format"
+
+// ISCSITargetRules validates a target. start is the error for a name with an unknown prefix.
+func ISCSITargetRules(at *validation.Path, portal, iqn string, lun int32, start string) {
+	validation.Required(at.Child("targetPortal"), portal)
+	if validation.Required(at.Child("iqn"), iqn) {
+		iscsiName(at.Child("iqn"), iqn, start)
+	}
+	validation.InRange(at.Child("lun"), lun, 0, 255)
+}
+
+// ISCSIInitiatorRules validates the name of an initiator. start is the error for a name with an
+// unknown prefix.
+func ISCSIInitiatorRules(at *validation.Path, name *string, start string) {
+	if name != nil {
+		iscsiName(at.Child("initiatorname"), *name, start)
 	}
 }
 
@@ -79,7 +93,7 @@ func iscsiName(at *validation.Path, name, start string) {
 	case form == nil:
 		at.Invalid(name, start)
 	case !form.MatchString(name):
-		at.Invalid(name, "must be valid format")
+		at.Invalid(name, ISCSIFormat)
 	}
 }
 

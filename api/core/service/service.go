@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -34,7 +35,6 @@ func Service() *api.Resource {
 			PrepareForUpdate:         prepareServiceUpdate,
 			ValidateUpdate:           validation.Changes(serviceChanges),
 			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(serviceWarnings),
 		},
 		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.Changes(serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
@@ -126,6 +126,8 @@ func alignClusterIPs(s, old *corev1.ServiceSpec) {
 	case old == nil || len(s.ClusterIPs) == 0:
 	case s.ClusterIP == "" && s.ClusterIP != old.ClusterIP && s.ClusterIPs[0] == old.ClusterIP:
 		s.ClusterIPs = nil
+	case s.ClusterIP != "" && s.ClusterIP != old.ClusterIP && slices.Equal(s.ClusterIPs, old.ClusterIPs):
+		s.ClusterIPs = append([]string{s.ClusterIP}, s.ClusterIPs[1:]...)
 	}
 }
 
@@ -137,8 +139,8 @@ func keepAddresses(s, old *corev1.ServiceSpec) {
 		if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
 			s.ClusterIP, s.ClusterIPs = old.ClusterIP, old.ClusterIPs
 		}
-		alignClusterIPs(s, old)
 	}
+	alignClusterIPs(s, old)
 	nodes := func(t corev1.ServiceType) bool {
 		return t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer
 	}

@@ -275,7 +275,8 @@ func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service,
 	var errs field.ErrorList
 	for i := range s.Ports {
 		p := &s.Ports[i]
-		if p.NodePort == 0 && !wantsNodePorts(s) {
+		// Validation forbids node ports of services of other types.
+		if s.Type != corev1.ServiceTypeNodePort && s.Type != corev1.ServiceTypeLoadBalancer || p.NodePort == 0 && !wantsNodePorts(s) {
 			continue
 		}
 		bad, err := allocate(&p.NodePort, p.Protocol, field.NewPath("spec", "ports").Index(i).Child("nodePort"))

@@ -104,3 +104,13 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 		}
 	}
 }
+
+// TestForbiddenNodePort checks that the ports of a service without node ports are left to
+// validation.
+func TestForbiddenNodePort(t *testing.T) {
+	s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Ports: []corev1.ServicePort{{Port: 80, NodePort: 2}}}}
+	// An allocation would fail: families has no ports.
+	if errs, err := allocatePorts(t.Context(), families{}, s, &corev1.ServiceSpec{}); len(errs) > 0 || err != nil {
+		t.Errorf("got %v, %v", errs, err)
+	}
+}
