@@ -50,6 +50,20 @@ test: ## Run all tests, those with a real kubectl, controller-runtime and the CR
 	cd conformance/clients && $(GO) test -count=1 ./...
 	cd conformance/crds && $(GO) test -count=1 ./...
 
+# Flags of make sandbox, such as SANDBOX_FLAGS="--nodes 3 --scene web-shop".
+SANDBOX_FLAGS ?=
+
+.PHONY: sandbox
+sandbox: ## Build and run the sandbox: a control plane with controllers, scheduler and nodes, without containers.
+	@mkdir -p $(dir $(BIN))
+	@echo "The first build of the sandbox compiles parts of Kubernetes, which takes minutes."
+	@cd sandbox && $(GO) build -pgo=off -trimpath -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox ./cmd/miniapiserver-sandbox
+	@$(dir $(BIN))/miniapiserver-sandbox $(SANDBOX_FLAGS)
+
+.PHONY: test-sandbox
+test-sandbox: ## Run the tests of the sandbox, the tour of docs/sandbox.md too. Its first build takes minutes.
+	cd sandbox && $(GO) vet -pgo=off ./... && $(GO) test -pgo=off -count=1 -timeout 30m ./...
+
 .PHONY: compare-api
 compare-api: ## List what changed in the API between two versions of its modules: OLD=v0.36.6 NEW=v0.37.2.
 	@$(GO) run -pgo=off ./api/builtin/internal/compare $(OLD) $(NEW)

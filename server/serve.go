@@ -40,6 +40,8 @@ func (p *parts) serve() error {
 	https := s.newHTTPServer(handshakes, transport.StrictTransportSecurity(s.o.HSTSDirectives, transport.Goaway(s.o.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
+	local := s.newHTTPServer(handshakes, s.handler)
+	s.runPart("serving the process", func() error { return local.Serve(s.memory) })
 	if s.insecure != nil {
 		plain := s.newHTTPServer(handshakes, transport.LocalOnly(s.handler))
 		plain.BaseContext = func(net.Listener) context.Context {

@@ -75,6 +75,7 @@ type Server struct {
 	ephemeral   bool
 	secure      net.Listener
 	insecure    net.Listener // nil without --insecure-port
+	memory      *transport.Memory
 	logger      *slog.Logger
 	metrics     *metrics.Registry
 	admin       credentials.Access
@@ -128,6 +129,16 @@ func (s *Server) RESTConfig() *rest.Config {
 		QPS: -1,
 	}
 }
+
+// LocalConfig is RESTConfig for programs in the process of the server: its connections are neither
+// sockets nor encrypted. Requests pass the same handler chain, and carry the administrator's token
+// until the caller sets other credentials.
+func (s *Server) LocalConfig() *rest.Config {
+	return &rest.Config{Host: "http://" + localConfigHost, Dial: s.memory.Dial, BearerToken: s.Token, QPS: -1}
+}
+
+// localConfigHost is the Host of requests through LocalConfig. No name is looked up.
+const localConfigHost = "localhost"
 
 // Kubeconfig returns the content of KubeconfigFile.
 func (s *Server) Kubeconfig() []byte { return append([]byte(nil), s.kubeconfig...) }

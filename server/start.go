@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -157,8 +158,10 @@ func (s *Server) openDataDir() (err error) {
 	return nil
 }
 
-// openListeners opens the secure port and, if it is enabled, the insecure port.
+// openListeners opens the secure port, that for the process and, if it is enabled, the insecure
+// port.
 func (s *Server) openListeners() (err error) {
+	s.memory = transport.ListenMemory()
 	if s.secure, err = listen("secure-port", s.o.BindAddress, s.o.Port, sharing(&s.o)...); err != nil {
 		return err
 	}

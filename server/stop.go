@@ -106,7 +106,11 @@ func (s *Server) stop(ctx context.Context) {
 // closeListeners closes listeners that a failed start left open.
 func (s *Server) closeListeners() error {
 	var errs []error
-	for _, l := range []net.Listener{s.secure, s.insecure} {
+	listeners := []net.Listener{s.secure, s.insecure}
+	if s.memory != nil {
+		listeners = append(listeners, s.memory)
+	}
+	for _, l := range listeners {
 		if l == nil {
 			continue
 		}

@@ -1,0 +1,137 @@
+// Command miniapiserver-sandbox runs a control plane without containers: see package sandbox.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"github.com/miniapiserver/miniapiserver/sandbox"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "miniapiserver-sandbox:", err)
+		os.Exit(1)
+	}
+}
+
+// stopTimeout is the time for requests in flight after a signal.
+const stopTimeout = 10 * time.Second
+
+func run(args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
+	}
+	level := new(slog.LevelVar)
+	level.Set(slog.LevelError)
+	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	if o.verbose {
+		level.Set(slog.LevelInfo)
+	}
+	klog.SetSlogLogger(o.Logger)
+	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer end()
+	began := time.Now()
+	s, err := sandbox.New(ctx, o.Options)
+	if err != nil {
+		return err
+	}
+	greet(stdout, s, o, time.Since(began))
+	select {
+	case <-ctx.Done():
+	case <-s.Done():
+		return s.Err()
+	}
+	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return s.Stop(stop)
+}
+
+type options struct {
+	sandbox.Options
+	verbose bool
+}
+
+// parse reads the command line. The error is pflag.ErrHelp after --help.
+func parse(args []string, stdout io.Writer) (options, error) {
+	var o options
+	var forward []string
+	f := pflag.NewFlagSet("miniapiserver-sandbox", pflag.ContinueOnError)
+	f.SetOutput(stdout)
+	f.SortFlags = false
+	f.IntVar(&o.Nodes, "nodes", 0, "Number of nodes; 0 means as many as the scene needs, or one.")
+	f.StringVar(&o.NodePreset, "node-preset", "small", "Size of the nodes: "+strings.Join(sandbox.NodePresets(), ", ")+".")
+	f.StringVar(&o.NodesFile, "nodes-file", "", "File of manifests of Nodes to create as well.")
+	f.StringVar(&o.Pods, "pods", sandbox.PodPresets()[0], "How pods behave: "+strings.Join(sandbox.PodPresets(), ", ")+", or a file of kwok Stages.")
+	f.StringVar(&o.Scene, "scene", "", "What to load: "+strings.Join(sandbox.Scenes(), ", ")+", or a file or directory of manifests.")
+	f.StringSliceVar(&o.Without, "without", nil, "Components that do not run here, of "+strings.Join(sandbox.Components(), ", ")+": for your own.")
+	f.StringSliceVar(&forward, "forward", nil, "PORT=ADDRESS: kubectl port-forward to this port of any pod reaches the address.")
+	f.StringArrayVar(&o.ControllerManagerArgs, "controller-manager-arg", nil, "Flag of the kube-controller-manager, such as --node-monitor-grace-period=20s. Can be repeated.")
+	f.StringArrayVar(&o.SchedulerArgs, "scheduler-arg", nil, "Flag of the kube-scheduler. Can be repeated.")
+	f.StringVar(&o.Server.Dir, "data-dir", "", "Directory of the data. If empty, nothing is kept.")
+	f.StringVar(&o.Server.BindAddress, "bind-address", "127.0.0.1", "Address of the API server.")
+	f.IntVar(&o.Server.Port, "secure-port", 0, "Port of the API server; 0 picks a free one.")
+	f.StringVar(&o.Server.KubernetesVersion, "kubernetes-version", "", "Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do.")
+	f.Usage = func() {
+		fmt.Fprintf(stdout, "Runs a Kubernetes control plane without containers in one process: API server, etcd, kube-controller-manager,\n"+
+			"kube-scheduler, and kwok for the nodes. If a component ends, the process ends with its error.\n\nFlags:\n%s", f.FlagUsagesWrapped(120))
+	}
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q: all settings are flags, see --help", f.Arg(0))
+	}
+	var err error
+	o.Forward, err = parseForward(forward)
+	return o, err
+}
+
+// parseForward reads PORT=ADDRESS pairs.
+func parseForward(pairs []string) (map[int32]string, error) {
+	forward := map[int32]string{}
+	for _, pair := range pairs {
+		var port uint16
+		number, address, found := strings.Cut(pair, "=")
+		if _, err := fmt.Sscanf(number, "%d", &port); err != nil || !found || port == 0 || !strings.Contains(address, ":") {
+			return nil, fmt.Errorf("--forward %s: want PORT=HOST:PORT, such as 8080=127.0.0.1:3000", pair)
+		}
+		forward[int32(port)] = address
+	}
+	return forward, nil
+}
+
+// version returns the release of Kubernetes that the sandbox emulates.
+func version(o options) string {
+	v := o.Server.Version()
+	if v.EmulationMinor != "" && v.EmulationMinor != v.Minor {
+		return v.EmulationMajor + "." + v.EmulationMinor + " (emulated)"
+	}
+	return v.GitVersion
+}
+
+// greet prints what there is and what to try.
+func greet(w io.Writer, s *sandbox.Sandbox, o options, took time.Duration) {
+	fmt.Fprintf(w, `Sandbox ready in %s: Kubernetes %s at %s, pods: %s. No container runs.
+
+    export KUBECONFIG=%s
+    kubectl get nodes
+    kubectl create deployment web --image=nginx --replicas=3
+    kubectl get pods -o wide
+
+Stop with Ctrl-C.
+`, took.Round(time.Millisecond), version(o), s.Server.URL, o.Pods, s.Server.KubeconfigFile)
+}

@@ -1,0 +1,121 @@
+package sandbox
+
+import (
+	"context"
+	"log/slog"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/kwok/pkg/client/clientset/versioned"
+	"sigs.k8s.io/kwok/pkg/kwok/controllers"
+	kwoklog "sigs.k8s.io/kwok/pkg/log"
+	"sigs.k8s.io/kwok/pkg/utils/client"
+)
+
+const (
+	// kubeletParallelism is the number of pods, and of nodes, whose stages are played at a time.
+	kubeletParallelism = 16
+	// nodeLeaseSeconds is the lifetime of a node's lease, the kubelet's default.
+	nodeLeaseSeconds = 40
+)
+
+// kubelets returns kwok as the kubelet of all nodes.
+func (s *Sandbox) kubelets() (component, error) {
+	stages, err := readStages(s.options.Pods)
+	if err != nil {
+		return component{}, err
+	}
+	conf := controllers.Config{
+		Clock:                           clock.RealClock{},
+		ManageAllNodes:                  true,
+		CIDR:                            podCIDR,
+		NodePort:                        kubeletPort,
+		LocalStages:                     stages,
+		PodPlayStageParallelism:         kubeletParallelism,
+		NodePlayStageParallelism:        kubeletParallelism,
+		NodeLeaseDurationSeconds:        nodeLeaseSeconds,
+		NodeLeaseParallelism:            kubeletParallelism,
+		PodsOnNodeSyncParallelism:       kubeletParallelism,
+		EnablePodsOnNodeSyncStreamWatch: true,
+		ID:                              "kwok",
+	}
+	if err := connectKubelets(&conf, s.clientConfig("")); err != nil {
+		return component{}, err
+	}
+	kubelets, err := controllers.NewController(conf)
+	if err != nil {
+		return component{}, err
+	}
+	return component{Kubelets, func(ctx context.Context) error {
+		ctx = kwoklog.NewContext(ctx, kwoklog.NewLogger(logWriter{s.options.Logger}, kwoklog.LevelWarn))
+		if err := kubelets.Start(ctx); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}}, nil
+}
+
+// connectKubelets makes the clients of a configuration.
+func connectKubelets(conf *controllers.Config, config *rest.Config) (err error) {
+	if conf.DynamicClient, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	conf.TypedClient = clientset
+	if conf.TypedKwokClient, err = versioned.NewForConfig(config); err != nil {
+		return err
+	}
+	raw := rest.CopyConfig(config)
+	raw.GroupVersion = &schema.GroupVersion{}
+	raw.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	if conf.RESTClient, err = rest.RESTClientFor(raw); err != nil {
+		return err
+	}
+	conf.RESTMapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clientset.Discovery()))
+	users := impersonator{config}
+	conf.ImpersonatingDynamicClient, conf.ImpersonatingTypedClient = users, users
+	return nil
+}
+
+// impersonator makes the clients of stages that act as another user.
+type impersonator struct{ config *rest.Config }
+
+var (
+	_ client.DynamicClientImpersonator = impersonator{}
+	_ client.TypedClientImpersonator   = impersonator{}
+)
+
+func (i impersonator) as(user rest.ImpersonationConfig) *rest.Config {
+	config := rest.CopyConfig(i.config)
+	config.Impersonate = user
+	return config
+}
+
+// ImpersonateDynamic implements client.DynamicClientImpersonator.
+func (i impersonator) ImpersonateDynamic(user rest.ImpersonationConfig) (dynamic.Interface, error) {
+	return dynamic.NewForConfig(i.as(user))
+}
+
+// ImpersonateTyped implements client.TypedClientImpersonator.
+func (i impersonator) ImpersonateTyped(user rest.ImpersonationConfig) (kubernetes.Interface, error) {
+	return kubernetes.NewForConfig(i.as(user))
+}
+
+// logWriter logs the lines of kwok, each a JSON object.
+type logWriter struct{ logger *slog.Logger }
+
+// Write implements io.Writer.
+func (w logWriter) Write(line []byte) (int, error) {
+	w.logger.Warn("kwok", "line", string(line))
+	return len(line), nil
+}

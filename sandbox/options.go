@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// The components beside the API server.
+const (
+	ControllerManager = "controller-manager"
+	Scheduler         = "scheduler"
+	Kubelets          = "kubelets"
+)
+
+// Components returns the names of the components beside the API server, each of which
+// Options.Without can turn off.
+func Components() []string { return []string{ControllerManager, Scheduler, Kubelets} }
+
+// Options configure a sandbox. Their zero value is a sandbox for a test: one node, pods that start at
+// once, on a free port of 127.0.0.1, without a log, and nothing left behind.
+type Options struct {
+	// Server configures the API server: its port, its directory, its version of Kubernetes. The
+	// sandbox sets what the other components need: ControllersOff, Dial and signing keys.
+	Server server.Options
+	// Nodes is the number of nodes to create besides NodesFile; 0 means as many as the scene needs,
+	// or none if there is a file.
+	Nodes int
+	// NodePreset names the size of the nodes: see NodePresets. Empty means the first.
+	NodePreset string
+	// NodesFile is a file of manifests of Nodes.
+	NodesFile string
+	// Pods names how pods behave: see PodPresets. Empty means the first. A name with a
+	// slash or a dot is a file of kwok Stages.
+	Pods string
+	// Forward names, for ports of pods, the addresses that kubectl port-forward reaches, such as
+	// "127.0.0.1:8080". Whoever may forward ports of pods reaches them.
+	Forward map[int32]string
+	// Scene is what New loads: one of Scenes, or a file or directory of manifests; see Load.
+	Scene string
+	// Without turns components off, for a component that runs elsewhere.
+	Without []string
+	// ControllerManagerArgs and SchedulerArgs are flags of these programs, such as
+	// "--horizontal-pod-autoscaler-sync-period=5s".
+	ControllerManagerArgs []string
+	SchedulerArgs         []string
+	// Logger is the log of all components; nil discards it.
+	Logger *slog.Logger
+}
+
+// Validate returns an error that names the wrong option, or nil.
+func (o Options) Validate() error {
+	for _, name := range o.Without {
+		if !slices.Contains(Components(), name) {
+			return fmt.Errorf("--without %s: the components are %s", name, strings.Join(Components(), ", "))
+		}
+	}
+	if o.Nodes < 0 {
+		return fmt.Errorf("--nodes %d: want 0 or more", o.Nodes)
+	}
+	if _, err := nodePreset(o.NodePreset); err != nil {
+		return err
+	}
+	if err := o.Server.Validate(); err != nil {
+		return err
+	}
+	if o.Scene != "" {
+		if _, err := readScene(o.Scene); err != nil {
+			return err
+		}
+	}
+	_, err := readStages(o.Pods)
+	return err
+}
+
+// runs reports whether a component is part of the sandbox.
+func (o Options) runs(component string) bool { return !slices.Contains(o.Without, component) }
+
+func (o Options) withDefaults() Options {
+	if o.Nodes == 0 && o.NodesFile == "" {
+		o.Nodes = max(1, sceneNodes[o.Scene])
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Server.Logger == nil {
+		o.Server.Logger = o.Logger
+	}
+	return o
+}

@@ -1,0 +1,219 @@
+package sandbox
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// eventually waits until holds returns true, and fails the test after a time limit.
+func eventually(t *testing.T, what string, holds func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, holds); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func podTemplate(labels map[string]string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: labels},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}},
+	}
+}
+
+func deployment(name string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: podTemplate(labels)},
+	}
+}
+
+// deploy creates a Deployment in a sandbox and waits until its pods are available.
+func deploy(t *testing.T, s *Sandbox, name string, replicas int32) {
+	t.Helper()
+	deployments := s.Client.AppsV1().Deployments("default")
+	if _, err := deployments.Create(t.Context(), deployment(name, replicas), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Deployment is available", func(ctx context.Context) (bool, error) {
+		d, err := deployments.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && d.Status.AvailableReplicas == replicas, err
+	})
+}
+
+// TestCluster checks what makes a sandbox a cluster.
+func TestCluster(t *testing.T) {
+	s := Start(t, Options{Nodes: 2})
+	deploy(t, s, "web", 3)
+	pods, err := s.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := map[string]bool{}
+	for _, pod := range pods.Items {
+		if pod.Spec.NodeName == "" || pod.Status.PodIP == "" || pod.Status.HostIP == "" {
+			t.Errorf("pod %s: node %q, IP %q, host %q", pod.Name, pod.Spec.NodeName, pod.Status.PodIP, pod.Status.HostIP)
+		}
+		addresses[pod.Status.PodIP] = true
+	}
+	if len(addresses) != 3 {
+		t.Errorf("3 pods have %d addresses", len(addresses))
+	}
+	logs, err := s.Client.CoreV1().Pods("default").GetLogs(pods.Items[0].Name, &corev1.PodLogOptions{}).Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	if text, err := io.ReadAll(logs); err != nil || !strings.Contains(string(text), "This is a sandbox") {
+		t.Errorf("logs: %q, %v", text, err)
+	}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Spec: batchv1.JobSpec{Template: podTemplate(nil)}}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	if _, err := s.Client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Job completes", func(ctx context.Context) (bool, error) {
+		j, err := s.Client.BatchV1().Jobs("default").Get(ctx, "once", metav1.GetOptions{})
+		return err == nil && j.Status.Succeeded == 1 && j.Status.CompletionTime != nil, err
+	})
+	eventually(t, "metrics of nodes", func(ctx context.Context) (bool, error) {
+		data, err := s.Client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(ctx)
+		// The API is unavailable until the server has looked at its Service.
+		return err == nil && strings.Contains(string(data), `"NodeMetrics"`) && strings.Contains(string(data), "node-1"), nil
+	})
+}
+
+// TestSideBySide checks that one process can have several sandboxes, one after the other and at a
+// time.
+func TestSideBySide(t *testing.T) {
+	for _, name := range []string{"a", "b"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			deploy(t, Start(t, Options{}), "web", 1)
+		})
+	}
+}
+
+// TestRestart checks that a sandbox with a data directory continues, even after a crash of its
+// server.
+func TestRestart(t *testing.T) {
+	o := Options{Server: server.Options{Dir: t.TempDir()}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	quietLogs()
+	first, err := New(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deploy(t, first, "web", 2)
+	if err := first.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	second := Start(t, o)
+	if err := second.Client.AppsV1().Deployments("default").Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pods are gone", func(ctx context.Context) (bool, error) {
+		pods, err := second.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+		return err == nil && len(pods.Items) == 0, err
+	})
+}
+
+// TestWithout checks that components can be left out.
+func TestWithout(t *testing.T) {
+	s := Start(t, Options{Without: []string{Scheduler}})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "lonely"}, Spec: podTemplate(nil).Spec}
+	created, err := s.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	if err != nil || created.Spec.NodeName != "" {
+		t.Fatalf("node %q, %v", created.Spec.NodeName, err)
+	}
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "lonely"}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-0"}}
+	if err := s.Client.CoreV1().Pods("default").Bind(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod runs where this scheduler put it", func(ctx context.Context) (bool, error) {
+		p, err := s.Client.CoreV1().Pods("default").Get(ctx, "lonely", metav1.GetOptions{})
+		return err == nil && p.Status.Phase == corev1.PodRunning, err
+	})
+}
+
+// TestPresets checks that the stages of every preset are read.
+func TestPresets(t *testing.T) {
+	for _, name := range PodPresets() {
+		if stages, err := readStages(name); err != nil || len(stages) != 2 {
+			t.Errorf("%s: stages of %d kinds, %v", name, len(stages), err)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	file := t.TempDir() + "/stages.yaml"
+	if err := os.WriteFile(file, []byte("kind: Pod\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Nodes: -1}, "--nodes -1"},
+		{Options{NodePreset: "huge"}, "--node-preset huge"},
+		{Options{Pods: "slow"}, "--pods slow"},
+		{Options{Pods: file}, "--pods " + file},
+		{Options{Pods: "./no.yaml"}, "--pods: open ./no.yaml"},
+		{Options{Without: []string{"etcd"}}, "--without etcd"},
+	} {
+		if err := test.o.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %q", err, test.want)
+		}
+	}
+}
+
+// TestScenes checks that the scenes load, and that exactly the pods of broken that should not run
+// do not.
+func TestScenes(t *testing.T) {
+	s := Start(t, Options{Scene: "web-shop"})
+	ready := func(namespace string) (n int) {
+		t.Helper()
+		pods, err := s.Client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range pods.Items {
+			if pod.Status.Phase == corev1.PodRunning {
+				n++
+			}
+		}
+		return n
+	}
+	if n := ready("shop"); n != 24 {
+		t.Errorf("%d pods of the shop run", n)
+	}
+	if err := s.Load(t.Context(), "broken"); err != nil {
+		t.Fatal(err)
+	}
+	for namespace, want := range map[string]int{
+		"fault-01": 0, "fault-02": 1, "fault-03": 0, "fault-04": 2, "fault-05": 0, "fault-06": 0, "fault-07": 0, "fault-08": 0, "fault-09": 0, "fault-10": 2,
+	} {
+		if n := ready(namespace); n != want {
+			t.Errorf("%s: %d pods run, want %d", namespace, n, want)
+		}
+	}
+	if objects, err := readScene("busy-cluster"); err != nil || len(objects) != 30+2*600 {
+		t.Errorf("busy-cluster: %d objects, %v", len(objects), err)
+	}
+	if _, err := readScene("unknown"); err == nil || !strings.Contains(err.Error(), "web-shop") {
+		t.Errorf("unknown scene: %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+)
+
+// kubectlVariable makes the test binary kubectl.
+const kubectlVariable = "SANDBOX_TEST_KUBECTL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(kubectlVariable) != "" {
+		os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
+	}
+	os.Exit(m.Run())
+}
+
+// TestTour runs the commands of docs/sandbox.md with a real kubectl.
+func TestTour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	text, err := os.ReadFile("../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := tour(string(text))
+	if len(commands) < 50 {
+		t.Fatalf("found %d commands", len(commands))
+	}
+	s := Start(t, Options{Nodes: 3})
+	dir := t.TempDir()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(binary, filepath.Join(dir, "kubectl")); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		c := exec.CommandContext(t.Context(), "sh", "-c", command)
+		c.Env = append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.Server.KubeconfigFile)
+		out, err := c.CombinedOutput()
+		t.Logf("$ %s\n%s", command, out)
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		if strings.Contains(command, "kind: NetworkPolicy") && !strings.Contains(string(out), "nothing enforces") {
+			t.Error("no warning")
+		}
+	}
+}
+
+// tour returns the commands in the console blocks of a page. One with a here document goes on
+// until its end.
+func tour(page string) []string {
+	var commands []string
+	for i, block := range strings.Split(page, "```console\n") {
+		if i == 0 {
+			continue
+		}
+		block, _, _ = strings.Cut(block, "\n```")
+		for _, command := range strings.Split("\n"+block, "\n$ ")[1:] {
+			commands = append(commands, command)
+		}
+	}
+	return commands
+}
