@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -46,7 +47,7 @@ func (c combinedValidator) Validate(value any) *validate.Result {
 	}
 	// The library reports the type before the combinations, and everything else after them.
 	result := &validate.Result{MatchCount: rest.MatchCount}
-	if len(rest.Errors) > 0 && c.isTypeFault(rest.Errors[0]) {
+	if len(rest.Errors) > 0 && c.isTypeFault(rest.Errors[0], value) {
 		result.Errors, rest.Errors = rest.Errors[:1:1], rest.Errors[1:]
 	}
 	c.anyOf(value, result)
@@ -59,10 +60,15 @@ func (c combinedValidator) Validate(value any) *validate.Result {
 	return result
 }
 
-// isTypeFault reports whether a fault is that the value has the wrong type.
-func (c combinedValidator) isTypeFault(err error) bool {
+// isTypeFault reports whether a fault is that the value has the wrong type. A string of a wrong
+// format has the same code.
+func (c combinedValidator) isTypeFault(err error, value any) bool {
 	var fault *openapierrors.Validation
-	return errors.As(err, &fault) && fault.Code() == openapierrors.InvalidTypeCode && fault.Name == c.path
+	if !errors.As(err, &fault) || fault.Code() != openapierrors.InvalidTypeCode || fault.Name != c.path {
+		return false
+	}
+	_, isString := value.(string)
+	return !isString || c.schema.Format == "" || !strings.Contains(fault.Error(), "must be of type "+c.schema.Format+":")
 }
 
 // validate validates the value by a schema of a combination.
