@@ -16,10 +16,10 @@ const podCIDR = "10.128.0.0/9"
 
 // controllerManagerFlags returns the flags of the kube-controller-manager: kubeadm's, without what
 // several of them or a network need.
-func (s *Sandbox) controllerManagerFlags() []string {
+func (s *controlPlane) controllerManagerFlags() []string {
 	files := s.files
 	return append([]string{
-		"--kubeconfig=" + s.Server.KubeconfigFile, // Config requires one; run replaces it
+		"--kubeconfig=" + s.server.KubeconfigFile, // Config requires one; run replaces it
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--use-service-account-credentials=true",
@@ -36,7 +36,7 @@ func (s *Sandbox) controllerManagerFlags() []string {
 }
 
 // controllerManager returns the real kube-controller-manager.
-func (s *Sandbox) controllerManager() (component, error) {
+func (s *controlPlane) controllerManager() (component, error) {
 	o, err := options.NewKubeControllerManagerOptions()
 	if err != nil {
 		return component{}, err

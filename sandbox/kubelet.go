@@ -173,7 +173,7 @@ func (k *kubelet) PortForward(ctx context.Context, pod, _ string, port int32, st
 }
 
 // dial opens the server's connections to kubelets, which stay in the process, and others.
-func (s *Sandbox) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *controlPlane) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil && port == strconv.Itoa(kubeletPort) && s.options.runs(Kubelets) {
 		return s.kubelet.listener.Dial(ctx, network, address)

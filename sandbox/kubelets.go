@@ -26,7 +26,7 @@ const (
 )
 
 // kubelets returns kwok as the kubelet of all nodes.
-func (s *Sandbox) kubelets() (component, error) {
+func (s *controlPlane) kubelets() (component, error) {
 	stages, err := readStages(s.options.Pods)
 	if err != nil {
 		return component{}, err

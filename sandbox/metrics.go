@@ -91,7 +91,7 @@ func (m *metricsAPI) run(ctx context.Context) error {
 }
 
 // metricsListener returns the listener that an address leads to, or nil.
-func (s *Sandbox) metricsListener(address string) *transport.Memory {
+func (s *controlPlane) metricsListener(address string) *transport.Memory {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port != metricsPort {
 		return nil

@@ -48,7 +48,7 @@ type Options struct {
 	ControllerManagerArgs []string
 	SchedulerArgs         []string
 	// Logger is the log of all components; nil discards it.
-	Logger *slog.Logger
+	Logger *slog.Logger `json:"-"`
 }
 
 // Validate returns an error that names the wrong option, or nil.

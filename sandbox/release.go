@@ -20,6 +20,9 @@ var release struct {
 	chosen string
 }
 
+// errRelease is the error of a sandbox with another release than the first of the process.
+var errRelease = errors.New("the kube-controller-manager and kube-scheduler of this process emulate the release of its first sandbox")
+
 // chooseRelease makes the programs of the process emulate the release of a server's options. It
 // fails if an earlier sandbox chose another one.
 func chooseRelease(o server.Options) error {
@@ -35,7 +38,7 @@ func chooseRelease(o server.Options) error {
 		return nil
 	case "":
 	default:
-		return fmt.Errorf("--kubernetes-version %s: the kube-controller-manager and kube-scheduler of this process emulate %s, which the first sandbox chose", chosen, release.chosen)
+		return fmt.Errorf("--kubernetes-version %s: %w, %s", chosen, errRelease, release.chosen)
 	}
 	emulated, err := version.ParseMajorMinor(chosen)
 	if err != nil {

@@ -3,320 +3,93 @@ package sandbox
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
-	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
-	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
-
-	"github.com/miniapiserver/miniapiserver/controllers"
-	"github.com/miniapiserver/miniapiserver/internal/recovery"
-	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// Sandbox is a running control plane. New makes one and Stop ends it.
+// Sandbox is a running control plane. New and Start make one.
 type Sandbox struct {
-	// Server is the API server, with the address and credentials of an administrator.
-	Server *server.Server
+	// URL is the address of the API server.
+	URL string
+	// KubeconfigFile is a kubeconfig file of the administrator.
+	KubeconfigFile string
 	// Client has the administrator's access.
 	Client kubernetes.Interface
 
-	options   Options
-	files     files
-	kubelet   *kubelet
-	metrics   *metricsAPI
-	metricsIP atomic.Value // string: the address of the metrics' Service
-	schedules chan *kubescheduler.Scheduler
-
-	components context.Context // that of the components
-	end        context.CancelFunc
-	wg         sync.WaitGroup
-	failed     chan error // of size one: the first failure
-	stopping   sync.Once
-	done       chan struct{}
-	err        error // set before done is closed
+	config  *rest.Config
+	process process
 }
 
-// files are those of the server that other components read.
-type files struct{ ca, caKey string }
+// A process runs a control plane: this process or a child of it.
+type process interface {
+	// stop ends it. A further call waits for the first.
+	stop(ctx context.Context) error
+	// done is closed when it has ended, and err then says why, if it ended by itself.
+	done() <-chan struct{}
+	err() error
+}
 
-// legacyTokens is the controller of the server that goes on beside a kube-controller-manager: the
-// latter writes tokens into Secrets only with the key that signs them, which stays with the server.
-const legacyTokens = "serviceaccount-token-controller"
+// errBusy is the error of New if this process runs a sandbox.
+var errBusy = errors.New("this process runs a sandbox: the kube-controller-manager and kube-scheduler can run once in a process")
 
-// New starts a sandbox and returns when its nodes are Ready and all components have read what they
-// work on. It fails with the error of ctx, or that of a component.
+// busy is held while this process runs a sandbox. The programs of k8s.io/kubernetes register the
+// names of their caches for the whole process.
+var busy sync.Mutex
+
+// New starts a sandbox in this process, and returns when its nodes are Ready, all components have
+// read what they work on, and the scene has settled. It fails with the error of ctx or of a component;
+// if another sandbox runs in this process; and if one with another version of Kubernetes has run.
 func New(ctx context.Context, o Options) (*Sandbox, error) {
 	o = o.withDefaults()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Sandbox{options: o, schedules: make(chan *kubescheduler.Scheduler, 1), failed: make(chan error, 1), done: make(chan struct{})}
-	s.components, s.end = context.WithCancel(klog.NewContext(context.Background(), logr.FromSlogHandler(o.Logger.Handler())))
-	if err := s.start(ctx); err != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		return nil, errors.Join(err, s.Stop(stop))
+	if !busy.TryLock() {
+		return nil, errBusy
 	}
-	s.wg.Go(func() { _ = recovery.Call(o.Logger, "supervisor", s.supervise) })
+	if err := chooseRelease(o.Server); err != nil {
+		busy.Unlock()
+		return nil, err
+	}
+	p, err := newControlPlane(ctx, o, busy.Unlock)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{
+		URL: p.server.URL, KubeconfigFile: p.server.KubeconfigFile,
+		Client: p.client, config: p.server.RESTConfig(), process: p,
+	}
+	if err := s.loadScene(ctx, o.Scene); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
-// stopTimeout is the time for ending what a failed start has begun.
-const stopTimeout = 10 * time.Second
-
-func (s *Sandbox) start(ctx context.Context) (err error) {
-	if err := chooseRelease(s.options.Server); err != nil {
-		return err
-	}
-	if s.kubelet, err = newKubelet(s.options.Forward, s.options.Logger); err != nil {
-		return err
-	}
-	if s.metrics, err = newMetricsAPI(); err != nil {
-		return err
-	}
-	o := s.options.Server
-	if s.options.runs(ControllerManager) {
-		o.ControllersOff = slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == legacyTokens })
-	}
-	o.Dial = s.dial
-	o.KubeletAddressTypes = []string{string(corev1.NodeInternalIP)} // no name server knows the nodes
-	if s.Server, err = server.Start(ctx, o); err != nil {
-		return err
-	}
-	pki := filepath.Join(filepath.Dir(s.Server.KubeconfigFile), "pki")
-	s.files = files{ca: filepath.Join(pki, "ca.crt"), caKey: filepath.Join(pki, "ca.key")}
-	if s.Client, err = kubernetes.NewForConfig(s.clientConfig("")); err != nil {
-		return err
-	}
-	s.metrics.client = s.Client
-	return s.startComponents(ctx)
-}
-
-// clientConfig returns the configuration of clients in the process that act as a user; the empty
-// name is the administrator.
-func (s *Sandbox) clientConfig(user string) *rest.Config {
-	c := s.Server.LocalConfig()
-	c.AcceptContentTypes, c.ContentType = "application/vnd.kubernetes.protobuf,application/json", "application/vnd.kubernetes.protobuf"
-	c.DisableCompression = true
-	c.Impersonate.UserName = user
-	return c
-}
-
-// startComponents starts all components and waits until the sandbox is ready.
-func (s *Sandbox) startComponents(ctx context.Context) error {
-	makers := map[string]func() (component, error){
-		ControllerManager: s.controllerManager, Scheduler: s.scheduler, Kubelets: s.kubelets,
-	}
-	for _, name := range Components() {
-		if !s.options.runs(name) {
-			continue
-		}
-		c, err := makers[name]()
-		if err != nil {
-			return err
-		}
-		s.run(c)
-	}
-	s.run(component{"metrics", s.metrics.run})
-	if s.options.runs(Kubelets) {
-		s.run(component{"kubelet API", s.kubelet.run})
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	stop := context.AfterFunc(s.components, func() { cancel(errStopped) })
-	defer stop()
-	err := s.prepare(ctx)
-	select {
-	case failed := <-s.failed: // explains why
-		return failed
-	default:
-		return err
-	}
-}
-
-var errStopped = errors.New("the sandbox stops")
-
-// run runs a component in a goroutine that Stop waits for. Its failure ends all others.
-func (s *Sandbox) run(c component) {
-	s.wg.Go(func() {
-		var err error
-		if panicked := recovery.Call(s.options.Logger, c.name, func() { err = c.run(s.components) }); panicked != nil {
-			err = panicked
-		}
-		if err := failure(s.components, c.name, err); err != nil {
-			select {
-			case s.failed <- err:
-			default: // only the first explains the others
-			}
-			s.end()
-		}
-	})
-}
-
-// prepare creates the objects of the sandbox and waits until it is ready.
-func (s *Sandbox) prepare(ctx context.Context) error {
-	clients, err := aggregator.NewForConfig(s.clientConfig(""))
-	if err != nil {
-		return err
-	}
-	ip, err := s.metrics.register(ctx, s.Client, clients.ApiregistrationV1())
-	if err != nil {
-		return fmt.Errorf("registering the metrics: %w", err)
-	}
-	s.metricsIP.Store(ip)
-	if err := createWarning(ctx, s.Client); err != nil {
-		return fmt.Errorf("creating policy %s: %w", warnPolicy, err)
-	}
-	if err := createNodes(ctx, s.Client, s.options); err != nil {
-		return err
-	}
-	if s.options.runs(Scheduler) {
-		select {
-		case scheduler := <-s.schedules:
-			if err := scheduler.WaitForHandlersSync(ctx); err != nil {
-				return fmt.Errorf("waiting for the scheduler: %w", err)
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	if !s.options.runs(Kubelets) {
+// loadScene loads a scene, if it has a name. If that fails, the sandbox stops.
+func (s *Sandbox) loadScene(ctx context.Context, scene string) error {
+	if scene == "" {
 		return nil
 	}
-	if err := s.awaitNode(ctx); err != nil {
-		return fmt.Errorf("waiting for a node: %w", err)
-	}
-	if err := s.awaitServiceAccount(ctx); err != nil || s.options.Scene == "" {
-		return err
-	}
-	return s.Load(ctx, s.options.Scene)
-}
-
-// awaitNode waits until a node is ready for pods.
-func (s *Sandbox) awaitNode(ctx context.Context) error {
-	return await(ctx, func(ctx context.Context) (watch.Interface, error) {
-		return s.Client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
-	}, func(e watch.Event) bool {
-		node, ok := e.Object.(*corev1.Node)
-		return ok && nodeReady(node)
-	})
-}
-
-// awaitServiceAccount waits until pods can be created in the default namespace: the admission of
-// pods requires the account, which a controller creates.
-func (s *Sandbox) awaitServiceAccount(ctx context.Context) error {
-	return await(ctx, func(ctx context.Context) (watch.Interface, error) {
-		return s.Client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Watch(ctx, metav1.ListOptions{})
-	}, func(e watch.Event) bool {
-		account, ok := e.Object.(*corev1.ServiceAccount)
-		return ok && account.Name == "default"
-	})
-}
-
-// await watches, from the current state on, until an event satisfies a condition.
-func await(ctx context.Context, start func(context.Context) (watch.Interface, error), holds func(watch.Event) bool) error {
-	for {
-		w, err := start(ctx)
-		if err != nil {
-			return reason(ctx, err)
-		}
-		for e := range w.ResultChan() {
-			if e.Type == watch.Error {
-				return apierrors.FromObject(e.Object)
-			}
-			if holds(e) {
-				w.Stop()
-				return nil
-			}
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// reason returns the reason for which ctx ended, or else err.
-func reason(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	err := s.Load(ctx, scene)
+	if err != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		err = errors.Join(err, s.Stop(stop))
 	}
 	return err
 }
 
-func nodeReady(node *corev1.Node) bool {
-	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeNotReady })
-	return !tainted && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-}
+// RESTConfig returns a client configuration with the administrator's access, which the caller may
+// change.
+func (s *Sandbox) RESTConfig() *rest.Config { return rest.CopyConfig(s.config) }
 
-// supervise stops the sandbox when a component or the server has failed.
-func (s *Sandbox) supervise() {
-	select {
-	case <-s.Server.Done():
-		s.fail(fmt.Errorf("the API server ended: %w", s.Server.Err()))
-	case <-s.components.Done():
-		select {
-		case err := <-s.failed:
-			s.fail(err)
-		default: // Stop
-		}
-	}
-}
-
-// fail ends the sandbox with an error.
-func (s *Sandbox) fail(err error) {
-	s.options.Logger.Error("the sandbox stops", "error", err)
-	go func() { // not counted by wg, for which Stop waits
-		_ = recovery.Call(s.options.Logger, "stop", func() {
-			ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-			defer cancel()
-			_ = s.stop(ctx, err) // Err returns it
-		})
-	}()
-}
-
-// Stop ends all components and the server. A further call waits for the first.
-func (s *Sandbox) Stop(ctx context.Context) error {
-	return s.stop(ctx, nil)
-}
-
-func (s *Sandbox) stop(ctx context.Context, cause error) error {
-	s.stopping.Do(func() {
-		defer close(s.done)
-		s.end()
-		s.wg.Wait()
-		s.err = cause
-		if s.Server != nil {
-			s.err = errors.Join(cause, s.Server.Stop(ctx))
-		}
-	})
-	<-s.done
-	return s.err
-}
+// Stop ends the sandbox. A further call waits for the first.
+func (s *Sandbox) Stop(ctx context.Context) error { return s.process.stop(ctx) }
 
 // Done returns a channel that is closed when the sandbox has stopped.
-func (s *Sandbox) Done() <-chan struct{} { return s.done }
+func (s *Sandbox) Done() <-chan struct{} { return s.process.done() }
 
 // Err returns why the sandbox stopped by itself. It is nil while it runs, and after Stop.
-func (s *Sandbox) Err() error {
-	select {
-	case <-s.done:
-		return s.err
-	default:
-		return nil
-	}
-}
+func (s *Sandbox) Err() error { return s.process.err() }

@@ -95,19 +95,22 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// TestSideBySide checks that one process can have several sandboxes, one after the other and at a
-// time.
+// TestSideBySide checks that tests can have sandboxes at a time, and of several releases.
 func TestSideBySide(t *testing.T) {
-	for _, name := range []string{"a", "b"} {
+	for name, version := range map[string]string{"a": "", "b": "", "older": "1.36"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			deploy(t, Start(t, Options{}), "web", 1)
+			s := Start(t, Options{Server: server.Options{KubernetesVersion: version}})
+			deploy(t, s, "web", 1)
+			info, err := s.Client.Discovery().ServerVersion()
+			if err != nil || version != "" && info.EmulationMinor != "36" {
+				t.Errorf("got %v, %v", info, err)
+			}
 		})
 	}
 }
 
-// TestRestart checks that a sandbox with a data directory continues, even after a crash of its
-// server.
+// TestRestart checks that a sandbox with a data directory continues.
 func TestRestart(t *testing.T) {
 	o := Options{Server: server.Options{Dir: t.TempDir()}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -147,7 +147,7 @@ func (s *Sandbox) Load(ctx context.Context, scene string) error {
 	if err != nil {
 		return err
 	}
-	client, err := dynamic.NewForConfig(s.clientConfig(""))
+	client, err := dynamic.NewForConfig(s.config)
 	if err != nil {
 		return err
 	}

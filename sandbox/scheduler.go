@@ -24,13 +24,13 @@ const schedulerConfigz = "componentconfig"
 
 // scheduler returns the real kube-scheduler, and a function that waits until it has read what it
 // schedules by.
-func (s *Sandbox) scheduler() (component, error) {
+func (s *controlPlane) scheduler() (component, error) {
 	o := options.NewOptions()
 	flags := pflag.NewFlagSet(Scheduler, pflag.ContinueOnError)
 	for _, set := range o.Flags.FlagSets {
 		flags.AddFlagSet(set)
 	}
-	args := append([]string{"--kubeconfig=" + s.Server.KubeconfigFile, "--leader-elect=false", "--secure-port=0"}, s.options.SchedulerArgs...)
+	args := append([]string{"--kubeconfig=" + s.server.KubeconfigFile, "--leader-elect=false", "--secure-port=0"}, s.options.SchedulerArgs...)
 	if err := flags.Parse(args); err != nil {
 		return component{}, fmt.Errorf("flags of the kube-scheduler: %w", err)
 	}

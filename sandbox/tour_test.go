@@ -45,7 +45,7 @@ func TestTour(t *testing.T) {
 	}
 	for _, command := range commands {
 		c := exec.CommandContext(t.Context(), "sh", "-c", command)
-		c.Env = append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.Server.KubeconfigFile)
+		c.Env = append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.KubeconfigFile)
 		out, err := c.CombinedOutput()
 		t.Logf("$ %s\n%s", command, out)
 		if err != nil {

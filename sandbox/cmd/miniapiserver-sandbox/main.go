@@ -133,5 +133,5 @@ func greet(w io.Writer, s *sandbox.Sandbox, o options, took time.Duration) {
     kubectl get pods -o wide
 
 Stop with Ctrl-C.
-`, took.Round(time.Millisecond), version(o), s.Server.URL, o.Pods, s.Server.KubeconfigFile)
+`, took.Round(time.Millisecond), version(o), s.URL, o.Pods, s.KubeconfigFile)
 }
