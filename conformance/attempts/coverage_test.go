@@ -197,7 +197,7 @@ func (o *observer) try(f Field, isStatus bool) (accepted []any, refused []string
 		case !isStatus:
 			a = o.create(f.Set(o.kind.base, value), f)
 		case o.stored != nil:
-			a = o.do(http.MethodPut, o.kind.on(o.stored)+"/status?dryRun=All", jsonType, f.Set(o.stored, value))
+			a = o.update("/status", f, value)
 		}
 		if a.ok() || a.code == http.StatusConflict {
 			accepted = append(accepted, value)
@@ -220,26 +220,35 @@ func (o *observer) try(f Field, isStatus bool) (accepted []any, refused []string
 	return accepted, refused
 }
 
+// update sends the stored object, or a part of it, with another value of the field. If a controller
+// has changed the object, it is read again.
+func (o *observer) update(part string, f Field, value any) answer {
+	send := func() answer {
+		return o.do(http.MethodPut, o.kind.on(o.stored)+part+"?dryRun=All", jsonType, f.Set(o.stored, value))
+	}
+	a := send()
+	for tries := 0; a.code == http.StatusConflict && f.Path[0] != "metadata" && tries < 10; tries++ {
+		o.stored = o.do(http.MethodGet, o.kind.on(o.stored), jsonType, nil).object
+		a = send()
+	}
+	return a
+}
+
 // change describes an update of the field to an accepted value.
 func (o *observer) change(f Field, accepted []any, isStatus bool) string {
 	if o.stored == nil {
 		return ""
 	}
-	path := o.kind.on(o.stored) + "?dryRun=All"
+	part := ""
 	if isStatus {
-		path = o.kind.on(o.stored) + "/status?dryRun=All"
+		part = "/status"
 	}
 	before := f.Get(o.stored)
 	for _, value := range accepted {
 		if equalJSON(value, before) || isEmpty(value) {
 			continue
 		}
-		a := o.do(http.MethodPut, path, jsonType, f.Set(o.stored, value))
-		for tries := 0; a.code == http.StatusConflict && f.Path[0] != "metadata" && tries < 10; tries++ { // a controller wrote the status
-			o.stored = o.do(http.MethodGet, o.kind.on(o.stored), jsonType, nil).object
-			a = o.do(http.MethodPut, path, jsonType, f.Set(o.stored, value))
-		}
-		switch {
+		switch a := o.update(part, f, value); {
 		case a.code == http.StatusUnprocessableEntity:
 			return "immutable or bound to other fields in an update"
 		case !a.ok():
