@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +20,8 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // embeddedEtcd is an etcd server with one member inside this process. Its only listener is the
@@ -37,12 +41,16 @@ type embeddedEtcd struct {
 	// clientv3.Client, so a consistent read can use it as the current revision instead of
 	// asking etcd.
 	acked newestRevision
+	// failed is closed when etcd has met an error that it cannot recover from.
+	failed chan struct{}
+	fail   sync.Once // closes failed
+	log    *slog.Logger
 }
 
 // startEmbedded starts the server and returns when it is the leader. It calls fatal with
 // errors that the running server cannot recover from.
 func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram, fatal func(error)) (e *embeddedEtcd, err error) {
-	e = &embeddedEtcd{dir: o.Dir, ephemeral: o.Ephemeral, defrag: defrag}
+	e = &embeddedEtcd{dir: o.Dir, ephemeral: o.Ephemeral, defrag: defrag, log: o.Logger, failed: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -69,7 +77,10 @@ func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram,
 			return e, err
 		}
 	}
-	l := &etcdLaunch{failed: make(chan error, 1), fatal: fatal}
+	l := &etcdLaunch{failed: make(chan error, 1), fatal: func(err error) {
+		e.fail.Do(func() { close(e.failed) })
+		fatal(err)
+	}}
 	defer l.done.Store(true)
 	if e.etcd, err = l.start(embedConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
@@ -214,6 +225,31 @@ func (e *embeddedEtcd) defragmentNow() error {
 	return nil
 }
 
+// failedStopTimeout is the time in which etcd may stop after it has failed.
+const failedStopTimeout = 3 * time.Second
+
+// stop stops etcd. After a failure, such as a full disk, its parts may wait for each other for
+// ever: one that failed has ended without an answer. stop then gives up, and leaves its goroutines to the
+// end of the process.
+func (e *embeddedEtcd) stop() error {
+	stopped := make(chan struct{})
+	go func() {
+		_ = recovery.Call(e.log, "stopping etcd", e.etcd.Close)
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-e.failed:
+	}
+	select {
+	case <-stopped:
+		return nil
+	case <-time.After(failedStopTimeout):
+		return fmt.Errorf("etcd did not stop within %s of its failure", failedStopTimeout)
+	}
+}
+
 func (e *embeddedEtcd) close() error {
 	var errs []error
 	if e.maintenance != nil {
@@ -226,7 +262,7 @@ func (e *embeddedEtcd) close() error {
 		}
 	}
 	if e.etcd != nil {
-		e.etcd.Close()
+		errs = append(errs, e.stop())
 	}
 	if e.lock != nil {
 		errs = append(errs, e.lock.Close())

@@ -41,7 +41,7 @@ func TestRecursiveTypes(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(recursive, []string{"v1.CustomResourceDefinition", "v1beta1.CustomResourceDefinition", "v1beta1.Workload"}) {
+	if !slices.Equal(recursive, []string{"v1.CustomResourceDefinition", "v1beta1.CustomResourceDefinition", "v1beta1.Workload", "v1alpha3.Workload"}) {
 		t.Errorf("recursive types: %v", recursive)
 	}
 }
