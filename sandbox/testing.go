@@ -134,7 +134,7 @@ func startChild(ctx context.Context, o Options, log io.Writer) (*Sandbox, error)
 	kill := context.AfterFunc(ctx, func() { _ = c.stdin.Close() })
 	defer kill()
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	go c.wait()
+	go func() { _ = recovery.Call(nil, "waiting for a sandbox", c.wait) }()
 	if err != nil {
 		<-c.ended
 		return nil, errors.Join(errors.New("the sandbox's process ended before it was ready"), c.failure)
@@ -161,8 +161,7 @@ func (s *Sandbox) connect(line []byte) error {
 
 // wait waits for the process.
 func (c *child) wait() {
-	var err error
-	_ = recovery.Call(nil, "waiting for a sandbox", func() { err = c.command.Wait() })
+	err := c.command.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
