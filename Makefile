@@ -60,6 +60,10 @@ sandbox: ## Build and run the sandbox: a control plane with controllers, schedul
 	@cd sandbox && $(GO) build -pgo=off -trimpath -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox ./cmd/miniapiserver-sandbox
 	@$(dir $(BIN))/miniapiserver-sandbox $(SANDBOX_FLAGS)
 
+.PHONY: bench-sandbox
+bench-sandbox: ## Measure start-up, memory and a large cluster of the sandbox.
+	cd sandbox && $(GO) run -pgo=off ./bench
+
 .PHONY: test-sandbox
 test-sandbox: ## Run the tests of the sandbox, the tour of docs/sandbox.md too. Its first build takes minutes.
 	cd sandbox && $(GO) vet -pgo=off ./... && $(GO) test -pgo=off -count=1 -timeout 30m ./...
@@ -93,7 +97,7 @@ race: ## Run the tests under the race detector.
 	$(GO) test -pgo=off -race ./...
 
 .PHONY: nightly
-nightly: race faults fuzz test-controller-runtime test-skew ## Run what takes too long for every change: race detector, faults, fuzz tests, controller-runtime, older kubectls.
+nightly: race faults fuzz test-controller-runtime test-skew test-sandbox ## Run what takes too long for every change: race detector, faults, fuzz tests, controller-runtime, older kubectls, the sandbox.
 
 .PHONY: faults
 faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).
