@@ -81,7 +81,7 @@ func (s *controlPlane) start(ctx context.Context) (err error) {
 	if s.kubelet, err = newKubelet(s.options.Forward, s.options.Logger); err != nil {
 		return err
 	}
-	if s.metrics, err = newMetricsAPI(); err != nil {
+	if s.metrics, err = newMetricsAPI(s.options.Logger); err != nil {
 		return err
 	}
 	o := s.options.Server

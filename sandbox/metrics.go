@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -52,7 +53,7 @@ type metricsAPI struct {
 	client   kubernetes.Interface
 }
 
-func newMetricsAPI() (*metricsAPI, error) {
+func newMetricsAPI(logger *slog.Logger) (*metricsAPI, error) {
 	certPEM, keyPEM, err := certutil.GenerateSelfSignedCertKey(metricsName+"."+metricsNamespace+".svc", nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the metrics: %w", err)
@@ -74,6 +75,8 @@ func newMetricsAPI() (*metricsAPI, error) {
 	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/pods/{name}", answer(m.pod))
 	m.server = &http.Server{
 		Handler: mux, ReadHeaderTimeout: time.Minute,
+		// After a restart the server has the former certificate until register replaces it.
+		ErrorLog:  slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}},
 	}
 	return m, nil

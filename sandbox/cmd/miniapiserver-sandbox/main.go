@@ -36,7 +36,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelError)
-	o.Logger = slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	o.Logger = slog.New(withoutNoise{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})})
 	if o.verbose {
 		level.Set(slog.LevelInfo)
 	}
@@ -57,6 +57,17 @@ func run(args []string, stdout, stderr io.Writer) error {
 	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	return s.Stop(stop)
+}
+
+// withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set.
+type withoutNoise struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h withoutNoise) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "The manifest file is empty, ignoring." {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 type options struct {
