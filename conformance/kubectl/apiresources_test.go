@@ -12,7 +12,7 @@ import (
 )
 
 // TestAPIResources compares the rows of kubectl api-resources with the output for kube-apiserver
-// 1.36 in testdata/api-resources.golden.
+// 1.37 in testdata/api-resources.golden.
 func TestAPIResources(t *testing.T) {
 	out := newKubectl(t).output("api-resources", "--output=wide", "--sort-by=name", "--no-headers")
 	recorded, err := os.ReadFile(filepath.Join("testdata", "api-resources.golden"))
