@@ -37,7 +37,7 @@ func requests() []request {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
 		{"WATCH", budget{functions: 161}, 0, watchOne},
-		{"CREATE", budget{functions: 328}, 0, func(ctx context.Context, s *running, n int) error {
+		{"CREATE", budget{functions: 332}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
 		{"APPLY", budget{functions: 300}, 300, func(ctx context.Context, s *running, n int) error {

@@ -57,22 +57,18 @@ func JSON(text []byte) error { return JSONAt(text, 0) }
 
 // JSONAt checks a JSON text that is part of a document, at a depth.
 func JSONAt(text []byte, depth int) error {
-	containers := containerCount(text)
-	if depth+containers <= MaxDepth && valueCount(text)*len(text) <= maxPaths {
+	containers, values := counts(text)
+	if depth+containers <= MaxDepth && values*len(text) <= maxPaths {
 		return nil // true for nearly all documents, which need no scan
 	}
 	s := scanner{text: text, base: depth}
 	return s.scan()
 }
 
-// containerCount returns at least the number of objects and arrays in a JSON text.
-func containerCount(text []byte) int {
-	return bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte{'['})
-}
-
-// valueCount returns at least the number of values in a JSON text.
-func valueCount(text []byte) int {
-	return containerCount(text) + bytes.Count(text, []byte{','}) + 1
+// counts returns at least the numbers of objects and arrays, and of all values, in a JSON text.
+func counts(text []byte) (containers, values int) {
+	containers = bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte{'['})
+	return containers, containers + bytes.Count(text, []byte{','}) + 1
 }
 
 // level is an object or array that contains the position of the scanner.

@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -32,7 +33,7 @@ func JSONInto(text []byte, into any) error {
 	if err := quantities(text, into); err != nil {
 		return err
 	}
-	if valueCount(text) <= maxDecoded/maxSize {
+	if _, values := counts(text); values <= maxDecoded/maxSize {
 		return nil
 	}
 	w := newMemoryWalk()
@@ -59,8 +60,14 @@ func ProtoInto(message []byte, into any) error {
 // was decoded from, or the patch that changed it. The function into makes a value of the type
 // that the content will be decoded into.
 func ContentInto(text []byte, content map[string]any, into func() any) error {
-	if err := mergedQuantities(text, content, into); err != nil {
-		return err
+	if strangeNumber(text, false) || bytes.Contains(text, []byte{'\\'}) { // escapes are resolved in content
+		plain, err := json.Marshal(content)
+		if err != nil {
+			return err
+		}
+		if err := quantities(plain, into()); err != nil {
+			return err
+		}
 	}
 	if countValues(content, maxDecoded/maxSize) >= 0 {
 		return nil

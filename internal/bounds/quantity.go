@@ -54,20 +54,6 @@ func quantities(text []byte, into any) error {
 	return nil // the decoder of the object reports other errors
 }
 
-// mergedQuantities is quantities for content that was decoded from JSON or YAML into maps,
-// which resolves the escapes in its strings. The function into makes a value of the type that
-// the content will be decoded into.
-func mergedQuantities(text []byte, content map[string]any, into func() any) error {
-	if !strangeNumber(text, false) && !bytes.Contains(text, []byte{'\\'}) {
-		return nil
-	}
-	plain, err := json.Marshal(content)
-	if err != nil {
-		return err
-	}
-	return quantities(plain, into())
-}
-
 // protoQuantities is quantities for a protobuf message.
 func protoQuantities(message []byte, into any) error {
 	if !strangeNumber(message, false) {

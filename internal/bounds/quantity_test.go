@@ -53,7 +53,7 @@ func TestQuantities(t *testing.T) {
 			if json.Unmarshal([]byte(tt.text), &content) != nil || strings.HasPrefix(q, "1e") || strings.Contains(tt.text, "SPEC") {
 				continue // as a number in a map it has been parsed
 			}
-			if err := mergedQuantities([]byte(strings.ReplaceAll(tt.text, "2147483648", `2147\u003483648`)), content, func() any { return tt.into }); (err == nil) != tt.good {
+			if err := ContentInto([]byte(strings.ReplaceAll(tt.text, "2147483648", `2147\u003483648`)), content, func() any { return tt.into }); (err == nil) != tt.good {
 				t.Errorf("merged %.100s: %v", tt.text, err)
 			}
 		}
