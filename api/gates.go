@@ -32,8 +32,9 @@ func (r *Resource) ApplyFeatureGates(gates features.Gates, fields func() (*gated
 		}
 	}
 	if r.Status.Served {
-		d.byHand = nil
-		r.Status.PrepareForUpdate = d.before(r.Status.PrepareForUpdate)
+		onlyTable := d
+		onlyTable.byHand = nil
+		r.Status.PrepareForUpdate = onlyTable.before(r.Status.PrepareForUpdate)
 	}
 }
 

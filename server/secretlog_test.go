@@ -44,10 +44,11 @@ func TestLogHasNoSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issued, err := client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var issued *authenticationv1.TokenRequest
+	eventually(t, func() (err error) { // a controller creates the account
+		issued, err = client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+		return err
+	})
 	c := raw(t, s)
 	secrets := s.URL + "/api/v1/namespaces/default/secrets"
 	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"https://kubernetes.default.svc.cluster.local","sub":"` + marker + `"}`))
