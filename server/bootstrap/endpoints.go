@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -114,17 +113,24 @@ func (e *Endpoints) servers(ctx context.Context) ([]netip.Addr, error) {
 	if err != nil {
 		return nil, err
 	}
-	var servers []netip.Addr
+	if e.withdrawn {
+		return leaseHolders(leases), nil
+	}
+	return leaseHolders(leases, e.Advertise), nil
+}
+
+// leaseHolders returns the addresses that the keys of leases name and those in also, in order, each
+// once. also has the address of this server: another server that was started with the same address may
+// have withdrawn their common key since this one renewed it.
+func leaseHolders(leases map[string][]byte, also ...netip.Addr) []netip.Addr {
+	servers := also
 	for name := range leases {
 		if ip, err := netip.ParseAddr(name); err == nil {
 			servers = append(servers, ip)
 		}
 	}
 	slices.SortFunc(servers, netip.Addr.Compare)
-	if len(servers) == 0 && !e.withdrawn {
-		return nil, errors.New("no server has a lease, although this one has renewed its own")
-	}
-	return servers, nil
+	return slices.Compact(servers)
 }
 
 // write updates the two objects. The ports of existing ones are changed only if ports is true, since
