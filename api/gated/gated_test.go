@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
@@ -153,13 +154,13 @@ func TestExceptionsAreFields(t *testing.T) {
 	found := map[string]bool{}
 	var visit func(rt reflect.Type)
 	visit = func(rt reflect.Type) {
-		if found[typeName(rt)] {
+		if found[gotypes.Name(rt)] {
 			return
 		}
-		found[typeName(rt)] = true
-		for f, name := range fieldsOf(rt) {
-			found[typeName(rt)+"."+name] = true
-			if element := elementOf(f.Type); element.Kind() == reflect.Struct {
+		found[gotypes.Name(rt)] = true
+		for f, name := range gotypes.Fields(rt) {
+			found[gotypes.Name(rt)+"."+name] = true
+			if element := gotypes.Element(f.Type); element.Kind() == reflect.Struct {
 				visit(element)
 			}
 		}

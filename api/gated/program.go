@@ -2,10 +2,11 @@ package gated
 
 import (
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
 )
 
 // Program removes the fields of disabled gates from objects of one Go type. It is safe for
@@ -38,7 +39,7 @@ type step struct {
 // Program compiles the table for a Go type, a pointer to a struct. It returns nil if nothing is to
 // be removed from objects of the type.
 func (t *Table) Program(object reflect.Type) (*Program, error) {
-	c := compiler{table: t, root: typeName(object.Elem()), numbers: map[string]int{}, kept: map[string]groups{}, begun: map[reflect.Type]*node{}}
+	c := compiler{table: t, root: gotypes.Name(object.Elem()), numbers: map[string]int{}, kept: map[string]groups{}, begun: map[reflect.Type]*node{}}
 	c.findGroups(object.Elem(), "", map[reflect.Type]bool{})
 	if len(c.numbers) == 0 {
 		return nil, nil
@@ -69,8 +70,8 @@ func (c *compiler) findGroups(t reflect.Type, path string, within map[reflect.Ty
 	}
 	within[t] = true
 	defer delete(within, t)
-	for f, name := range fieldsOf(t) {
-		full, at := typeName(t)+"."+name, join(path, name)
+	for f, name := range gotypes.Fields(t) {
+		full, at := gotypes.Name(t)+"."+name, join(path, name)
 		if g, ok := c.disabled(full); ok {
 			number := c.number(identity(g, at))
 			for _, other := range g.used {
@@ -83,7 +84,7 @@ func (c *compiler) findGroups(t reflect.Type, path string, within map[reflect.Ty
 				c.program.onlyUpdate |= number
 			}
 		}
-		if element := elementOf(f.Type); element.Kind() == reflect.Struct {
+		if element := gotypes.Element(f.Type); element.Kind() == reflect.Struct {
 			c.findGroups(element, at, within)
 		}
 	}
@@ -124,8 +125,8 @@ func (c *compiler) compile(t reflect.Type, path string) *node {
 	n := &node{}
 	c.begun[t] = n
 	defer delete(c.begun, t)
-	for f, name := range fieldsOf(t) {
-		full, at := typeName(t)+"."+name, join(path, name)
+	for f, name := range gotypes.Fields(t) {
+		full, at := gotypes.Name(t)+"."+name, join(path, name)
 		s := step{index: f.Index[0], kept: c.kept[full]}
 		if g, ok := c.disabled(full); ok {
 			s.removed = c.number(identity(g, at))
@@ -134,7 +135,7 @@ func (c *compiler) compile(t reflect.Type, path string) *node {
 			}
 			n.removeEmpty = n.removeEmpty || g.emptied
 		}
-		if element := elementOf(f.Type); element.Kind() == reflect.Struct {
+		if element := gotypes.Element(f.Type); element.Kind() == reflect.Struct {
 			s.next = c.compile(element, at)
 		}
 		if s.removed|s.kept != 0 || s.next != nil {
@@ -153,32 +154,4 @@ func join(path, name string) string {
 		return path + name
 	}
 	return path + "." + name
-}
-
-// fieldsOf returns the fields of a struct type that are in its JSON, with their names there. An
-// embedded struct has no name.
-func fieldsOf(t reflect.Type) iter.Seq2[reflect.StructField, string] {
-	return func(yield func(reflect.StructField, string) bool) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.IsExported() && name != "-" && (name != "" || f.Anonymous) && !yield(f, name) {
-				return
-			}
-		}
-	}
-}
-
-func typeName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
-
-// elementOf returns the type of the values below pointers, lists and maps.
-func elementOf(t reflect.Type) reflect.Type {
-	for {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-			t = t.Elem()
-		default:
-			return t
-		}
-	}
 }

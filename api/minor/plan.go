@@ -1,12 +1,12 @@
 package minor
 
 import (
-	"iter"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
 )
 
 // plan has the fields of a struct type that are newer than the release, that have a widened enum
@@ -40,16 +40,16 @@ func (r *Release) build(t reflect.Type, begun map[reflect.Type]*plan) *plan {
 	}
 	p := &plan{}
 	begun[t] = p
-	for f, name := range fieldsOf(t) {
-		s := step{index: f.Index[0], name: name, newer: slices.Contains(r.fields[typeName(t)], name)}
-		element := elementOf(f.Type)
+	for f, name := range gotypes.Fields(t) {
+		s := step{index: f.Index[0], name: name, newer: slices.Contains(r.fields[gotypes.Name(t)], name)}
+		element := gotypes.Element(f.Type)
 		if !s.newer && element.Kind() == reflect.Struct {
 			if !r.reaches(element, map[reflect.Type]bool{}) {
 				continue
 			}
 			s.next = r.build(element, begun)
 		}
-		if s.newer || s.next != nil || r.newer[typeName(element)] != nil {
+		if s.newer || s.next != nil || r.newer[gotypes.Name(element)] != nil {
 			p.steps = append(p.steps, s)
 		}
 	}
@@ -62,44 +62,16 @@ func (r *Release) reaches(t reflect.Type, seen map[reflect.Type]bool) bool {
 		return false
 	}
 	seen[t] = true
-	if r.fields[typeName(t)] != nil {
+	if r.fields[gotypes.Name(t)] != nil {
 		return true
 	}
-	for f := range fieldsOf(t) {
-		element := elementOf(f.Type)
-		if r.newer[typeName(element)] != nil || element.Kind() == reflect.Struct && r.reaches(element, seen) {
+	for f := range gotypes.Fields(t) {
+		element := gotypes.Element(f.Type)
+		if r.newer[gotypes.Name(element)] != nil || element.Kind() == reflect.Struct && r.reaches(element, seen) {
 			return true
 		}
 	}
 	return false
-}
-
-// fieldsOf returns the fields of a struct type that are in its JSON, with their names there. An
-// embedded struct has no name.
-func fieldsOf(t reflect.Type) iter.Seq2[reflect.StructField, string] {
-	return func(yield func(reflect.StructField, string) bool) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if f.IsExported() && name != "-" && (name != "" || f.Anonymous) && !yield(f, name) {
-				return
-			}
-		}
-	}
-}
-
-func typeName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
-
-// elementOf returns the type of the values below pointers, lists and maps.
-func elementOf(t reflect.Type) reflect.Type {
-	for {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-			t = t.Elem()
-		default:
-			return t
-		}
-	}
 }
 
 // visitor is told of the newer fields and of the values of widened enums in an object.
@@ -174,7 +146,7 @@ type refusal struct {
 func (*refusal) newerField(*field.Path, reflect.Value) bool { return false }
 
 func (r *refusal) enumValue(at *field.Path, v reflect.Value) {
-	supported := r.release.values[typeName(v.Type())]
+	supported := r.release.values[gotypes.Name(v.Type())]
 	if value := v.String(); value != "" && !slices.Contains(supported, value) {
 		r.errs = append(r.errs, field.NotSupported(at, value, supported))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -100,12 +101,12 @@ func (r *Release) differences(t reflect.Type, seen map[reflect.Type]bool, found 
 		return
 	}
 	seen[t] = true
-	d := Difference{Fields: r.fields[typeName(t)], Values: map[string][]string{}}
-	for f, name := range fieldsOf(t) {
-		switch element := elementOf(f.Type); {
+	d := Difference{Fields: r.fields[gotypes.Name(t)], Values: map[string][]string{}}
+	for f, name := range gotypes.Fields(t) {
+		switch element := gotypes.Element(f.Type); {
 		case slices.Contains(d.Fields, name):
-		case r.newer[typeName(element)] != nil:
-			d.Values[name] = r.newer[typeName(element)]
+		case r.newer[gotypes.Name(element)] != nil:
+			d.Values[name] = r.newer[gotypes.Name(element)]
 		case element.Kind() == reflect.Struct:
 			r.differences(element, seen, found)
 		}

@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -100,7 +101,7 @@ func TestDifferences(t *testing.T) {
 	found := release(t, 34).Differences(reflect.TypeFor[corev1.Pod]())
 	for rt, d := range found {
 		have := map[string]bool{}
-		for _, name := range fieldsOf(rt) {
+		for _, name := range gotypes.Fields(rt) {
 			have[name] = true
 		}
 		for _, name := range d.Fields {

@@ -35,6 +35,7 @@ internal/bounds < quickjson < api/custom/untyped;
 request < openapi, proto;
 
 # The fields that feature gates guard; their table is generated from the sources of the API.
+NONE < api/internal/gotypes < api/gated, api/minor;
 NONE < api/gated < api, server;
 NONE < api/internal/source < api/gated/internal/generate, api/minor, api/builtin;
 

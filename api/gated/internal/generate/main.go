@@ -4,37 +4,24 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/api/internal/source"
 )
 
-// output is relative to the directory of go generate.
-const output = "marked.txt"
+func main() { source.Write("marked.txt", marked) }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := generate(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "api/gated/internal/generate:", err)
-		os.Exit(1)
-	}
-}
-
-func generate(ctx context.Context) error {
+func marked(ctx context.Context) (string, error) {
 	version, err := source.Newest(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	declared, err := source.Read(ctx, version)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return os.WriteFile(output, []byte(render(declared)), 0o644)
+	return render(declared), nil
 }
 
 // render returns the lines PACKAGE.TYPE.FIELD GATE,... of the table, with the name of the field in

@@ -10,16 +10,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/api/internal/source"
 )
-
-// output is relative to the directory of go generate.
-const output = "since.txt"
 
 // release is a minor release of Kubernetes, and the version of its modules.
 type release struct{ kubernetes, modules string }
@@ -29,26 +24,19 @@ func older() []release {
 	return []release{{"1.34", "v0.34.13"}, {"1.35", "v0.35.10"}, {"1.36", "v0.36.6"}}
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := generate(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "api/minor/internal/generate:", err)
-		os.Exit(1)
-	}
-}
+func main() { source.Write("since.txt", introduced) }
 
-func generate(ctx context.Context) error {
+func introduced(ctx context.Context) (string, error) {
 	newest, err := newestRelease(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	all := append(older(), newest)
 	since := map[source.Name]string{}
 	var declared source.Declarations
 	for _, r := range all {
 		if declared, err = source.Read(ctx, r.modules); err != nil {
-			return fmt.Errorf("release %s: %w", r.kubernetes, err)
+			return "", fmt.Errorf("release %s: %w", r.kubernetes, err)
 		}
 		for name := range since {
 			if _, kept := declared[name]; !kept {
@@ -61,8 +49,7 @@ func generate(ctx context.Context) error {
 			}
 		}
 	}
-	lines := linesOf(declared, since, all[0].kubernetes)
-	return os.WriteFile(output, []byte(strings.Join(lines, "")), 0o644)
+	return strings.Join(linesOf(declared, since, all[0].kubernetes), ""), nil
 }
 
 // newestRelease returns the release of Kubernetes in go.mod.
