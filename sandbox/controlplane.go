@@ -45,8 +45,7 @@ type controlPlane struct {
 	wg         sync.WaitGroup
 	failed     chan error // of size one: the first failure
 	stopping   sync.Once
-	ended      chan struct{}
-	failure    error // set before ended is closed
+	outcome
 }
 
 // files are those of the server that other components read.
@@ -60,7 +59,7 @@ const legacyTokens = "serviceaccount-token-controller"
 // read what they work on. It fails with the error of ctx, or that of a component. The options are
 // complete and valid. The function onEnd is called when it has ended, or failed to start.
 func newControlPlane(ctx context.Context, o Options, onEnd func()) (*controlPlane, error) {
-	s := &controlPlane{options: o, onEnd: onEnd, schedules: make(chan *kubescheduler.Scheduler, 1), failed: make(chan error, 1), ended: make(chan struct{})}
+	s := &controlPlane{options: o, onEnd: onEnd, schedules: make(chan *kubescheduler.Scheduler, 1), failed: make(chan error, 1), outcome: outcome{ended: make(chan struct{})}}
 	s.components, s.end = context.WithCancel(klog.NewContext(context.Background(), logr.FromSlogHandler(o.Logger.Handler())))
 	if err := s.start(ctx); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -71,7 +70,7 @@ func newControlPlane(ctx context.Context, o Options, onEnd func()) (*controlPlan
 	return s, nil
 }
 
-// stopTimeout is the time for ending what a failed start has begun.
+// stopTimeout is the time for requests in flight and for ending the components.
 const stopTimeout = 10 * time.Second
 
 func (s *controlPlane) start(ctx context.Context) (err error) {
@@ -300,17 +299,4 @@ func (s *controlPlane) stopBecause(ctx context.Context, cause error) error {
 	})
 	<-s.ended
 	return s.failure
-}
-
-// done implements process.
-func (s *controlPlane) done() <-chan struct{} { return s.ended }
-
-// err implements process.
-func (s *controlPlane) err() error {
-	select {
-	case <-s.ended:
-		return s.failure
-	default:
-		return nil
-	}
 }

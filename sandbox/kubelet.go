@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +12,10 @@ import (
 	"sync"
 	"time"
 
-	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
-	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
 const (
@@ -37,23 +34,13 @@ There are no logs, and there is nothing to run a command in. Its status is real:
 // says that there are no containers, and forwards ports for which Options.Forward names an
 // address.
 type kubelet struct {
-	listener *transport.Memory
-	server   *http.Server
-	forward  map[int32]string
-	logger   *slog.Logger
+	*memoryServer
+	forward map[int32]string
+	logger  *slog.Logger
 }
 
-// newKubelet returns a server for a listener of its own.
 func newKubelet(forward map[int32]string, logger *slog.Logger) (*kubelet, error) {
-	certPEM, keyPEM, err := certutil.GenerateSelfSignedCertKey("kubelet", nil, nil)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of the kubelets: %w", err)
-	}
-	certificate, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return nil, err
-	}
-	k := &kubelet{listener: transport.ListenMemory(), forward: forward, logger: logger}
+	k := &kubelet{forward: forward, logger: logger}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.logs)
 	for _, pattern := range []string{"/exec/{namespace}/{pod}/{container}", "/exec/{namespace}/{pod}/{uid}/{container}"} {
@@ -66,23 +53,9 @@ func newKubelet(forward map[int32]string, logger *slog.Logger) (*kubelet, error)
 		mux.HandleFunc(pattern, k.portForward)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
-	k.server = &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: time.Minute,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}},
-	}
-	return k, nil
-}
-
-// run serves until ctx ends.
-func (k *kubelet) run(ctx context.Context) error {
-	end := context.AfterFunc(ctx, func() { _ = k.server.Close() }) // Serve returns what matters
-	defer end()
-	err := k.server.ServeTLS(k.listener, "", "")
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	var err error
+	k.memoryServer, err = newMemoryServer("kubelet", mux, logger)
+	return k, err
 }
 
 func podOf(r *http.Request) string { return r.PathValue("namespace") + "/" + r.PathValue("pod") }

@@ -2,10 +2,8 @@ package sandbox
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
-	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
@@ -26,8 +23,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
-// Annotations of pods that state what each of their containers uses. Without them a container uses
-// a part of what it requests.
+// Annotations of pods that state what each of their containers uses. A container of a pod without them
+// uses a part of what it requests.
 const (
 	annotationCPU    = "sandbox.miniapiserver.io/cpu"
 	annotationMemory = "sandbox.miniapiserver.io/memory"
@@ -47,22 +44,12 @@ const (
 // proxies to it through an APIService, after it has authenticated and authorized the request;
 // no other client can reach the listener.
 type metricsAPI struct {
-	listener *transport.Memory
-	server   *http.Server
-	ca       []byte
-	client   kubernetes.Interface
+	*memoryServer
+	client kubernetes.Interface
 }
 
 func newMetricsAPI(logger *slog.Logger) (*metricsAPI, error) {
-	certPEM, keyPEM, err := certutil.GenerateSelfSignedCertKey(metricsName+"."+metricsNamespace+".svc", nil, nil)
-	if err != nil {
-		return nil, fmt.Errorf("certificate of the metrics: %w", err)
-	}
-	certificate, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return nil, err
-	}
-	m := &metricsAPI{listener: transport.ListenMemory(), ca: certPEM}
+	m := &metricsAPI{}
 	mux := http.NewServeMux()
 	const root = "/apis/metrics.k8s.io/v1beta1"
 	mux.HandleFunc("GET /apis", m.groups)
@@ -73,24 +60,9 @@ func newMetricsAPI(logger *slog.Logger) (*metricsAPI, error) {
 	mux.HandleFunc("GET "+root+"/pods", answer(m.pods))
 	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/pods", answer(m.pods))
 	mux.HandleFunc("GET "+root+"/namespaces/{namespace}/pods/{name}", answer(m.pod))
-	m.server = &http.Server{
-		Handler: mux, ReadHeaderTimeout: time.Minute,
-		// After a restart the server has the former certificate until register replaces it.
-		ErrorLog:  slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}},
-	}
-	return m, nil
-}
-
-// run serves until ctx ends.
-func (m *metricsAPI) run(ctx context.Context) error {
-	end := context.AfterFunc(ctx, func() { _ = m.server.Close() }) // Serve returns what matters
-	defer end()
-	err := m.server.ServeTLS(m.listener, "", "")
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	var err error
+	m.memoryServer, err = newMemoryServer(metricsName+"."+metricsNamespace+".svc", mux, logger)
+	return m, err
 }
 
 // metricsListener returns the listener that an address leads to, or nil.

@@ -22,6 +22,23 @@ type Sandbox struct {
 	process process
 }
 
+// outcome is how a process ended. It implements part of process.
+type outcome struct {
+	ended   chan struct{}
+	failure error // set before ended is closed
+}
+
+func (o *outcome) done() <-chan struct{} { return o.ended }
+
+func (o *outcome) err() error {
+	select {
+	case <-o.ended:
+		return o.failure
+	default:
+		return nil
+	}
+}
+
 // A process runs a control plane: this process or a child of it.
 type process interface {
 	// stop ends it. A further call waits for the first.
@@ -84,6 +101,18 @@ func (s *Sandbox) loadScene(ctx context.Context, scene string) error {
 // RESTConfig returns a client configuration with the administrator's access, which the caller may
 // change.
 func (s *Sandbox) RESTConfig() *rest.Config { return rest.CopyConfig(s.config) }
+
+// Run waits until ctx ends, and then stops the sandbox. It fails if the sandbox stops by itself.
+func (s *Sandbox) Run(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-s.Done():
+		return s.Err()
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return s.Stop(stop)
+}
 
 // Stop ends the sandbox. A further call waits for the first.
 func (s *Sandbox) Stop(ctx context.Context) error { return s.process.stop(ctx) }

@@ -86,23 +86,15 @@ func beChild(options string, stdin io.Reader, stdout io.Writer) error {
 	if err := json.NewEncoder(stdout).Encode(access{s.URL, s.KubeconfigFile}); err != nil {
 		return errors.Join(err, s.Stop(ctx))
 	}
-	select {
-	case <-ctx.Done():
-	case <-s.Done():
-		return s.Err()
-	}
-	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	return s.Stop(stop)
+	return s.Run(ctx)
 }
 
 // child is a process that runs a sandbox.
 type child struct {
 	command *exec.Cmd
 	stdin   io.Closer // ends the child
-	ended   chan struct{}
-	failure error // set before ended is closed
-	stopped bool  // guarded by mu
+	outcome
+	stopped bool // guarded by mu
 	mu      sync.Mutex
 }
 
@@ -118,7 +110,7 @@ func startChild(ctx context.Context, o Options, log io.Writer) (*Sandbox, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &child{command: exec.Command(program), ended: make(chan struct{})}
+	c := &child{command: exec.Command(program), outcome: outcome{ended: make(chan struct{})}}
 	c.command.Env = append(os.Environ(), childVariable+"="+string(options))
 	c.command.Stderr = log
 	if c.stdin, err = c.command.StdinPipe(); err != nil {
@@ -193,16 +185,3 @@ func (c *child) stop(ctx context.Context) error {
 
 // killTimeout is the time in which a killed process ends.
 const killTimeout = 5 * time.Second
-
-// done implements process.
-func (c *child) done() <-chan struct{} { return c.ended }
-
-// err implements process.
-func (c *child) err() error {
-	select {
-	case <-c.ended:
-		return c.failure
-	default:
-		return nil
-	}
-}

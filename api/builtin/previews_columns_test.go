@@ -10,7 +10,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/resource"
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/api/storagemigration"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestPreviewCells(t *testing.T) {
@@ -43,8 +42,8 @@ func TestPreviewCells(t *testing.T) {
 		{"new", testMeta + "spec: {resource: {resource: pods}}", "a|pods|Unknown"},
 		{"running", testMeta + "spec: {resource: {group: apps, resource: deployments}}\nstatus: {conditions: [{type: Running, status: 'True'}]}", "a|deployments.apps|Running"},
 	})
-	testCells(t, scheduling.Workload(features.Default()), []cellsTest{{"plain", testMeta, "a|60m"}})
-	testCells(t, scheduling.PodGroup(features.Default()), []cellsTest{
+	testCells(t, scheduling.Workload(), []cellsTest{{"plain", testMeta, "a|60m"}})
+	testCells(t, scheduling.PodGroup(), []cellsTest{
 		{"basic", testMeta, "a|Basic|<none>|Pending|60m"},
 		{"gang", testMeta + "spec: {schedulingPolicy: {gang: {}}, workloadRef: {workloadName: w}}\nstatus: {conditions: [{type: PodGroupInitiallyScheduled, status: 'True'}]}", "a|Gang|w|Scheduled|60m"},
 		{"unschedulable", testMeta + "status: {conditions: [{type: PodGroupInitiallyScheduled, status: 'False'}]}", "a|Basic|<none>|Unschedulable|60m"},

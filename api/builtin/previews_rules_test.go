@@ -225,8 +225,8 @@ func workloadGates(t *testing.T) features.Gates {
 	return gates
 }
 
-// checkWrite returns the errors of an object that is created, or updated if old is not empty, by all
-// rules: those that are written by hand and those that markers state.
+// checkWrite returns the errors of an object that is created, or updated if old is not empty, by the
+// rules that are written by hand and by the rules that markers state.
 func checkWrite(t *testing.T, r *api.Resource, old, text string) field.ErrorList {
 	t.Helper()
 	obj := ruleObject(t, r, text)

@@ -30,7 +30,7 @@ type node struct {
 
 type step struct {
 	index int // of the field in the Go type
-	// removed are the groups with which the field is removed, kept those that it keeps.
+	// removed are the groups with which the field is removed; kept are the groups that the field keeps.
 	removed, kept groups
 	// next is the node of the field's type, or of that of its elements, or nil.
 	next *node

@@ -31,7 +31,7 @@ func (p *Program) Drop(obj, old runtime.Object) {
 	}
 }
 
-// find returns the groups of which a struct has fields, and those that its fields keep.
+// find returns the groups of which a struct has fields, and the groups that its fields keep.
 func (n *node) find(v reflect.Value) (present, kept groups) {
 	for i := range n.steps {
 		s := &n.steps[i]

@@ -74,7 +74,8 @@ func (r *Release) reaches(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// visitor is told of the newer fields and of the values of widened enums in an object.
+// A visitor handles the newer fields of an object and its values of widened enums. The walk calls its
+// methods.
 type visitor interface {
 	// newerField reports whether it has changed the field.
 	newerField(at *field.Path, v reflect.Value) bool

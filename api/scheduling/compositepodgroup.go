@@ -10,12 +10,7 @@ import (
 
 // CompositePodGroup describes the kind CompositePodGroup: groups of pod groups that are scheduled
 // together. The markers of its Go type state the rules of its spec.
-func CompositePodGroup(gates features.Gates) *api.Resource {
-	drop := func(obj, old *schedulingv1alpha3.CompositePodGroup) {
-		if !gates.Enabled(features.PodGroupPreemptionPolicy) && old.Spec.PreemptionPolicy == nil {
-			obj.Spec.PreemptionPolicy = nil
-		}
-	}
+func CompositePodGroup() *api.Resource {
 	return api.NewResource(api.Kind[*schedulingv1alpha3.CompositePodGroup]{
 		Names:    api.Names{Name: "compositepodgroups", Singular: "compositepodgroup", Kind: "CompositePodGroup", Namespaced: true},
 		Versions: api.Preview[schedulingv1alpha3.CompositePodGroup](schedulingv1alpha3.SchemeGroupVersion, features.CompositePodGroup),
@@ -25,10 +20,7 @@ func CompositePodGroup(gates features.Gates) *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "compositepodgroups"},
-		Create: api.CreateStrategy[*schedulingv1alpha3.CompositePodGroup]{
-			PrepareForCreate: func(obj *schedulingv1alpha3.CompositePodGroup) { drop(obj, &schedulingv1alpha3.CompositePodGroup{}) },
-		},
-		Update: api.UpdateStrategy[*schedulingv1alpha3.CompositePodGroup]{RequireResourceVersion: true, PrepareForUpdate: drop},
+		Update:  api.UpdateStrategy[*schedulingv1alpha3.CompositePodGroup]{RequireResourceVersion: true},
 		Status: api.StatusStrategy[*schedulingv1alpha3.CompositePodGroup]{
 			Served:           true,
 			PrepareForUpdate: api.KeepMetadataOf[*schedulingv1alpha3.CompositePodGroup],

@@ -7,12 +7,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, validated for the enabled feature gates.
-func Kinds(gates features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group.
+func Kinds(_ features.Gates) []*api.Resource {
 	return []*api.Resource{
-		CompositePodGroup(gates),
-		PodGroup(gates),
+		CompositePodGroup(),
+		PodGroup(),
 		PriorityClass(),
-		Workload(gates),
+		Workload(),
 	}
 }

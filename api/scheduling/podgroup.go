@@ -15,13 +15,7 @@ import (
 
 // PodGroup describes the kind PodGroup: pods that are scheduled together. The markers of its Go
 // type state the rules of its spec.
-func PodGroup(gates features.Gates) *api.Resource {
-	drop := func(spec, old *schedulingv1beta1.PodGroupSpec) {
-		if !gates.Enabled(features.CompositePodGroup) && old.ParentCompositePodGroupName == nil {
-			spec.ParentCompositePodGroupName = nil
-		}
-		dropGroupFields(gates, optionalOfGroup(spec), optionalOfGroup(old))
-	}
+func PodGroup() *api.Resource {
 	return api.NewResource(api.Kind[*schedulingv1beta1.PodGroup]{
 		Names: api.Names{Name: "podgroups", Singular: "podgroup", Kind: "PodGroup", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Preview[schedulingv1beta1.PodGroup](schedulingv1beta1.SchemeGroupVersion, features.GenericWorkload),
@@ -32,21 +26,10 @@ func PodGroup(gates features.Gates) *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "podgroups"},
-		Create: api.CreateStrategy[*schedulingv1beta1.PodGroup]{
-			PrepareForCreate: func(obj *schedulingv1beta1.PodGroup) { drop(&obj.Spec, &schedulingv1beta1.PodGroupSpec{}) },
-		},
-		Update: api.UpdateStrategy[*schedulingv1beta1.PodGroup]{
-			PrepareForUpdate: func(obj, old *schedulingv1beta1.PodGroup) { drop(&obj.Spec, &old.Spec) },
-		},
 		Status: api.StatusStrategy[*schedulingv1beta1.PodGroup]{
-			Served: true,
-			PrepareForUpdate: func(obj, old *schedulingv1beta1.PodGroup) {
-				api.KeepMetadataOf(obj, old)
-				if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(old.Spec.ResourceClaims) == 0 {
-					obj.Status.ResourceClaimStatuses = nil
-				}
-			},
-			ValidateUpdate: validation.Changes(podGroupStatusChanges),
+			Served:           true,
+			PrepareForUpdate: api.KeepMetadataOf[*schedulingv1beta1.PodGroup],
+			ValidateUpdate:   validation.Changes(podGroupStatusChanges),
 		},
 		Fields: api.Fields[*schedulingv1beta1.PodGroup]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:  api.Table[*schedulingv1beta1.PodGroup]{Columns: podGroupColumns, Cells: podGroupCells},

@@ -14,86 +14,17 @@ import (
 
 // Workload describes the kind Workload: templates of pod groups, or a tree of templates of
 // composite pod groups. The markers of its Go type state most rules.
-func Workload(gates features.Gates) *api.Resource {
+func Workload() *api.Resource {
 	return api.NewResource(api.Kind[*schedulingv1beta1.Workload]{
 		Names: api.Names{Name: "workloads", Singular: "workload", Kind: "Workload", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Preview[schedulingv1beta1.Workload](schedulingv1beta1.SchemeGroupVersion, features.GenericWorkload),
 			api.SameFields[schedulingv1beta1.Workload, schedulingv1alpha3.Workload](schedulingv1alpha3.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "workloads"},
 		Create: api.CreateStrategy[*schedulingv1beta1.Workload]{
-			PrepareForCreate: func(obj *schedulingv1beta1.Workload) { dropFromWorkload(gates, &obj.Spec, nil) },
-			Validate:         validation.Rules(workloadRules),
-		},
-		Update: api.UpdateStrategy[*schedulingv1beta1.Workload]{
-			PrepareForUpdate: func(obj, old *schedulingv1beta1.Workload) { dropFromWorkload(gates, &obj.Spec, &old.Spec) },
+			Validate: validation.Rules(workloadRules),
 		},
 		Table: api.NameAndAge[*schedulingv1beta1.Workload](),
 	})
-}
-
-// dropFromWorkload removes fields of disabled features, unless the stored template at the same
-// index has them.
-func dropFromWorkload(gates features.Gates, spec, stored *schedulingv1beta1.WorkloadSpec) {
-	if stored == nil {
-		stored = &schedulingv1beta1.WorkloadSpec{}
-	}
-	if !gates.Enabled(features.CompositePodGroup) && len(stored.CompositePodGroupTemplates) == 0 {
-		spec.CompositePodGroupTemplates = nil
-	}
-	dropFromTemplates(gates, spec.PodGroupTemplates, stored.PodGroupTemplates)
-	dropFromComposites(gates, spec.CompositePodGroupTemplates, stored.CompositePodGroupTemplates)
-}
-
-func dropFromTemplates(gates features.Gates, templates, stored []schedulingv1beta1.PodGroupTemplate) {
-	for i := range templates {
-		old := &schedulingv1beta1.PodGroupTemplate{}
-		if i < len(stored) {
-			old = &stored[i]
-		}
-		dropGroupFields(gates, optionalOfTemplate(&templates[i]), optionalOfTemplate(old))
-	}
-}
-
-func dropFromComposites(gates features.Gates, templates, stored []schedulingv1beta1.CompositePodGroupTemplate) {
-	for i := range templates {
-		t, old := &templates[i], &schedulingv1beta1.CompositePodGroupTemplate{}
-		if i < len(stored) {
-			old = &stored[i]
-		}
-		if !gates.Enabled(features.PodGroupPreemptionPolicy) && old.PreemptionPolicy == nil {
-			t.PreemptionPolicy = nil
-		}
-		dropFromTemplates(gates, t.PodGroupTemplates, old.PodGroupTemplates)
-		dropFromComposites(gates, t.CompositePodGroupTemplates, old.CompositePodGroupTemplates)
-	}
-}
-
-// optionalGroupFields has the fields of a pod group, or of a template of one, that have a
-// feature gate.
-type optionalGroupFields struct {
-	constraints **schedulingv1beta1.PodGroupSchedulingConstraints
-	claims      *[]schedulingv1beta1.PodGroupResourceClaim
-	preemption  **schedulingv1beta1.PreemptionPolicy
-}
-
-func optionalOfTemplate(t *schedulingv1beta1.PodGroupTemplate) optionalGroupFields {
-	return optionalGroupFields{&t.SchedulingConstraints, &t.ResourceClaims, &t.PreemptionPolicy}
-}
-
-func optionalOfGroup(s *schedulingv1beta1.PodGroupSpec) optionalGroupFields {
-	return optionalGroupFields{&s.SchedulingConstraints, &s.ResourceClaims, &s.PreemptionPolicy}
-}
-
-func dropGroupFields(gates features.Gates, obj, old optionalGroupFields) {
-	if !gates.Enabled(features.TopologyAwareWorkloadScheduling) && *old.constraints == nil {
-		*obj.constraints = nil
-	}
-	if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(*old.claims) == 0 {
-		*obj.claims = nil
-	}
-	if !gates.Enabled(features.PodGroupPreemptionPolicy) && *old.preemption == nil {
-		*obj.preemption = nil
-	}
 }
 
 // workloadRules validates the tree of templates: names are unique, the tree is not too deep, and

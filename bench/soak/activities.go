@@ -102,8 +102,8 @@ func readTemplates(file string) ([]*template, error) {
 	return out, nil
 }
 
-// dropAssigned removes the fields of an object that the server assigned, and adapts those that
-// depend on its namespace.
+// dropAssigned removes the fields of an object that the server assigned, and adapts the fields
+// that depend on its namespace.
 func dropAssigned(resource string, item object) {
 	spec, ok := item["spec"].(object)
 	// An event is in the namespace of its object.

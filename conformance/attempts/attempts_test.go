@@ -62,7 +62,8 @@ func seeded(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(h.Sum64(), 1))
 }
 
-// fields returns the fields of a kind. Those that many kinds share are tried in one of them.
+// fields returns the fields of a kind. A field that many kinds share is tried in one
+// of them.
 func (k *kind) fields() []Field {
 	return k.document.Fields(k.schema, 2, func(definition string) bool {
 		switch lastSegment(definition) {

@@ -119,8 +119,8 @@ func (k *kind) hasController() bool {
 	return k.Kind == "CustomResourceDefinition" || k.Kind == "APIService" || k.Kind == "FlowSchema" || k.Kind == "PriorityLevelConfiguration"
 }
 
-// changed are fields that the server does not return as they were sent: those of disabled features, and
-// those that only the server sets.
+// changed are fields that the server does not return as they were sent: fields of disabled features, and
+// fields that only the server sets.
 var changed = []string{
 	"CertificateSigningRequest spec.extra",
 	"CertificateSigningRequest spec.groups",

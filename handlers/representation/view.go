@@ -253,8 +253,8 @@ func (v *View) appendRow(b []byte, s Encodable) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// cells returns the cells of a row. Those that are made for each Table end with the time of the
-// request.
+// cells returns the cells of a row. Cells that are made for each Table end with the time
+// of the request.
 func (v *View) cells(s Encodable) ([]byte, error) {
 	if !v.codec.table.OnDemand {
 		return s.Encoding(v.codec.cellsSlot, v.codec.toCells)

@@ -154,7 +154,7 @@ func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discover
 	return out, nil
 }
 
-// inFamily returns the slices that have the primary IP family of a service, or those that do not.
+// inFamily returns the slices that have the primary IP family of a service, or the slices that do not.
 func inFamily(slices []*discoveryv1.EndpointSlice, svc *corev1.Service, isPrimary bool) []*discoveryv1.EndpointSlice {
 	var out []*discoveryv1.EndpointSlice
 	for _, s := range slices {

@@ -26,9 +26,6 @@ func main() {
 	}
 }
 
-// stopTimeout is the time for requests in flight after a signal.
-const stopTimeout = 10 * time.Second
-
 func run(args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stdout)
 	if err != nil {
@@ -49,14 +46,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	greet(stdout, s, o, time.Since(began))
-	select {
-	case <-ctx.Done():
-	case <-s.Done():
-		return s.Err()
-	}
-	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	return s.Stop(stop)
+	return s.Run(ctx)
 }
 
 // withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set.
