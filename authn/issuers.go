@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type JWTIssuers struct {
 	path     string
 	data     []byte
 	reserved []string
+	metrics  *JWTMetrics
 	logger   *slog.Logger
 	first    *issuerSet
 	current  atomic.Pointer[issuerSet]
@@ -31,12 +33,15 @@ type issuerSet struct {
 
 // NewJWTIssuers returns the authenticator of a configuration. data is the content of the file at
 // path; path is empty if the configuration does not come from a file. Issuers in reserved may not
-// be configured.
-func NewJWTIssuers(c *Config, path string, data []byte, reserved []string, logger *slog.Logger) (*JWTIssuers, error) {
-	o := &JWTIssuers{path: path, data: data, reserved: reserved, logger: logger}
+// be configured. metrics may be nil.
+func NewJWTIssuers(c *Config, path string, data []byte, reserved []string, metrics *JWTMetrics, logger *slog.Logger) (*JWTIssuers, error) {
+	o := &JWTIssuers{path: path, data: data, reserved: reserved, metrics: metrics, logger: logger}
 	set, err := o.build(c)
 	if err != nil {
 		return nil, err
+	}
+	if path != "" {
+		metrics.reloads().Applied(data)
 	}
 	o.first = set
 	o.current.Store(set)
@@ -50,7 +55,7 @@ func (o *JWTIssuers) build(c *Config) (*issuerSet, error) {
 	}
 	set := &issuerSet{}
 	for i, j := range c.JWT {
-		tokens, err := newOIDCTokens(j, rules[i], o.logger)
+		tokens, err := newOIDCTokens(j, rules[i], o.metrics, o.logger)
 		if err != nil {
 			return nil, err
 		}
@@ -97,9 +102,11 @@ func (o *JWTIssuers) Run(ctx context.Context) {
 		}
 		endNext := o.startDiscovery(ctx, &wg, next)
 		o.awaitDiscovery(ctx, next)
-		o.current.Store(next)
+		last := o.current.Swap(next)
 		end()
 		end = endNext
+		o.forgetRemoved(last, next)
+		o.metrics.reloads().Reloaded(o.data, nil)
 		o.logger.Info("reloaded authentication configuration", "file", o.path)
 	}
 }
@@ -117,6 +124,16 @@ func (o *JWTIssuers) startDiscovery(ctx context.Context, wg *sync.WaitGroup, set
 		cancel()
 		for _, tokens := range set.all {
 			tokens.client.CloseIdleConnections()
+		}
+	}
+}
+
+// forgetRemoved removes the metrics of the issuers in last that are not in next.
+func (o *JWTIssuers) forgetRemoved(last, next *issuerSet) {
+	for _, old := range last.all {
+		old.keys.ended.Store(true)
+		if !slices.ContainsFunc(next.all, func(t *oidcTokens) bool { return t.config.Issuer.URL == old.config.Issuer.URL }) {
+			o.metrics.forget(old.config.Issuer.URL)
 		}
 	}
 }
@@ -151,6 +168,7 @@ func (o *JWTIssuers) changed() *issuerSet {
 			return set
 		}
 	}
+	o.metrics.reloads().Reloaded(data, err)
 	o.logger.Error("failed to reload authentication configuration, using the previous one", "file", o.path, "error", err)
 	return nil
 }

@@ -41,6 +41,8 @@ type oidcTokens struct {
 	config JWT
 	rules  jwtRules
 	client *http.Client
+	// keys records the fetches of keys by client.
+	keys   *measuredKeys
 	logger *slog.Logger
 	// verifier is nil until discovery succeeds.
 	verifier atomic.Pointer[oidc.IDTokenVerifier]
@@ -49,7 +51,7 @@ type oidcTokens struct {
 	resolver atomic.Pointer[claimResolver]
 }
 
-func newOIDCTokens(config JWT, r jwtRules, logger *slog.Logger) (*oidcTokens, error) {
+func newOIDCTokens(config JWT, r jwtRules, metrics *JWTMetrics, logger *slog.Logger) (*oidcTokens, error) {
 	o := &oidcTokens{config: config, rules: r, logger: logger}
 	var roots *x509.CertPool
 	if ca := config.Issuer.CertificateAuthority; ca != "" {
@@ -70,7 +72,8 @@ func newOIDCTokens(config JWT, r jwtRules, logger *slog.Logger) (*oidcTokens, er
 		}
 		transport = discoveryRedirect{transport, strings.TrimSuffix(config.Issuer.URL, "/") + discoveryPath, at}
 	}
-	o.client = outbound.Client(limitedResponses{transport})
+	o.keys = &measuredKeys{RoundTripper: limitedResponses{transport}, metrics: metrics, issuer: config.Issuer.URL}
+	o.client = outbound.Client(o.keys)
 	o.client.Timeout, o.client.CheckRedirect = 30*time.Second, sameOriginRedirect
 	return o, nil
 }
@@ -134,6 +137,13 @@ func (o *oidcTokens) discoverOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var document struct {
+		JWKSURI string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&document); err != nil {
+		return err
+	}
+	o.keys.url.Store(&document.JWKSURI)
 	o.resolver.Store(o.newClaimResolver(ctx))
 	o.verifier.Store(provider.VerifierContext(oidc.ClientContext(ctx, o.client), o.verifierConfig()))
 	return nil
@@ -165,32 +175,40 @@ func (o *oidcTokens) AuthenticateToken(ctx context.Context, token string) (Ident
 	if issuer, ok := claimedIssuer(token); !ok || issuer != o.config.Issuer.URL {
 		return Identity{}, false, nil
 	}
+	start := time.Now()
+	id, err := o.authenticate(ctx, token)
+	o.keys.metrics.authenticated(o.config.Issuer.URL, time.Since(start), err)
+	return id, err == nil, err
+}
+
+// authenticate authenticates a token that claims to be of the issuer.
+func (o *oidcTokens) authenticate(ctx context.Context, token string) (Identity, error) {
 	verifier := o.verifier.Load()
 	if verifier == nil {
-		return Identity{}, false, errors.New("oidc: authenticator not initialized")
+		return Identity{}, errors.New("oidc: authenticator not initialized")
 	}
 	verified, err := verifier.Verify(ctx, token)
 	if err != nil {
-		return Identity{}, false, fmt.Errorf("oidc: verify token: %w", err)
+		return Identity{}, fmt.Errorf("oidc: verify token: %w", err)
 	}
 	if len(intersect(o.config.Issuer.Audiences, verified.Audience)) == 0 {
-		return Identity{}, false, fmt.Errorf("oidc: verify token: oidc: expected audience in %q got %q",
+		return Identity{}, fmt.Errorf("oidc: verify token: oidc: expected audience in %q got %q",
 			slices.Sorted(slices.Values(o.config.Issuer.Audiences)), verified.Audience)
 	}
 	c := claims{}
 	if err := verified.Claims(&c); err != nil {
-		return Identity{}, false, fmt.Errorf("oidc: parse claims: %w", err)
+		return Identity{}, fmt.Errorf("oidc: parse claims: %w", err)
 	}
 	if resolver := o.resolver.Load(); resolver != nil {
 		if err := resolver.expand(ctx, c); err != nil {
-			return Identity{}, false, fmt.Errorf("oidc: could not expand distributed claims: %w", err)
+			return Identity{}, fmt.Errorf("oidc: could not expand distributed claims: %w", err)
 		}
 	}
 	user, err := o.user(c)
 	if err != nil {
-		return Identity{}, false, fmt.Errorf("oidc: %w", err)
+		return Identity{}, fmt.Errorf("oidc: %w", err)
 	}
-	return Identity{User: user}, true, nil
+	return Identity{User: user}, nil
 }
 
 // user maps the claims to a user.

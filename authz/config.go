@@ -1,6 +1,7 @@
 package authz
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/reload"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -71,6 +73,8 @@ type Builder struct {
 	RBAC    *RBAC
 	Node    *Node
 	Metrics *Metrics
+	// Reloads measures the configuration file; nil measures nothing.
+	Reloads *configmetrics.Metrics
 	// PolicyFile is the policy file of mode ABAC.
 	PolicyFile string
 	// Dial returns a client for the server in a kubeconfig file, and the server's URL.
@@ -126,10 +130,10 @@ func (b *Builder) buildAuthorizer(c *AuthorizerConfiguration) (Authorizer, error
 		}
 		return readABAC(b.PolicyFile, b.Logger)
 	}
-	return b.buildWebhook(c.Webhook)
+	return b.buildWebhook(c.Name, c.Webhook)
 }
 
-func (b *Builder) buildWebhook(c *WebhookConfiguration) (Authorizer, error) {
+func (b *Builder) buildWebhook(name string, c *WebhookConfiguration) (Authorizer, error) {
 	if c == nil {
 		return nil, errors.New("webhook: Required value: required when type=Webhook")
 	}
@@ -168,7 +172,7 @@ func (b *Builder) buildWebhook(c *WebhookConfiguration) (Authorizer, error) {
 		Client: client, URL: url, V1beta1: c.SubjectAccessReviewVersion == "v1beta1", Timeout: c.Timeout.Duration,
 		AuthorizedTTL:   cacheTTL(c.AuthorizedTTL.Duration, 5*time.Minute, c.CacheAuthorizedRequests),
 		UnauthorizedTTL: cacheTTL(c.UnauthorizedTTL.Duration, 30*time.Second, c.CacheUnauthorizedRequests),
-		DenyOnFailure:   c.FailurePolicy == "Deny", Conditions: conditions,
+		DenyOnFailure:   c.FailurePolicy == "Deny", Conditions: conditions, Name: name, Metrics: b.Metrics,
 	}), nil
 }
 
@@ -190,24 +194,56 @@ var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8
 // BuildFile creates the authorizers of a configuration file. They are replaced when the file
 // changes, unless the change is invalid.
 func (b *Builder) BuildFile(path string) (*ReloadingAuthorizer, error) {
+	reloads := fileReloads{metrics: b.Reloads}
 	current, err := reload.New("authorization configuration", b.Logger, func(files *reload.Files) (Authorizer, error) {
 		data, err := files.Read(path)
-		if err != nil {
-			return nil, err
+		var a Authorizer
+		if err == nil {
+			a, err = b.buildData(data)
 		}
-		var c Configuration
-		if err := yaml.UnmarshalStrict(data, &c); err != nil {
-			return nil, err
-		}
-		if c.Kind != "AuthorizationConfiguration" || !slices.Contains(configVersions, c.APIVersion) {
-			return nil, fmt.Errorf("no kind %q is registered for version %q, expected AuthorizationConfiguration in %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
-		}
-		return b.Build(&c)
+		reloads.parsed(data, err)
+		return a, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &ReloadingAuthorizer{current}, nil
+}
+
+// buildData creates the authorizers of the content of a configuration file.
+func (b *Builder) buildData(data []byte) (Authorizer, error) {
+	var c Configuration
+	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+		return nil, err
+	}
+	if c.Kind != "AuthorizationConfiguration" || !slices.Contains(configVersions, c.APIVersion) {
+		return nil, fmt.Errorf("no kind %q is registered for version %q, expected AuthorizationConfiguration in %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
+	}
+	return b.Build(&c)
+}
+
+// fileReloads measures the reloads of a configuration file. A faulty file is parsed again and
+// again, and counted once.
+type fileReloads struct {
+	metrics *configmetrics.Metrics
+	// data is the content that was parsed last; nil if the file could not be read.
+	data []byte
+	// loaded reports whether a configuration is in use, and failed whether the last attempt failed.
+	loaded, failed bool
+}
+
+// parsed records the result of an attempt to parse data.
+func (f *fileReloads) parsed(data []byte, err error) {
+	changed := !bytes.Equal(data, f.data) || (err != nil) != f.failed
+	f.data, f.failed = data, err != nil
+	switch {
+	case !f.loaded:
+		if f.loaded = err == nil; f.loaded {
+			f.metrics.Applied(data)
+		}
+	case changed:
+		f.metrics.Reloaded(data, err)
+	}
 }
 
 // ReloadingAuthorizer uses the authorizers of a configuration file, and those of the changed file when

@@ -13,10 +13,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -130,7 +133,7 @@ func TestWebhookRetriesAndVersion(t *testing.T) {
 	h := &hook{code: http.StatusInternalServerError}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	w := newWebhook(WebhookConfig{Client: server.Client(), URL: server.URL, V1beta1: true, Backoff: time.Microsecond})
+	w := newWebhook(WebhookConfig{Client: server.Client(), URL: server.URL, V1beta1: true, Backoff: time.Microsecond, Metrics: newBuilder(t, h).Metrics})
 	info := request.Info{Verb: "get", Path: "/x"}
 	if got, _, err := w.Authorize(t.Context(), &request.User{Groups: []string{"g"}}, &info); got != NoOpinion || err == nil {
 		t.Errorf("got %v, %v", got, err)
@@ -174,6 +177,11 @@ func TestReload(t *testing.T) {
 
 func testReload(t *testing.T, builder *Builder) {
 	file := configFile(t, "\n- {type: AlwaysDeny, name: a}")
+	reg := prometheus.NewPedanticRegistry()
+	var err error
+	if builder.Reloads, err = configmetrics.New(reg, "authorization", "me"); err != nil {
+		t.Fatal(err)
+	}
 	a, err := builder.BuildFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -196,5 +204,10 @@ func testReload(t *testing.T, builder *Builder) {
 		if got, _, err := a.Authorize(t.Context(), &request.User{Name: "x"}, &request.Info{}); got != step.want || err != nil {
 			t.Errorf("%q: got %v, %v", step.content, got, err)
 		}
+	}
+	got, err := seriestest.Read(reg)
+	const reloads = `apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:2744ccd10c7533bd736ad890f9dd5cab2adb27b07d500b9493f29cdc420cb2e0",status=`
+	if got[reloads+`"success"}`] != 2 || got[reloads+`"failure"}`] != 1 || err != nil {
+		t.Errorf("%v, %v", got, err)
 	}
 }

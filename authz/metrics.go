@@ -15,6 +15,7 @@ type Metrics struct {
 	attempts  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
 	decisions *prometheus.CounterVec
+	webhooks  *webhookMetrics
 }
 
 // NewMetrics creates the metrics and, unless reg is nil, registers them.
@@ -26,11 +27,12 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "[ALPHA] Authorization duration in seconds broken out by result."}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_decisions_total",
 			Help: "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision."}, []string{"type", "name", "decision"}),
+		webhooks: newWebhookMetrics(),
 	}
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.decisions} {
+	for _, c := range append(m.webhooks.collectors(), m.attempts, m.duration, m.decisions) {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register authorization metrics: %w", err)
 		}

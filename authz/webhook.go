@@ -35,6 +35,9 @@ type WebhookConfig struct {
 	Conditions *Conditions
 	// Backoff is the delay before the first of at most four retries; 0 means half a second.
 	Backoff time.Duration
+	// Name identifies the webhook in Metrics, which is required.
+	Name    string
+	Metrics *Metrics
 }
 
 // Webhook authorizes requests by posting SubjectAccessReviews to another server.
@@ -64,7 +67,10 @@ func newWebhook(c WebhookConfig) *Webhook {
 func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
 	spec := reviewSpec(user, info)
 	if w.Conditions != nil {
-		switch match, err := w.Conditions.match(spec); {
+		start := time.Now()
+		match, err := w.Conditions.match(spec)
+		w.Metrics.webhooks.matched(w.Name, match, time.Since(start), err)
+		switch {
 		case err != nil && w.DenyOnFailure:
 			return Deny, "", err
 		case err != nil, !match:
@@ -80,6 +86,9 @@ func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *reque
 	}
 	status, err := w.postReview(ctx, spec)
 	if err != nil {
+		if !w.DenyOnFailure && ctx.Err() == nil {
+			w.Metrics.webhooks.failedOpen(w.Name, err)
+		}
 		return w.onFailure(err)
 	}
 	ttl := w.UnauthorizedTTL
@@ -122,7 +131,9 @@ func (w *Webhook) postReview(ctx context.Context, spec *authorizationv1.SubjectA
 	if err != nil {
 		return nil, err
 	}
-	server := review.Webhook{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff}
+	server := review.Webhook{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff, Observe: func(took time.Duration, err error) {
+		w.Metrics.webhooks.called(ctx, w.Name, took, err)
+	}}
 	var answer struct {
 		APIVersion string                                     `json:"apiVersion"`
 		Kind       string                                     `json:"kind"`

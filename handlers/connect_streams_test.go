@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 )
 
 // containers is a kubelet that serves exec with a command that prints its arguments and its
@@ -120,7 +123,7 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 // TestExec checks exec over SPDY and over WebSockets.
 func TestExec(t *testing.T) {
 	settle(t)
-	_, front := newCluster(t, containers)
+	h, front := newCluster(t, containers)
 	config := &rest.Config{Host: front.URL}
 	const path = "/api/v1/namespaces/ns/pods/p/exec?stdout=1&"
 	executors := map[string]func(u *url.URL) (remotecommand.Executor, error){
@@ -170,6 +173,56 @@ func TestExec(t *testing.T) {
 			t.Errorf("%s: refused: %v", name, err)
 		}
 	}
+	wantStreams(t, h, map[string]float64{
+		`apiserver_stream_translator_requests_total{code="200"}`:                                                3,
+		`apiserver_stream_translator_requests_total{code="500"}`:                                                1,
+		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="exec"}`: 4,
+	})
+}
+
+// wantStreams waits until the metrics of streams are the given ones. A client may see the end of
+// a stream before it is counted.
+func wantStreams(t *testing.T, h *Handler, want map[string]float64) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		got, err := seriestest.Read(h.Metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.DeleteFunc(got, func(name string, _ float64) bool {
+			return !strings.HasPrefix(name, "apiserver_stream_") && !strings.HasPrefix(name, "apiserver_websocket_")
+		})
+		if maps.Equal(got, want) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	}
+}
+
+// TestProxiedWebSocket checks that a WebSocket of another subprotocol, which the kubelet serves
+// itself, is counted as such.
+func TestProxiedWebSocket(t *testing.T) {
+	settle(t)
+	h, front := newCluster(t, func(w http.ResponseWriter, r *http.Request) {
+		upgrader := websocket.Upgrader{Subprotocols: []string{"v4.channel.k8s.io"}}
+		conn, err := upgrader.Upgrade(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		conn.Close()
+	})
+	at := "ws" + strings.TrimPrefix(front.URL, "http") + "/api/v1/namespaces/ns/pods/p/attach?stdout=1"
+	conn, _, err := (&websocket.Dialer{Subprotocols: []string{"v4.channel.k8s.io"}}).Dial(at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	wantStreams(t, h, map[string]float64{
+		`apiserver_websocket_streaming_requests_total{proxy_type="proxied_to_kubelet",subresource="attach"}`: 1,
+	})
 }
 
 // TestExecEnds checks that exec ends when the client disconnects from a process that waits.
@@ -212,7 +265,7 @@ func settle(t *testing.T) {
 // TestPortForward checks port-forward over SPDY and over WebSockets.
 func TestPortForward(t *testing.T) {
 	settle(t)
-	_, front := newCluster(t, containers)
+	h, front := newCluster(t, containers)
 	config := &rest.Config{Host: front.URL}
 	u, err := url.Parse(front.URL + "/api/v1/namespaces/ns/pods/p/portforward")
 	if err != nil {
@@ -261,4 +314,8 @@ func TestPortForward(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	wantStreams(t, h, map[string]float64{
+		`apiserver_stream_tunnel_requests_total{code="101"}`:                                                           1,
+		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="portforward"}`: 1,
+	})
 }

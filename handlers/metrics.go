@@ -25,6 +25,7 @@ type metrics struct {
 	authentication *authenticationMetrics
 	impersonation  *impersonationMetrics
 	logs           *logMetrics
+	streams        *streamMetrics
 	// children caches the children of total and duration, because finding them by their
 	// labels costs more than counting.
 	children sync.Map // requestLabels -> *requestMetrics
@@ -75,6 +76,9 @@ func newMetrics(reg prometheus.Registerer, in *apf.Inflight) (*metrics, error) {
 		return nil, err
 	}
 	if m.logs, err = newLogMetrics(reg); err != nil {
+		return nil, err
+	}
+	if m.streams, err = newStreamMetrics(reg); err != nil {
 		return nil, err
 	}
 	m.impersonation, err = newImpersonationMetrics(reg)

@@ -22,7 +22,31 @@ type allocationMetrics struct {
 	addressDuration           *prometheus.HistogramVec
 	ports, portErrors         *prometheus.CounterVec // by scope
 	usedPorts, availablePorts prometheus.Gauge
-	repairErrors              prometheus.Counter
+	addressRepair, portRepair repairMetrics
+}
+
+// repairMetrics measures the repairs of addresses, or of ports.
+type repairMetrics struct {
+	failures prometheus.Counter
+	found    *prometheus.CounterVec // by type
+}
+
+// Types of errors that a repair finds, as kube-apiserver names them.
+const (
+	foundLeak       = "leak"
+	foundRepair     = "repair"
+	foundOutOfRange = "outOfRange"
+	foundDuplicate  = "duplicate"
+	foundInvalid    = "invalid"
+	foundUnknown    = "unknown"
+)
+
+func newRepairMetrics(name, failuresHelp, foundName, foundHelp string) repairMetrics {
+	prefix := "apiserver_" + name + "_repair_"
+	return repairMetrics{
+		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "reconcile_errors_total", Help: "[ALPHA] " + failuresHelp}),
+		found:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + foundName, Help: "[ALPHA] " + foundHelp}, []string{"type"}),
+	}
 }
 
 // Descriptions of the metrics that are read from the cache; they are immutable.
@@ -50,8 +74,10 @@ func newAllocationMetrics(r *Registry) *allocationMetrics {
 		portErrors:     counter("kube_apiserver_nodeport_allocator_allocation_errors_total", "[ALPHA] Number of failed allocations of node ports, by scope.", "scope"),
 		usedPorts:      gauge("kube_apiserver_nodeport_allocator_allocated_ports", "[ALPHA] Number of allocated node ports, when this server last read or changed them."),
 		availablePorts: gauge("kube_apiserver_nodeport_allocator_available_ports", "[ALPHA] Number of node ports that could still be allocated then."),
-		repairErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_nodeport_repair_reconcile_errors_total",
-			Help: "[ALPHA] Number of failed repairs of the allocated node ports."}),
+		addressRepair: newRepairMetrics("clusterip", "Number of reconciliation failures on the clusterip repair reconcile loop",
+			"ip_errors_total", "Number of errors detected on clusterips by the repair loop broken down by type of error: leak, repair, full, outOfRange, duplicate, unknown, invalid"),
+		portRepair: newRepairMetrics("nodeport", "Number of reconciliation failures on the nodeport repair reconcile loop",
+			"port_errors_total", "Number of errors detected on ports by the repair loop broken down by type of error: leak, repair, full, outOfRange, duplicate, unknown"),
 	}
 }
 
@@ -59,7 +85,8 @@ func newAllocationMetrics(r *Registry) *allocationMetrics {
 func (r *Registry) Metrics() prometheus.Collector { return r.allocations }
 
 func (m *allocationMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.addresses, m.addressErrors, m.addressDuration, m.ports, m.portErrors, m.usedPorts, m.availablePorts, m.repairErrors}
+	return []prometheus.Collector{m.addresses, m.addressErrors, m.addressDuration, m.ports, m.portErrors, m.usedPorts, m.availablePorts,
+		m.addressRepair.failures, m.addressRepair.found, m.portRepair.failures, m.portRepair.found}
 }
 
 // Describe implements prometheus.Collector.
@@ -164,9 +191,16 @@ func (m *allocationMetrics) portsSeen(used *big.Int) {
 	m.availablePorts.Set(float64(int(m.r.o.Pools.LastPort-m.r.o.Pools.FirstPort) + 1 - n))
 }
 
-// repaired counts a repair of the ports, unless the server ended it.
-func (m *allocationMetrics) repaired(err error) {
+// repaired counts a failed repair, unless the server ended it.
+func (m *repairMetrics) repaired(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		m.repairErrors.Inc()
+		m.failures.Inc()
+	}
+}
+
+// count counts n errors of a type.
+func (m *repairMetrics) count(kind string, n int) {
+	if n > 0 {
+		m.found.WithLabelValues(kind).Add(float64(n))
 	}
 }

@@ -65,8 +65,10 @@ func (p *Repairer) Run(ctx context.Context, interval time.Duration, report func(
 // Repair repairs all allocations once.
 func (p *Repairer) Repair(ctx context.Context) error {
 	ports := p.repairPorts(ctx)
-	p.r.allocations.repaired(ports)
-	return errors.Join(ports, p.repairAddresses(ctx))
+	p.r.allocations.portRepair.repaired(ports)
+	addresses := p.repairAddresses(ctx)
+	p.r.allocations.addressRepair.repaired(addresses)
+	return errors.Join(ports, addresses)
 }
 
 // allocatedObject is an object with allocated addresses or ports.
@@ -114,39 +116,77 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 		return nil
 	}
 	a := &allocation{r: p.r}
-	var suspects map[int32]int
+	var round portRound
 	err := a.changePorts(ctx, func(used *big.Int) error {
 		holdings, complete, err := p.allocatedObjects(ctx)
 		if err != nil {
 			return err
 		}
-		held := map[int32]bool{}
-		for _, h := range holdings {
-			for _, port := range h.ports {
-				held[port] = true
-				if port >= first && port <= last && used.Bit(int(port-first)) == 0 {
-					p.log("allocated a node port that was in use", h.object, "port", port)
-					used.SetBit(used, int(port-first), 1)
-				}
-			}
+		round = portRound{Repairer: p, held: map[int32]int{}, suspects: map[int32]int{}, found: map[string]int{}}
+		for i, h := range holdings {
+			round.allocate(used, i+1, h)
 		}
-		suspects = map[int32]int{}
-		for port := first; port <= last; port++ {
-			switch {
-			case !complete, used.Bit(int(port-first)) == 0, held[port]:
-			case p.suspects[port]+1 >= leakRounds:
-				p.logger.Warn("released a node port without an owner", "port", port)
-				used.SetBit(used, int(port-first), 0)
-			default:
-				suspects[port] = p.suspects[port] + 1
-			}
+		for port := first; complete && port <= last; port++ {
+			round.release(used, port)
 		}
 		return nil
 	})
 	if err == nil {
-		p.suspects = suspects
+		p.suspects = round.suspects
+		for kind, n := range round.found {
+			p.r.allocations.portRepair.count(kind, n)
+		}
 	}
 	return err
+}
+
+// portRound is one attempt to repair the set of ports, which is repeated if the set changes
+// meanwhile.
+type portRound struct {
+	*Repairer
+	// held has the object that uses a port, by a number that is not 0.
+	held     map[int32]int
+	suspects map[int32]int
+	// found has the number of errors by type.
+	found map[string]int
+}
+
+// allocate allocates the ports of an object. The protocols of one object may share a port.
+func (p *portRound) allocate(used *big.Int, object int, h allocatedObject) {
+	first, last := p.r.o.Pools.FirstPort, p.r.o.Pools.LastPort
+	for _, port := range h.ports {
+		owner := p.held[port]
+		switch {
+		case owner == object:
+			continue
+		case owner != 0:
+			p.found[foundDuplicate]++
+			p.log("several objects use one node port", h.object, "port", port)
+			continue
+		case port < first || port > last:
+			p.found[foundOutOfRange]++
+			p.log("a node port is outside of the range", h.object, "port", port)
+		case used.Bit(int(port-first)) == 0:
+			p.found[foundRepair]++
+			p.log("allocated a node port that was in use", h.object, "port", port)
+			used.SetBit(used, int(port-first), 1)
+		}
+		p.held[port] = object
+	}
+}
+
+// release releases a port that no object uses, if enough rounds found that.
+func (p *portRound) release(used *big.Int, port int32) {
+	at := int(port - p.r.o.Pools.FirstPort)
+	switch {
+	case used.Bit(at) == 0, p.held[port] != 0:
+	case p.Repairer.suspects[port]+1 >= leakRounds:
+		p.found[foundLeak]++
+		p.logger.Warn("released a node port without an owner", "port", port)
+		used.SetBit(used, at, 0)
+	default:
+		p.suspects[port] = p.Repairer.suspects[port] + 1
+	}
 }
 
 // repairAddresses creates an IPAddress object for each address of an object, and deletes
@@ -165,6 +205,7 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	found := &p.r.allocations.addressRepair
 	owners := map[netip.Addr][]allocatedObject{}
 	for _, h := range holdings {
 		for _, ip := range h.ips {
@@ -174,14 +215,20 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 	var errs []error
 	for ip, hs := range owners {
 		if len(hs) > 1 {
+			found.count(foundDuplicate, 1)
 			p.log("several objects use one address", hs[1].object, "address", ip)
 		}
 		if mark, exists := marks[ip]; mark != nil || !exists {
-			errs = append(errs, p.createMark(ctx, t, ip, hs, mark))
+			err := p.createMark(ctx, t, ip, hs, mark)
+			if err != nil && ctx.Err() == nil {
+				found.count(foundUnknown, 1)
+			}
+			errs = append(errs, err)
 		}
 	}
 	for ip, mark := range marks {
 		if complete && mark != nil && len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
+			found.count(foundLeak, 1)
 			p.log("released an address without an owner", mark.object, "address", ip)
 			errs = append(errs, p.deleteMark(ctx, t, mark.object))
 		}
@@ -221,9 +268,14 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 // createMark allocates ip to the first of its owners, unless existing names one of them.
 func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owners []allocatedObject, existing *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
-	if _, ok := a.pool(ipFamily(ip)); !ok {
-		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)
+	switch pool, ok := a.pool(ipFamily(ip)); {
+	case !ok:
+		p.r.allocations.addressRepair.count(foundInvalid, 1)
+		p.log("an address is of a family without service ranges", owners[0].object, "address", ip)
 		return nil
+	case !isUsable(pool, ip):
+		p.r.allocations.addressRepair.count(foundOutOfRange, 1)
+		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)
 	}
 	if existing != nil {
 		for _, h := range owners {
@@ -240,6 +292,7 @@ func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owne
 		return nil
 	}
 	if err == nil {
+		p.r.allocations.addressRepair.count(foundRepair, 1)
 		p.log("allocated an address that was in use", owners[0].object, "address", ip)
 	}
 	return err

@@ -3,17 +3,22 @@ package registry
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/seriestest"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // allocating returns a registry with pools, a Repairer, and the registry's clock.
@@ -69,6 +74,15 @@ func setPort(t *testing.T, r *Registry, port int32, taken uint) {
 		used.SetBit(used, int(port-r.o.Pools.FirstPort), taken)
 		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// storeRaw stores an object without its strategy, which would refuse or allocate its addresses.
+func storeRaw(t *testing.T, r *Registry, at Target, obj api.Object) {
+	t.Helper()
+	err := r.store.CreateAll(t.Context(), []storage.NewObject{{In: r.collection(at.Resource), Key: at.Key(), Object: obj}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +190,73 @@ func TestRepairAddressOfAnother(t *testing.T) {
 	if got := stored(t, r, at).(*networkingv1.IPAddress).Spec.ParentRef; got.Name != "x" {
 		t.Errorf("the address is that of %v", got)
 	}
+}
+
+// TestRepairMetrics checks that repairs count the errors that they find, each by its type.
+func TestRepairMetrics(t *testing.T) {
+	r, p, now := allocating(t)
+	svc := nodePortService(t, r, "x")
+	address, port := svc.Spec.ClusterIP, svc.Spec.Ports[0].NodePort
+	reg := prometheus.NewPedanticRegistry()
+	if err := reg.Register(r.Metrics()); err != nil {
+		t.Fatal(err)
+	}
+	repair(t, p)
+	counted := func(want map[string]float64) {
+		t.Helper()
+		all, err := seriestest.Read(reg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for name, value := range all {
+			if _, kind, ok := strings.Cut(name, "_repair_"); ok && value > 0 {
+				kind, _ = strings.CutSuffix(strings.Replace(kind, `_errors_total{type="`, " ", 1), `"}`)
+				got[kind] = value
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("counted %v, want %v", got, want)
+		}
+	}
+	counted(map[string]float64{})
+	// The allocations of a service are lost.
+	setPort(t, r, port, 0)
+	if _, err := r.Delete(t.Context(), r.address(t, address), DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	repair(t, p)
+	counted(map[string]float64{"ip repair": 1, "port repair": 1})
+	// Another service uses the same address and port, and the first is deleted without a release.
+	twin := svc.DeepCopy()
+	twin.ObjectMeta = metav1.ObjectMeta{Name: "twin", Namespace: svc.Namespace, UID: "twin", CreationTimestamp: svc.CreationTimestamp}
+	storeRaw(t, r, r.service(t, "twin"), twin)
+	repair(t, p)
+	counted(map[string]float64{"ip repair": 1, "port repair": 1, "ip duplicate": 1, "port duplicate": 1})
+	for _, name := range []string{"x", "twin"} {
+		if _, err := r.Delete(t.Context(), r.service(t, name), DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// An address and a port without owners are released.
+	setPort(t, r, port, 1)
+	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
+	create(t, r, r.address(t, "10.0.0.200"), api.AllocatedIPAddress(netip.MustParseAddr("10.0.0.200"), "services", gone))
+	*now = now.Add(leakAge + time.Second)
+	for range leakRounds {
+		repair(t, p)
+	}
+	counted(map[string]float64{"ip repair": 1, "port repair": 1, "ip duplicate": 1, "port duplicate": 1, "ip leak": 1, "port leak": 1})
+	// A service has an address of another family, and one an address and a port outside of the ranges.
+	twin.Spec.ClusterIP, twin.Spec.ClusterIPs = "fd00::1", []string{"fd00::1"}
+	twin.Spec.Ports[0].NodePort = r.o.Pools.LastPort + 1
+	storeRaw(t, r, r.service(t, "twin"), twin)
+	other := twin.DeepCopy()
+	other.Name, other.UID, other.Spec.ClusterIP, other.Spec.ClusterIPs, other.Spec.Ports[0].NodePort = "other", "other", "10.0.1.1", []string{"10.0.1.1"}, 0
+	storeRaw(t, r, r.service(t, "other"), other)
+	repair(t, p)
+	counted(map[string]float64{"ip repair": 2, "port repair": 1, "ip duplicate": 1, "port duplicate": 1, "ip leak": 1, "port leak": 1,
+		"ip invalid": 1, "ip outOfRange": 1, "port outOfRange": 1})
 }
 
 // TestRepairerRuns checks that Run repairs at once and ends with its context.

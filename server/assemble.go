@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"time"
 
@@ -63,6 +64,16 @@ type parts struct {
 // openLog wraps the logger, so that a health check detects a log that blocks.
 func (p *parts) openLog() error {
 	p.logger, p.logging = watchLog(p.o.Logger)
+	return nil
+}
+
+// identify sets the identity of the server, which follows from the name of its host.
+func (p *parts) identify() error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	p.serverID = bootstrap.ServerID(host)
 	return nil
 }
 

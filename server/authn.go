@@ -71,7 +71,11 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	external, err := newExternalTokens(o, counts, p.webhookDialer())
+	jwt, err := authn.NewJWTMetrics(p.metrics, p.serverID)
+	if err != nil {
+		return err
+	}
+	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer())
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type externalTokens struct {
 
 // newExternalTokens returns the authenticators of tokens of other issuers: those in an
 // AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
-func newExternalTokens(o *Options, counts *authn.TokenMetrics, dial webhookDial) (e externalTokens, err error) {
+func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial) (e externalTokens, err error) {
 	a := &o.Authentication
 	config, data, err := a.config()
 	if err != nil {
@@ -33,7 +33,7 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, dial webhookDial)
 		if a.ConfigFile != "" {
 			flag = "--authentication-config"
 		}
-		e.issuers, err = authn.NewJWTIssuers(config, a.ConfigFile, data, a.Issuers, o.Logger)
+		e.issuers, err = authn.NewJWTIssuers(config, a.ConfigFile, data, a.Issuers, jwt, o.Logger)
 		if err != nil {
 			return e, fmt.Errorf("%s: %w", flag, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/internal/reload"
@@ -36,12 +37,16 @@ func (p *parts) buildAuthorization() error {
 	if p.clientMetrics, err = outbound.NewMetrics(p.metrics); err != nil {
 		return err
 	}
+	reloads, err := configmetrics.New(p.metrics, "authorization", p.serverID)
+	if err != nil {
+		return err
+	}
 	roles, err := authz.NewRBAC(p.reg)
 	if err != nil {
 		return err
 	}
 	builder := &authz.Builder{
-		RBAC: roles, Node: authz.NewNode(p.reg, p.gates), Metrics: metrics, PolicyFile: p.o.Authorization.PolicyFile,
+		RBAC: roles, Node: authz.NewNode(p.reg, p.gates), Metrics: metrics, Reloads: reloads, PolicyFile: p.o.Authorization.PolicyFile,
 		Dial: p.webhookDialer(), Logger: p.o.Logger,
 	}
 	p.access = &accessControl{roles: roles, metrics: metrics}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -18,11 +17,7 @@ import (
 // openEncryption reads --encryption-provider-config. A KMS plugin in it that does not answer yet
 // is no error.
 func (p *parts) openEncryption() error {
-	host, err := os.Hostname()
-	if err != nil {
-		return err
-	}
-	metrics, err := encryption.NewMetrics(p.metrics, bootstrap.ServerID(host)) // kube-apiserver has them always
+	metrics, err := encryption.NewMetrics(p.metrics, p.serverID) // kube-apiserver has them always
 	if err != nil || p.o.EncryptionConfigFile == "" {
 		return err
 	}

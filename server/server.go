@@ -78,6 +78,7 @@ type Server struct {
 	memory      *transport.Memory
 	logger      *slog.Logger
 	metrics     *metrics.Registry
+	serverID    string // identity of the server in metrics, traces and its Lease
 	admin       credentials.Access
 	kubeconfig  []byte
 	tls         *tls.Config

@@ -2,11 +2,9 @@ package server
 
 import (
 	"fmt"
-	"os"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/tracing"
 )
 
@@ -22,11 +20,8 @@ func (s *Server) openTracing() error {
 	if s.o.TracingConfigFile == "" {
 		return nil
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return err
-	}
-	if s.tracing, err = tracing.Open(s.o.TracingConfigFile, bootstrap.ServerID(host), s.logger); err != nil {
+	var err error
+	if s.tracing, err = tracing.Open(s.o.TracingConfigFile, s.serverID, s.logger); err != nil {
 		return fmt.Errorf("--tracing-config-file: %w", err)
 	}
 	return nil

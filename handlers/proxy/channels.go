@@ -52,10 +52,12 @@ func WantsChannels(r *http.Request) bool {
 }
 
 // Channels connects a WebSocket to a process that the kubelet starts, with which it speaks
-// SPDY. Errors after the upgrade are sent over the WebSocket.
-func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, loc *api.Location) {
+// SPDY. Errors after the upgrade are sent over the WebSocket. It calls report with the result:
+// 200 for a process that ended, whatever its exit code.
+func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, loc *api.Location, report func(code int)) {
 	conn, err := upgrader(channelProtocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
+		report(http.StatusBadRequest)
 		p.logger.Debug("cannot upgrade to WebSocket", "error", err)
 		return // Upgrade has written an error
 	}
@@ -74,9 +76,11 @@ func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, loc *api.Locati
 		first = channelStderr
 	}
 	if s.send(first, nil) != nil {
+		report(http.StatusBadRequest)
 		return
 	}
 	status := exitStatus(p.run(ctx, s, r, loc))
+	report(processCode(&status))
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	if text, err := json.Marshal(status); err == nil && s.send(channelStatus, text) == nil {
 		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
@@ -315,6 +319,14 @@ func exitStatus(text []byte, err error) metav1.Status {
 		err = errors.New(s.Message)
 	}
 	return apierrors.NewInternalError(err).ErrStatus
+}
+
+// processCode returns the code of the Status that tells a client how a process ended.
+func processCode(s *metav1.Status) int {
+	if s.Status == metav1.StatusSuccess || s.Reason == reasonExit {
+		return http.StatusOK
+	}
+	return int(s.Code)
 }
 
 // exited returns the Status of a process that ended with a code other than zero.

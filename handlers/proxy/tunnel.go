@@ -35,26 +35,30 @@ func tunnelProtocols(r *http.Request) []string {
 }
 
 // Tunnel copies bytes between a WebSocket and the SPDY connection of a kubelet until one of
-// them ends.
-func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, loc *api.Location, fail func(error)) {
+// them ends. It calls report with the code of its response.
+func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, loc *api.Location, report func(code int), fail func(error)) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	backend, protocol, err := p.dialSPDY(ctx, r, loc, tunnelProtocols(r)...)
 	var refused refusal
 	switch {
 	case errors.As(err, &refused):
+		report(refused.StatusCode)
 		relay(w, refused.Response)
 		return
 	case err != nil:
+		report(http.StatusInternalServerError)
 		fail(err)
 		return
 	}
 	defer backend.Close()
 	conn, err := upgrader(tunnelPrefix+protocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
+		report(http.StatusInternalServerError)
 		p.logger.Debug("cannot upgrade to WebSocket", "error", err)
 		return // Upgrade has written an error
 	}
+	report(http.StatusSwitchingProtocols)
 	var copies sync.WaitGroup
 	end := func() { conn.Close(); backend.Close() }
 	defer copies.Wait()

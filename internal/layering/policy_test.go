@@ -161,6 +161,9 @@ NONE < internal/kubeversion < internal/features < api;
 # Values from files that are read again when they change.
 NONE < internal/reload < authn, authz, registry/hooks, server, server/credentials;
 
+# Metrics of configuration files that are read again when they change.
+NONE < internal/configmetrics < authn, authz, server;
+
 # Connections to other servers.
 NONE < internal/outbound < internal/review, registry/hooks;
 
@@ -177,7 +180,7 @@ internal/recovery < internal/metrics < server;
 NONE < internal/compressed < handlers/description;
 
 # Helpers of tests in several packages.
-NONE < internal/schematest, internal/filler, internal/extending, internal/kmstest, internal/otlptest, internal/signertest;
+NONE < internal/schematest, internal/filler, internal/seriestest, internal/extending, internal/kmstest, internal/otlptest, internal/signertest;
 
 # The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;

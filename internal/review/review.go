@@ -35,6 +35,8 @@ type Webhook struct {
 	Timeout time.Duration
 	// Backoff is the pause before the second attempt. Later pauses grow from there.
 	Backoff time.Duration
+	// Observe is called with the duration and the result of each attempt; nil observes nothing.
+	Observe func(took time.Duration, err error)
 }
 
 // StatusError is the error of a response without success.
@@ -51,18 +53,19 @@ func (e *StatusError) Error() string { return "the webhook answered " + e.Status
 func (s *Webhook) Review(ctx context.Context, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	var data []byte
-	err := Retry(ctx, s.Backoff, func() (retry bool, err error) {
-		data, retry, err = s.post(ctx, body)
+	return Retry(ctx, s.Backoff, func() (retry bool, err error) {
+		start := time.Now()
+		data, retry, err := s.post(ctx, body)
+		if err == nil {
+			if err = json.Unmarshal(data, answer); err != nil {
+				err = fmt.Errorf("the webhook's answer: %w", err)
+			}
+		}
+		if s.Observe != nil {
+			s.Observe(time.Since(start), err)
+		}
 		return retry, err
 	})
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, answer); err != nil {
-		return fmt.Errorf("the webhook's answer: %w", err)
-	}
-	return nil
 }
 
 // Retry calls attempt until it succeeds, does not permit another attempt, has been called

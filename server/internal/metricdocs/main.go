@@ -48,9 +48,9 @@ var areas = []struct{ title, prefixes string }{
 	{"Admission", "apiserver_admission_ apiserver_cel_ apiserver_validating_ apiserver_mutating_ pod_security_"},
 	{"Audit", "apiserver_audit_"},
 	{"Storage and caches", "apiserver_storage_ apiserver_resource_ apiserver_watch_cache_ apiserver_cache_ apiserver_init_ apiserver_terminated_ watch_cache_ etcd_ apiserver_envelope_ apiserver_encryption_"},
-	{"Authentication and authorization", "authenticat authoriz apiserver_authoriz apiserver_client_ apiserver_impersonation_ serviceaccount_ node_authorizer_"},
+	{"Authentication and authorization", "authenticat authoriz apiserver_authenticat apiserver_authoriz apiserver_client_ apiserver_impersonation_ serviceaccount_ node_authorizer_"},
 	{"Aggregation, webhooks and custom kinds", "aggregator_ apiserver_kube_aggregator_ apiserver_webhooks_ apiserver_conversion_ apiserver_crd_ apiextensions_ rest_client_ grpc_"},
-	{"Controllers and services", "workqueue_ kube_apiserver_ apiserver_nodeport_ informer_"},
+	{"Controllers and services", "workqueue_ kube_apiserver_ apiserver_clusterip_ apiserver_nodeport_ informer_"},
 	{"Requests and watches", "apiserver_ field_"},
 	{"Metrics, version and features", ""},
 }

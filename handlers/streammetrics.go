@@ -1,0 +1,51 @@
+package handlers
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// streamMetrics count the WebSockets to the streams and ports of pods, with kube-apiserver's names.
+type streamMetrics struct {
+	translated, tunnelled *prometheus.CounterVec // by code
+	requests              *prometheus.CounterVec // by subresource and proxy_type
+}
+
+// Values of the label proxy_type.
+const (
+	proxiedToKubelet      = "proxied_to_kubelet"
+	translatedAtAPIServer = "translated_at_apiserver"
+)
+
+func newStreamMetrics(reg prometheus.Registerer) (*streamMetrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: "[ALPHA] " + help}, labels)
+	}
+	m := &streamMetrics{
+		translated: counter("stream_translator_requests_total",
+			"Total number of requests that were handled by the StreamTranslatorProxy, which processes streaming RemoteCommand/V5", "code"),
+		tunnelled: counter("stream_tunnel_requests_total",
+			"Total number of requests that were handled by the StreamTunnelProxy, which processes streaming PortForward/V2", "code"),
+		requests: counter("websocket_streaming_requests_total", "Total number of WebSocket streaming requests (exec/attach/portforward) routed by the API server, "+
+			"labeled by subresource and proxy_type. proxy_type is proxied_to_kubelet when the kubelet handles the request directly; otherwise translated_at_apiserver.",
+			"subresource", "proxy_type"),
+	}
+	for _, c := range []prometheus.Collector{m.translated, m.tunnelled, m.requests} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of streams: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// requested counts a WebSocket to a subresource.
+func (m *streamMetrics) requested(subresource, proxyType string) {
+	m.requests.WithLabelValues(subresource, proxyType).Inc()
+}
+
+// countCode returns a function that counts a request by its code.
+func countCode(by *prometheus.CounterVec) func(int) {
+	return func(code int) { by.WithLabelValues(strconv.Itoa(code)).Inc() }
+}

@@ -1,0 +1,44 @@
+package configmetrics
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/seriestest"
+)
+
+// TestMetrics checks that only the hash of the configuration in use is shown, and that a failed
+// reload does not change it.
+func TestMetrics(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m, err := New(reg, "authorization", "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Applied([]byte("first"))
+	m.Reloaded([]byte("second"), nil)
+	m.Reloaded([]byte("third"), errors.New("invalid"))
+	got, err := seriestest.Read(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "apiserver_authorization_config_controller_"
+	const me = `apiserver_id_hash="sha256:2744ccd10c7533bd736ad890f9dd5cab2adb27b07d500b9493f29cdc420cb2e0"`
+	maps.DeleteFunc(got, func(name string, value float64) bool {
+		return strings.HasPrefix(name, prefix+"automatic_reload_last_timestamp_seconds") && value > 1e9
+	})
+	want := map[string]float64{
+		prefix + "automatic_reloads_total{" + me + `,status="failure"}`:       1,
+		prefix + "automatic_reloads_total{" + me + `,status="success"}`:       1,
+		prefix + "last_config_info{" + me + `,hash="` + Hash("second") + `"}`: 1,
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	(*Metrics)(nil).Reloaded(nil, nil)
+	(*Metrics)(nil).Applied(nil)
+}
