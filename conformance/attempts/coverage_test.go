@@ -28,6 +28,7 @@ func TestFieldCoverage(t *testing.T) {
 	c := startServer(t)
 	want := map[string]*bytes.Buffer{}
 	rules, percent := readRules(t), share(t)
+	gates, recorded := newGateObserver(t), readRecorded(t, c.kinds())
 	if *update {
 		percent = 100
 	}
@@ -40,9 +41,11 @@ func TestFieldCoverage(t *testing.T) {
 			want[file] = &bytes.Buffer{}
 			fmt.Fprintf(want[file], "# Fields of %s\n\nWritten by `make field-coverage`; see [the legend](README.md).\n", file)
 		}
-		o, random := observer{client: c, kind: k, rules: rules, stored: c.store(t, k)}, seeded(k.String())
+		o, random := observer{client: c, kind: k, rules: rules, gates: gates, recorded: recorded, stored: c.store(t, k)}, seeded(k.String())
+		fields := k.document.Fields(k.schema, 1, k.isShared)
+		o.readUsual(fields)
 		fmt.Fprintf(want[file], "\n## %s %s\n\n", k.Kind, k.gv.Version)
-		for _, f := range k.document.Fields(k.schema, 1, k.isShared) {
+		for _, f := range fields {
 			facts := ""
 			if random.IntN(100) < percent {
 				facts = " " + o.facts(f)
@@ -132,135 +135,6 @@ func (c *client) store(t *testing.T, k *kind) map[string]any {
 		t.Fatalf("%s: %d %s", k, a.code, a.status.Message)
 	}
 	return a.object
-}
-
-// observer finds out what the server does with a field.
-type observer struct {
-	*client
-	kind   *kind
-	stored map[string]any
-	rules  map[string][]string
-}
-
-// facts describes what the server does with a field.
-func (o *observer) facts(f Field) string {
-	if o.kind.Kind == "Binding" {
-		return "not tried: it needs a pod that waits for a node; see the conversations about bindings"
-	}
-	var facts []string
-	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
-	isStatus := f.Path[0] == "status" && o.kind.hasStatus
-	if f.Schema.name != "" && o.kind.isShared(f.Schema.name) {
-		add("fields as in %s", lastSegment(f.Schema.name))
-	}
-	if !isStatus {
-		if a := o.create(f.Set(o.kind.base, Absent), f); a.ok() {
-			switch value := f.Get(a.object); {
-			case value == nil, isEmpty(value):
-			case strings.HasSuffix(f.Schema.Format, "date-time"):
-				add("default: the time of the request")
-			default:
-				add("default %s", short(value))
-			}
-		} else if a.code == http.StatusUnprocessableEntity {
-			add("required")
-		}
-	}
-	accepted, refused := o.try(f, isStatus)
-	if len(refused) > 0 {
-		add("refuses %s", strings.Join(refused, ", "))
-	} else {
-		add("no rule found: any value of the type is accepted")
-	}
-	if change := o.change(f, accepted, isStatus); change != "" {
-		add("%s", change)
-	}
-	if rules := o.rulesOf(f); len(rules) > 0 {
-		add("declared: %s", strings.Join(rules, ", "))
-	}
-	return strings.Join(facts, "; ")
-}
-
-// create sends an object without storing it.
-func (o *observer) create(object map[string]any, f Field) answer {
-	return o.do(http.MethodPost, o.kind.path+"?dryRun=All", jsonType, renamed(object, f))
-}
-
-// try sends all values of a field. It returns the accepted ones, and the refused ones with the
-// types of their causes.
-func (o *observer) try(f Field, isStatus bool) (accepted []any, refused []string) {
-	values := map[string][]string{} // by the reason
-	var reasons []string
-	for _, value := range append(slices.Clone(f.Valid()), f.Off()...) {
-		var a answer
-		switch {
-		case !isStatus:
-			a = o.create(f.Set(o.kind.base, value), f)
-		case o.stored != nil:
-			a = o.update("/status", f, value)
-		}
-		if a.ok() || a.code == http.StatusConflict {
-			accepted = append(accepted, value)
-			continue
-		}
-		why := fmt.Sprint(a.code)
-		if causes := a.causes(); len(causes) > 0 {
-			why = strings.TrimPrefix(string(causes[0].Type), "FieldValue")
-		}
-		if !slices.Contains(reasons, why) {
-			reasons = append(reasons, why)
-		}
-		if text := short(value); !slices.Contains(values[why], text) {
-			values[why] = append(values[why], text)
-		}
-	}
-	for _, why := range reasons {
-		refused = append(refused, strings.Join(values[why], ", ")+" ("+why+")")
-	}
-	return accepted, refused
-}
-
-// update sends the stored object, or a part of it, with another value of the field. If a controller
-// has changed the object, it is read again.
-func (o *observer) update(part string, f Field, value any) answer {
-	send := func() answer {
-		return o.do(http.MethodPut, o.kind.on(o.stored)+part+"?dryRun=All", jsonType, f.Set(o.stored, value))
-	}
-	a := send()
-	for tries := 0; a.code == http.StatusConflict && f.Path[0] != "metadata" && tries < 10; tries++ {
-		o.stored = o.do(http.MethodGet, o.kind.on(o.stored), jsonType, nil).object
-		a = send()
-	}
-	return a
-}
-
-// change describes an update of the field to an accepted value.
-func (o *observer) change(f Field, accepted []any, isStatus bool) string {
-	if o.stored == nil {
-		return ""
-	}
-	part := ""
-	if isStatus {
-		part = "/status"
-	}
-	before := f.Get(o.stored)
-	for _, value := range accepted {
-		if equalJSON(value, before) || isEmpty(value) {
-			continue
-		}
-		switch a := o.update(part, f, value); {
-		case a.code == http.StatusUnprocessableEntity:
-			return "immutable or bound to other fields in an update"
-		case !a.ok():
-			return fmt.Sprintf("an update is refused with %d", a.code)
-		case !equalJSON(f.Get(a.object), value) && equalJSON(f.Get(a.object), before):
-			return "an update leaves it as it is"
-		case len(a.warnings) > 0:
-			return "an update has a warning"
-		}
-		return ""
-	}
-	return ""
 }
 
 // rulesOf returns the declared rules of a field.
