@@ -46,7 +46,7 @@ type backend struct {
 	truncate TruncateConfig
 	buffer   *buffer // nil unless the mode is ModeBatch
 	faults   *faultLog
-	lines    sync.Pool // of *[]byte, for the events that are written at once
+	lines    sync.Pool // of *[1]entry, for the events that are written at once
 	// ctx ends the attempts to send events.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -72,28 +72,28 @@ func (b *backend) process(e *Event) bool {
 		return b.write(e)
 	}
 	data, err := b.encoded(nil, e)
-	return b.handle(data, err, e)
+	return b.handle([]entry{{data, e.ID}}, err)
 }
 
 // write writes an event to a log. The event does not outlive the call, so its buffer is used
 // again, unless it is large.
 func (b *backend) write(e *Event) bool {
 	const maxKept = 16 << 10
-	line, ok := b.lines.Get().(*[]byte)
+	line, ok := b.lines.Get().(*[1]entry)
 	if !ok {
-		line = new([]byte)
+		line = new([1]entry)
 	}
-	data, err := b.encoded((*line)[:0], e)
-	recorded := b.handle(data, err, e)
+	data, err := b.encoded(line[0].data[:0], e)
+	line[0] = entry{data, e.ID}
+	recorded := b.handle(line[:], err)
 	if cap(data) > 0 && cap(data) <= maxKept {
-		*line = data[:0]
 		b.lines.Put(line)
 	}
 	return recorded
 }
 
-// handle sends or buffers an encoded event, or reports why it could not be encoded.
-func (b *backend) handle(data []byte, err error, e *Event) bool {
+// handle sends or buffers one encoded event, or reports why it could not be encoded.
+func (b *backend) handle(event []entry, err error) bool {
 	var plugin string
 	switch {
 	case errors.Is(err, errEventTooLarge):
@@ -101,14 +101,14 @@ func (b *backend) handle(data []byte, err error, e *Event) bool {
 	case err != nil:
 		plugin = b.name
 	case b.buffer != nil:
-		plugin, err = nameBuffer, b.buffer.add(entry{data, e.ID})
+		plugin, err = nameBuffer, b.buffer.add(event[0])
 	default:
-		return b.send([]entry{{data, e.ID}}) || b.mode == ModeBlocking
+		return b.send(event) || b.mode == ModeBlocking
 	}
 	if err == nil {
 		return true
 	}
-	b.faults.report(plugin, err, e.ID)
+	b.faults.report(plugin, err, event[0].id)
 	return b.mode != ModeBlockingStrict || plugin == nameTruncate
 }
 

@@ -45,14 +45,14 @@ func (e *Event) appendJSON(b []byte, withType bool) ([]byte, error) {
 
 // describe encodes the part of the event that describes the request, for this event and later ones,
 // until forget.
-func (e *Event) describe() { e.described = e.appendRequest(make([]byte, 0, 512)) }
+func (e *Event) describe() { e.described = e.appendRequest(e.described[:0]) }
 
 // forget discards the part of describe, because the description of the request changed.
-func (e *Event) forget() { e.described = nil }
+func (e *Event) forget() { e.described = e.described[:0] }
 
 // appendRequest appends the members that describe the request.
 func (e *Event) appendRequest(b []byte) []byte {
-	if e.described != nil {
+	if len(e.described) > 0 {
 		return append(b, e.described...)
 	}
 	b = appendMember(b, `,"requestURI":`, e.RequestURI)

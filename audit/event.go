@@ -30,7 +30,7 @@ type Event struct {
 	Annotations              []request.Annotation // sorted by key
 
 	// described is the encoded part of the event that describes the request, if a later event of
-	// the request may have the same; see describe.
+	// the request may have the same; see describe. It is empty otherwise.
 	described []byte
 }
 

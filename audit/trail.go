@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,11 @@ type Trail struct {
 	omit    stageSet
 	// longRunning requests have an event when their response starts, which is made once.
 	longRunning, started bool
+	status               metav1.Status // that of the event, unless the response has no header
 }
+
+// trails are those of requests that have ended, whose memory is used again.
+var trails = sync.Pool{New: func() any { return new(Trail) }}
 
 // Begin decides how the request is recorded and returns its trail; nil if it is not. The
 // authenticated user, if there is one, is in scope. received is the time at which the
@@ -48,11 +53,12 @@ func (a *Auditor) Begin(r *http.Request, scope *request.Scope, received time.Tim
 func (a *Auditor) newTrail(r *http.Request, scope *request.Scope, received time.Time, d decision) *Trail {
 	info := &scope.Info
 	scope.Audit = &request.AuditRecord{Level: d.level, OmitManagedFields: d.omitManagedFields}
-	t := &Trail{auditor: a, scope: scope, omit: d.omit, longRunning: info.IsLongRunning()}
-	t.event = Event{
+	t := trails.Get().(*Trail)
+	*t = Trail{auditor: a, scope: scope, omit: d.omit, longRunning: info.IsLongRunning(), event: Event{
 		Level: d.level, ID: scope.ID, RequestURI: r.URL.RequestURI(), Verb: info.Verb, User: scope.User,
 		UserAgent: truncateUserAgent(r.UserAgent()), RequestReceivedTimestamp: received,
-	}
+		described: t.event.described[:0],
+	}}
 	t.event.SourceIPs = sourceIPs(r)
 	if info.IsResource {
 		t.event.IsResource = true
@@ -94,9 +100,10 @@ func (t *Trail) Started(code int) {
 	}
 	t.started = true
 	if s := t.scope.Audit.ResponseStatus; s != nil {
-		t.event.ResponseStatus = &metav1.Status{Status: s.Status, Message: s.Message, Reason: s.Reason, Details: s.Details}
+		t.status = metav1.Status{Status: s.Status, Message: s.Message, Reason: s.Reason, Details: s.Details}
+		t.event.ResponseStatus = &t.status
 	} else if t.event.ResponseStatus == nil {
-		t.event.ResponseStatus = &metav1.Status{}
+		t.event.ResponseStatus = &t.status
 	}
 	t.event.ResponseStatus.Code = int32(code)
 	if t.longRunning {
@@ -104,7 +111,7 @@ func (t *Trail) Started(code int) {
 	}
 }
 
-// Complete records the end of the request.
+// Complete records the end of the request. The trail is not used afterwards.
 func (t *Trail) Complete() {
 	if !t.started {
 		t.event.ResponseStatus = &metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"}
@@ -117,6 +124,18 @@ func (t *Trail) Complete() {
 		t.annotateDurations(took)
 	}
 	t.recordAt(StageResponseComplete, now)
+	t.release()
+}
+
+// release lets another request use the memory of the trail, and keeps nothing of this one alive.
+func (t *Trail) release() {
+	const maxKept = 16 << 10
+	described := t.event.described[:0]
+	if cap(described) > maxKept {
+		described = nil
+	}
+	*t = Trail{event: Event{described: described}}
+	trails.Put(t)
 }
 
 func (t *Trail) annotateDurations(total time.Duration) {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -180,6 +181,44 @@ func BenchmarkNone(b *testing.B) {
 	for b.Loop() {
 		if a.Begin(r, scope, time.Time{}) != nil {
 			b.Fatal("the request is audited")
+		}
+	}
+}
+
+// TestTrailsAreReused checks that the events of a request have nothing of an earlier one, whose memory
+// its trail uses.
+func TestTrailsAreReused(t *testing.T) {
+	out := &lines{}
+	a, _ := auditor(t, Config{Log: logTo(out, ModeBlocking)})
+	for i := range 100 {
+		trail, scope := begin(t, a, func(r *http.Request, s *request.Scope) {
+			s.ID = fmt.Sprint(i)
+			if i%2 == 0 {
+				r.Header.Set("User-Agent", "even")
+			}
+		})
+		trail.Received()
+		if i%2 == 0 {
+			scope.Audit.BodyMeta = &request.AuditMeta{UID: "uid"}
+			scope.Audit.ResponseStatus = &metav1.Status{Message: "no", Reason: "Why"}
+		}
+		trail.Started(200 + i)
+		trail.Complete()
+	}
+	for i, e := range out.events(t) {
+		number := i / 2
+		if want := fmt.Sprint(number); e["auditID"] != want {
+			t.Fatalf("event %d has the ID %v, want %s", i, e["auditID"], want)
+		}
+		if _, ok := e["userAgent"]; ok != (number%2 == 0) {
+			t.Errorf("event %d: %v", i, e)
+		}
+		if i%2 == 0 {
+			continue
+		}
+		status := e["responseStatus"].(map[string]any)
+		if status["code"] != float64(200+number) || (status["reason"] == "Why") != (number%2 == 0) || (e["objectRef"].(map[string]any)["uid"] == "uid") != (number%2 == 0) {
+			t.Errorf("event %d: %v", i, e)
 		}
 	}
 }

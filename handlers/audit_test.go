@@ -51,8 +51,8 @@ func (l *auditLog) take(t *testing.T) (events []map[string]any) {
 	return events
 }
 
-// audited makes a Handler write its events to l, by a policy with some rules.
-func audited(t *testing.T, l *auditLog, rules string) func(*Config) {
+// policyOf returns an audit policy with some rules.
+func policyOf(t testing.TB, rules string) *audit.Policy {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ["+rules+"]"), 0o600); err != nil {
@@ -62,7 +62,13 @@ func audited(t *testing.T, l *auditLog, rules string) func(*Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := audit.New(audit.Config{Policy: policy, Log: &audit.LogConfig{Path: "-", Stdout: l, Format: audit.FormatJSON, Batch: audit.BatchConfig{Mode: audit.ModeBlockingStrict}}})
+	return policy
+}
+
+// audited makes a Handler write its events to l, by a policy with some rules.
+func audited(t *testing.T, l *auditLog, rules string) func(*Config) {
+	t.Helper()
+	a, err := audit.New(audit.Config{Policy: policyOf(t, rules), Log: &audit.LogConfig{Path: "-", Stdout: l, Format: audit.FormatJSON, Batch: audit.BatchConfig{Mode: audit.ModeBlockingStrict}}})
 	if err != nil {
 		t.Fatal(err)
 	}

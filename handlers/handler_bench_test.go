@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
@@ -161,6 +163,22 @@ func BenchmarkGet(b *testing.B) {
 // HTTP/2 request. It shows what growStack saves.
 func BenchmarkGetInGoroutine(b *testing.B) {
 	h := newBenched(b)
+	getInGoroutines(b, h)
+}
+
+// BenchmarkGetAudited is BenchmarkGetInGoroutine with the events of level Metadata, which are written
+// to a file.
+func BenchmarkGetAudited(b *testing.B) {
+	a, err := audit.New(audit.Config{Policy: policyOf(b, "{level: Metadata}"),
+		Log: &audit.LogConfig{Path: filepath.Join(b.TempDir(), "audit.log"), Format: audit.FormatJSON, MaxSize: 100, MaxBackups: 1, Batch: audit.BatchConfig{Mode: audit.ModeBlocking}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = a.Close(b.Context()) })
+	getInGoroutines(b, newBenched(b, func(c *Config) { c.Auditor = a }))
+}
+
+func getInGoroutines(b *testing.B, h *Handler) {
 	fill(b, h, 100, 1000)
 	r := newRepeater(b, h, benchedMaps+"/cm-000007")
 	r.send(b)
