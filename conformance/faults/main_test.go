@@ -25,6 +25,8 @@ const (
 
 	roleMember = "member"
 	roleServer = "server"
+	// roleSlowServer is a server whose disk can be slow.
+	roleSlowServer = "slow server"
 )
 
 func TestMain(m *testing.M) {
@@ -35,6 +37,8 @@ func TestMain(m *testing.M) {
 		exit(runMember([]byte(os.Getenv(configEnv))))
 	case roleServer:
 		exit(runServer([]byte(os.Getenv(configEnv))))
+	case roleSlowServer:
+		exit(runSlowServer([]byte(os.Getenv(configEnv))))
 	default:
 		exit(fmt.Errorf("no role %s", role))
 	}

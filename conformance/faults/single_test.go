@@ -163,7 +163,7 @@ func (p *process) kill() {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	tg := &target{mortal: true}
+	tg := mortalTarget()
 	o := server.Options{Dir: dir, RequestTimeout: requestTimeout}
 	p := startProcess(t, o, tg)
 	defer func() { p.kill() }()

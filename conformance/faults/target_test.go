@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,14 @@ type target struct {
 	http *http.Client
 	url  string
 	// mortal reports that the server may be killed, so connections may fail.
-	mortal bool
+	mortal atomic.Bool
+}
+
+// mortalTarget returns a target without a server, which may be killed.
+func mortalTarget() *target {
+	tg := &target{}
+	tg.mortal.Store(true)
+	return tg
 }
 
 // startServer starts a server in this process.

@@ -128,7 +128,7 @@ func (w *workload) ask(tg *target, method, path string, body any) answer {
 	ctx, cancel := context.WithTimeout(context.Background(), w.bound)
 	defer cancel()
 	a := tg.do(ctx, method, path, body)
-	if a.err != nil && !tg.mortal {
+	if a.err != nil && !tg.mortal.Load() {
 		w.t.Errorf("%s %s: %v", method, path, a.err)
 	}
 	if a.code == 0 || a.code >= http.StatusInternalServerError {
@@ -233,7 +233,7 @@ func (w *workload) write(tg *target, rec record, rev string) bool {
 
 // expectFailure checks that a failure is one of those with unknown outcome.
 func (w *workload) expectFailure(tg *target, a answer) {
-	if a.code < http.StatusInternalServerError && !(a.code == 0 && tg.mortal) {
+	if a.code < http.StatusInternalServerError && !(a.code == 0 && tg.mortal.Load()) {
 		w.t.Errorf("answered with %d %s %v", a.code, a.body, a.err)
 	}
 }
