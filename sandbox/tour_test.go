@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"k8s.io/component-base/cli"
@@ -21,7 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTour runs the commands of docs/sandbox.md with a real kubectl.
+// TestTour runs the commands of docs/sandbox.md with a real kubectl. A command that ends with & runs in
+// the background.
 func TestTour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -43,9 +45,17 @@ func TestTour(t *testing.T) {
 	if err := os.Symlink(binary, filepath.Join(dir, "kubectl")); err != nil {
 		t.Fatal(err)
 	}
+	// The caches of Go stay where they are, although kubectl has another home.
+	environment := append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.KubeconfigFile,
+		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
 	for _, command := range commands {
-		c := exec.CommandContext(t.Context(), "sh", "-c", command)
-		c.Env = append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.KubeconfigFile)
+		program, background := strings.CutSuffix(command, " &")
+		c := exec.CommandContext(t.Context(), "sh", "-c", program)
+		c.Env = environment
+		if background {
+			startInBackground(t, c)
+			continue
+		}
 		out, err := c.CombinedOutput()
 		t.Logf("$ %s\n%s", command, out)
 		if err != nil {
@@ -55,6 +65,30 @@ func TestTour(t *testing.T) {
 			t.Error("no warning")
 		}
 	}
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// startInBackground starts a command, and ends it and its children when the test ends.
+func startInBackground(t *testing.T, c *exec.Cmd) {
+	t.Helper()
+	c.Stdout, c.Stderr = t.Output(), t.Output()
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGTERM) }
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Cancel()
+		_ = c.Wait() // was ended
+	})
 }
 
 // tour returns the commands in the console blocks of a page. One with a here document goes on
