@@ -138,27 +138,52 @@ func TestTaintRuleTimes(t *testing.T) {
 	}
 }
 
+// TestPoolStatusRules checks the rules of a kind nearly all of whose rules are declared.
 func TestPoolStatusRules(t *testing.T) {
-	kind := resource.ResourcePoolStatusRequest()
-	testRules(t, kind, []ruleTest{
-		{"good", "", `{"spec":{"driver":"D.example.com","poolName":"a/b","limit":1000}}`, ""},
+	var kind *api.Resource
+	for _, r := range Kinds() {
+		if r.Kind == "ResourcePoolStatusRequest" {
+			kind = r
+		}
+	}
+	const good = `{"spec":{"driver":"D.example.com","poolName":"a/b","limit":1000}}`
+	const answer = `{"spec":{"driver":"d","limit":1},"status":{"poolCount":1,"pools":[{"driver":"d","poolName":"p","generation":1,"totalDevices":2}]}}`
+	status := func(text string) string { return `{"spec":{"driver":"d","limit":1},"status":` + text + `}` }
+	for _, c := range []struct{ name, old, updated, want string }{
+		{"good", "", good, ""},
 		{"empty", "", `{}`, "spec.driver: Required value"},
 		{"bounds", "", `{"spec":{"driver":"d","limit":1001}}`, "spec.limit: Invalid value: 1001: must be less than or equal to 1000"},
 		{"low", "", `{"spec":{"driver":"d","limit":0}}`, "spec.limit: Invalid value: 0: must be greater than or equal to 1"},
 		{"pool", "", `{"spec":{"driver":"d","poolName":"a//B","limit":1}}`, `[spec.poolName: Invalid value: "a//B": segment 1: must not be empty, spec.poolName: Invalid value: "B": segment 2: a lowercase`},
 		{"fixed", `{"spec":{"driver":"d","limit":1}}`, `{"spec":{"driver":"e","limit":1}}`, "spec: Invalid value: null: field is immutable"},
-	})
-	const answer = `{"status":{"poolCount":1,"pools":[{"driver":"d","poolName":"p","generation":1,"totalDevices":2}]}}`
-	testStatusRules(t, kind, []ruleTest{
-		{"good", `{}`, answer, ""},
-		{"twice", answer, strings.Replace(answer, `:2}`, `:3}`, 1), "status: Invalid value: {"},
-		{"empty", `{}`, `{"status":{}}`, "status.poolCount: Required value"},
-		{"pool", `{}`, `{"status":{"poolCount":-1,"pools":[{"generation":-1,"resourceSliceCount":0,"allocatedDevices":-1,"nodeName":"N"}]}}`,
+		{"status", status("null"), answer, ""},
+		{"status twice", answer, strings.Replace(answer, `:2}`, `:3}`, 1), "status: Invalid value: {"},
+		{"status empty", status("null"), status("{}"), "status.poolCount: Required value"},
+		{"status pool", status("null"), status(`{"poolCount":-1,"pools":[{"generation":-1,"resourceSliceCount":0,"allocatedDevices":-1,"nodeName":"N"}]}`),
 			"[status.poolCount: Invalid value: -1: must be greater than or equal to 0, status.pools[0].driver: Required value, status.pools[0].poolName: Required value, " +
 				"status.pools[0].generation: Invalid value: -1: must be greater than or equal to 0, status.pools[0].resourceSliceCount: Invalid value: 0: must be greater than or equal to 1, " +
 				"status.pools[0].allocatedDevices: Invalid value: -1: must be greater than or equal to 0, status.pools[0].nodeName: Invalid value: \"N\""},
-	})
+		{"status conditions", status("null"), status(`{"poolCount":0,"conditions":[` + condition + `,` + condition + `]}`), "status.conditions[1]: Duplicate value"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			updated := ruleObject(t, kind, c.updated)
+			if c.old == "" {
+				wantFaults(t, kind.CheckCreate(nil, updated), c.want)
+				return
+			}
+			old := ruleObject(t, kind, c.old)
+			old.SetResourceVersion("1")
+			updated.SetResourceVersion("1")
+			if strings.HasPrefix(c.name, "status") {
+				wantFaults(t, kind.CheckStatusUpdate(nil, updated, old), c.want)
+			} else {
+				wantFaults(t, kind.CheckUpdate(nil, updated, old), c.want)
+			}
+		})
+	}
 }
+
+const condition = `{"type":"A","status":"False","reason":"r","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}`
 
 func TestStorageVersionRules(t *testing.T) {
 	kind := apiserverinternal.StorageVersion()

@@ -3,12 +3,9 @@ package resource
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
-	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,8 +25,7 @@ func ResourcePoolStatusRequest() *api.Resource {
 			api.SetDefault(&obj.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault)
 		},
 		Storage: api.Storage{Prefix: "resourcepoolstatusrequests"},
-		Create:  api.CreateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ValidateOnCreate: validation.Rules(poolStatusRequestRules)},
-		Update:  api.UpdateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(poolStatusRequestChanges)},
+		Update:  api.UpdateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{RequireResourceVersion: true},
 		Status:  api.StatusStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest], ValidateUpdate: validation.Changes(poolStatusChanges)},
 		Delete:  api.DeleteStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*resourcev1alpha3.ResourcePoolStatusRequest]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
@@ -108,46 +104,10 @@ func poolCounts(s *resourcev1alpha3.ResourcePoolStatusRequestStatus) (cells [5]s
 	return cells
 }
 
-// Limits of the status.
-const (
-	maxPools           = 1000
-	maxPoolConditions  = 10
-	maxPoolErrorLength = 256
-)
+// maxPoolConditions is the declared limit of a status. Longer lists are not searched for duplicates.
+const maxPoolConditions = 10
 
-func poolStatusRequestRules(at *validation.Path, r *resourcev1alpha3.ResourcePoolStatusRequest) {
-	spec, s := at.Child("spec"), &r.Spec
-	validation.RequiredFormat(spec.Child("driver"), s.Driver, content.IsDNS1123SubdomainCaseless)
-	validation.IfPresent(spec.Child("poolName"), s.PoolName, func(at *validation.Path, name *string) { segmentedPoolName(at, *name) })
-	if s.Limit == nil {
-		spec.Child("limit").Required("")
-		return
-	}
-	validation.Maximum(spec.Child("limit"), *s.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitMax)
-	validation.Minimum(spec.Child("limit"), *s.Limit, 1)
-}
-
-// segmentedPoolName is poolName with the messages of the declared format.
-func segmentedPoolName(at *validation.Path, name string) {
-	if len(name) > resourcev1.PoolNameMaxLength {
-		at.TooLong(resourcev1.PoolNameMaxLength)
-	}
-	for i, part := range strings.Split(name, "/") {
-		if part == "" {
-			at.Invalid(name, fmt.Sprintf("segment %d: must not be empty", i))
-			continue
-		}
-		for _, fault := range content.IsDNS1123Subdomain(part) {
-			at.Invalid(part, fmt.Sprintf("segment %d: %s", i, fault))
-		}
-	}
-}
-
-func poolStatusRequestChanges(at *validation.Path, obj, old *resourcev1alpha3.ResourcePoolStatusRequest) {
-	validation.DeclarativeImmutable(at.Child("spec"), obj.Spec, old.Spec)
-}
-
-// poolStatusChanges validates a status, which is immutable once it is set.
+// poolStatusChanges validates what no marker declares of a status, which is immutable once it is set.
 func poolStatusChanges(at *validation.Path, obj, stored *resourcev1alpha3.ResourcePoolStatusRequest) {
 	status := at.Child("status")
 	if equality.Semantic.DeepEqual(obj.Status, stored.Status) {
@@ -159,61 +119,13 @@ func poolStatusChanges(at *validation.Path, obj, stored *resourcev1alpha3.Resour
 	if obj.Status == nil {
 		return
 	}
-	old := resourcev1alpha3.ResourcePoolStatusRequestStatus{}
+	var old []metav1.Condition
 	if stored.Status == nil {
 		validation.ConditionRules(status.Child("conditions"), obj.Status.Conditions)
 	} else {
-		old = *stored.Status
+		old = stored.Status.Conditions
 	}
-	poolStatusRules(status, obj.Status, &old)
-}
-
-// poolStatusRules validates the changed fields of a status.
-func poolStatusRules(at *validation.Path, status, old *resourcev1alpha3.ResourcePoolStatusRequestStatus) {
-	if status.PoolCount == nil {
-		at.Child("poolCount").Required("")
-	} else {
-		validation.Minimum(at.Child("poolCount"), *status.PoolCount, 0)
-	}
-	if !equality.Semantic.DeepEqual(status.Pools, old.Pools) {
-		EachUpTo(at.Child("pools"), status.Pools, maxPools, poolStatusEntryRules)
-	}
-	if equality.Semantic.DeepEqual(status.Conditions, old.Conditions) {
-		return
-	}
-	conditions := at.Child("conditions")
-	if n := len(status.Conditions); n > maxPoolConditions {
-		conditions.TooMany(n, maxPoolConditions)
-		return
-	}
-	validation.UniqueKeys(conditions, status.Conditions, func(c *metav1.Condition) string { return c.Type })
-}
-
-func poolStatusEntryRules(at *validation.Path, p *resourcev1alpha3.PoolStatus) {
-	validation.RequiredFormat(at.Child("driver"), p.Driver, content.IsDNS1123SubdomainCaseless)
-	if name := at.Child("poolName"); validation.Required(name, p.PoolName) {
-		segmentedPoolName(name, p.PoolName)
-	}
-	if generation := at.Child("generation"); validation.Required(generation, p.Generation) {
-		validation.Minimum(generation, p.Generation, 0)
-	}
-	for _, n := range []struct {
-		name  string
-		value *int32
-		low   int32
-	}{
-		{"resourceSliceCount", p.ResourceSliceCount, 1},
-		{"totalDevices", p.TotalDevices, 0},
-		{"allocatedDevices", p.AllocatedDevices, 0},
-		{"availableDevices", p.AvailableDevices, 0},
-		{"unavailableDevices", p.UnavailableDevices, 0},
-	} {
-		if n.value != nil {
-			validation.Minimum(at.Child(n.name), *n.value, n.low)
-		}
-	}
-	validation.IfPresent(at.Child("nodeName"), p.NodeName, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.DNSSubdomain) })
-	if e := p.ValidationError; e != nil && len(*e) > maxPoolErrorLength {
-		at.Child("validationError").TooLong(maxPoolErrorLength)
+	if list := obj.Status.Conditions; len(list) <= maxPoolConditions && !equality.Semantic.DeepEqual(list, old) {
+		validation.UniqueKeys(status.Child("conditions"), list, func(c *metav1.Condition) string { return c.Type })
 	}
 }

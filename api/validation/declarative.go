@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -15,15 +14,6 @@ import (
 
 // SetFields formats the names of set fields as messages of unions show them.
 func SetFields(names []string) string { return fmt.Sprintf("{%s}", strings.Join(names, ", ")) }
-
-// DeclarativeImmutable validates that an update does not change a field.
-func DeclarativeImmutable[T any](at *Path, obj, old T) bool {
-	if equality.Semantic.DeepEqual(obj, old) {
-		return true
-	}
-	at.Add(field.Invalid(at.ToField(), nil, "field is immutable").WithOrigin("immutable"))
-	return false
-}
 
 // Maximum validates that a number is at most high.
 func Maximum[T Integer](at *Path, value, high T) bool {
