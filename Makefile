@@ -68,6 +68,14 @@ bench-sandbox: ## Measure start-up, memory and a large cluster of the sandbox.
 test-sandbox: ## Run the tests of the sandbox, the tour of docs/sandbox.md too. Its first build takes minutes.
 	cd sandbox && $(GO) vet -pgo=off ./... && $(GO) test -pgo=off -count=1 -timeout 30m ./...
 
+.PHONY: build-sandbox-tests
+build-sandbox-tests: ## Build the tests of the sandbox. The first time takes minutes.
+	cd sandbox && $(GO) test -pgo=off -run '^$$' ./...
+
+.PHONY: test-sandbox-short
+test-sandbox-short: ## Run the tests of the sandbox that take seconds.
+	cd sandbox && $(GO) test -pgo=off -count=1 -short -timeout 5m ./...
+
 .PHONY: compare-api
 compare-api: ## List what changed in the API between two versions of its modules: OLD=v0.36.6 NEW=v0.37.2.
 	@$(GO) run -pgo=off ./api/builtin/internal/compare $(OLD) $(NEW)

@@ -97,6 +97,9 @@ func TestCluster(t *testing.T) {
 
 // TestSideBySide checks that tests can have sandboxes at a time, and of several releases.
 func TestSideBySide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts three sandboxes at once")
+	}
 	for name, version := range map[string]string{"a": "", "b": "", "older": "1.36"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
