@@ -10,6 +10,8 @@ import (
 // requests are rejected.
 type retryTracker struct {
 	levels sync.Map // name -> *retries
+	once   sync.Once
+	start  time.Time // the first rejection; once sets it
 }
 
 // maxRetryAfter is the maximum Retry-After in seconds.
@@ -43,9 +45,16 @@ func (t *retryTracker) after(level string) int { return int(t.retriesOf(level).s
 // forget drops the state of a removed level.
 func (t *retryTracker) forget(level string) { t.levels.Delete(level) }
 
+// second returns the number of the second of now, counted from the first rejection rather than by
+// the wall clock, which may be set.
+func (t *retryTracker) second(now time.Time) int64 {
+	t.once.Do(func() { t.start = now })
+	return 1 + max(0, int64(now.Sub(t.start)/time.Second))
+}
+
 // rejected counts a rejection.
 func (t *retryTracker) rejected(level string, now time.Time) {
-	r, second := t.retriesOf(level), now.Unix()
+	r, second := t.retriesOf(level), t.second(now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slot := &r.recent[second%int64(len(r.recent))]

@@ -98,7 +98,7 @@ func (m *JWTMetrics) fetched(k *measuredKeys, keySet []byte, err error) {
 		m.keySets[issuer] = configmetrics.Hash(string(keySet))
 		m.lastKeySet.WithLabelValues(issuer, m.server, m.keySets[issuer]).Set(1)
 	}
-	m.lastFetch.WithLabelValues(resultOf(err), issuer, m.server).Set(float64(time.Now().UnixNano()) / 1e9)
+	m.lastFetch.WithLabelValues(resultOf(err), issuer, m.server).SetToCurrentTime()
 }
 
 // forget removes the fetches of keys of an issuer that is no longer configured.

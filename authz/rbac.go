@@ -6,13 +6,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -28,7 +28,7 @@ type RBAC struct {
 	mu      sync.RWMutex
 	index   *rbacIndex
 	sources []rbacSource
-	// staleUntil is the time, in nanoseconds, until which decisions do not wait for the cache,
+	// staleUntil is the reading of package monotonic until which decisions do not wait for the cache,
 	// because it has timed out.
 	staleUntil atomic.Int64
 }
@@ -87,11 +87,11 @@ func (r *RBAC) isBehind() bool {
 // disconnected from etcd and decisions use the index as it is; for a while later decisions do not
 // wait again.
 func (r *RBAC) catchUp(ctx context.Context) {
-	if time.Now().UnixNano() > r.staleUntil.Load() {
+	if monotonic.Now() > r.staleUntil.Load() {
 		ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 		for _, s := range r.sources {
 			if s.cursor.Wait(ctx) != nil && context.Cause(ctx) == context.DeadlineExceeded {
-				r.staleUntil.Store(time.Now().Add(catchUpTimeout).UnixNano())
+				r.staleUntil.Store(monotonic.Now() + int64(catchUpTimeout))
 				break
 			}
 		}

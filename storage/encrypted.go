@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
 // Values are decrypted when an item is made, so that the caches hold what Decode reads, and
@@ -133,7 +135,7 @@ type failureLog struct{ last, count atomic.Int64 }
 const failureLogPeriod = 10 * time.Second
 
 func (l *failureLog) log(c *Collection, i *Item, err error) {
-	count, now, last := l.count.Add(1), time.Now().UnixNano(), l.last.Load()
+	count, now, last := l.count.Add(1), monotonic.Now(), l.last.Load()
 	if last != 0 && now-last < int64(failureLogPeriod) || !l.last.CompareAndSwap(last, now) {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
 // A network that drops packets silently leaves a connection that gRPC takes many seconds to
@@ -57,7 +59,7 @@ func hedgedCall(ctx context.Context, spawn func(func()), after time.Duration, as
 
 // watchSilence detects a watch that does not respond to progress requests.
 type watchSilence struct {
-	requested atomic.Int64 // time of the first unanswered progress request, in Unix nanoseconds, or 0
+	requested atomic.Int64 // time of the first unanswered progress request, as a reading of package monotonic, or 0
 	timeouts  atomic.Int64 // number of consecutive timeouts
 }
 
@@ -71,7 +73,7 @@ const (
 )
 
 // noteRequest records a progress request.
-func (s *watchSilence) noteRequest() { s.requested.CompareAndSwap(0, time.Now().UnixNano()) }
+func (s *watchSilence) noteRequest() { s.requested.CompareAndSwap(0, monotonic.Now()) }
 
 // noteResponse records a response of the watch.
 func (s *watchSilence) noteResponse() {
@@ -87,7 +89,7 @@ func (s *watchSilence) timeout() time.Duration {
 
 // timedOut reports whether the watch has timed out. It returns true once for each timeout.
 func (s *watchSilence) timedOut() bool {
-	asked, now := s.requested.Load(), time.Now().UnixNano()
+	asked, now := s.requested.Load(), monotonic.Now()
 	if asked == 0 || now-asked < int64(s.timeout()) || !s.requested.CompareAndSwap(asked, now) {
 		return false
 	}

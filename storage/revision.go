@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
 // sharedRequest merges concurrent requests for the same answer. A caller that arrives while a
@@ -158,7 +160,7 @@ func (s *Store) caughtUp(ctx context.Context, rev int64) error {
 const progressEvery = 50 * time.Millisecond
 
 func (s *Store) requestProgress() {
-	now := time.Now().UnixNano()
+	now := monotonic.Now()
 	last := s.progressRequested.Load()
 	f := s.remoteWatch.Load()
 	if f == nil || now-last < int64(progressEvery)/2 || !s.progressRequested.CompareAndSwap(last, now) {

@@ -27,6 +27,8 @@ const (
 	roleServer = "server"
 	// roleSlowServer is a server whose disk can be slow.
 	roleSlowServer = "slow server"
+	// roleClockServer is a server whose wall clock can jump.
+	roleClockServer = "clock server"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +40,9 @@ func TestMain(m *testing.M) {
 	case roleServer:
 		exit(runServer([]byte(os.Getenv(configEnv))))
 	case roleSlowServer:
-		exit(runSlowServer([]byte(os.Getenv(configEnv))))
+		exit(runAdjustable([]byte(os.Getenv(configEnv)), newSlowSyncs))
+	case roleClockServer:
+		exit(runAdjustable([]byte(os.Getenv(configEnv)), newClock))
 	default:
 		exit(fmt.Errorf("no role %s", role))
 	}

@@ -71,15 +71,15 @@ type slowSyncs struct {
 	changed chan struct{} // closed when delay changes
 }
 
-// newSlowSyncs supervises the process. It does not delay anything yet.
-func newSlowSyncs() (*slowSyncs, error) {
+// newSlowSyncs supervises the process, and returns the function that sets the delay.
+func newSlowSyncs() (set func(time.Duration), err error) {
 	fd, err := superviseSyncs()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	s := &slowSyncs{fd: fd, changed: make(chan struct{})}
 	go s.supervise()
-	return s, nil
+	return s.set, nil
 }
 
 // set changes the delay of the calls. Calls that wait for the previous delay continue.

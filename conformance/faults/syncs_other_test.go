@@ -7,8 +7,4 @@ import (
 	"time"
 )
 
-type slowSyncs struct{}
-
-func newSlowSyncs() (*slowSyncs, error) { return nil, errors.ErrUnsupported }
-
-func (*slowSyncs) set(time.Duration) {}
+func newSlowSyncs() (func(time.Duration), error) { return nil, errors.ErrUnsupported }

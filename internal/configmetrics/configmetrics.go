@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -67,7 +66,7 @@ func (m *Metrics) Reloaded(data []byte, err error) {
 		m.Applied(data)
 	}
 	m.reloads.WithLabelValues(status, m.server).Inc()
-	m.last.WithLabelValues(status, m.server).Set(float64(time.Now().UnixNano()) / 1e9)
+	m.last.WithLabelValues(status, m.server).SetToCurrentTime()
 }
 
 // Hash returns the hash by which metrics name an id or a content, or "" for an empty one.

@@ -158,8 +158,11 @@ NONE < internal/layering;
 # Feature gates are a leaf: kinds, default roles and plugins follow them.
 NONE < internal/kubeversion < internal/features < api;
 
+# Readings of a clock that nobody sets.
+NONE < internal/monotonic < storage, authz;
+
 # Values from files that are read again when they change.
-NONE < internal/reload < authn, authz, registry/hooks, server, server/credentials;
+internal/monotonic < internal/reload < authn, authz, registry/hooks, server, server/credentials;
 
 # Metrics of configuration files that are read again when they change.
 NONE < internal/configmetrics < authn, authz, server;

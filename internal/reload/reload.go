@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
 // interval is the minimum time between two checks whether the files of a value changed.
@@ -23,7 +25,7 @@ type Value[T any] struct {
 	logger *slog.Logger
 
 	current atomic.Pointer[parsed[T]]
-	// due is the time of the next check in nanoseconds since 1970.
+	// due is the time of the next check, as a reading of package monotonic.
 	due atomic.Int64
 
 	mu    sync.Mutex // held while the files are checked and parsed
@@ -51,7 +53,7 @@ func New[T any](name string, logger *slog.Logger, parse func(*Files) (T, error))
 		return nil, err
 	}
 	v.current.Store(&parsed[T]{value, 1})
-	v.due.Store(time.Now().Add(interval).UnixNano())
+	v.due.Store(monotonic.Now() + int64(interval))
 	return v, nil
 }
 
@@ -64,7 +66,7 @@ func (v *Value[T]) Get() T {
 // GetWithGeneration returns the current value and its generation, which is 1 for the first value
 // and increases with each further one.
 func (v *Value[T]) GetWithGeneration() (T, int) {
-	if time.Now().UnixNano() >= v.due.Load() {
+	if monotonic.Now() >= v.due.Load() {
 		v.check()
 	}
 	p := v.current.Load()
@@ -78,11 +80,11 @@ func (v *Value[T]) check() {
 		return
 	}
 	defer v.mu.Unlock()
-	now := time.Now()
-	if now.UnixNano() < v.due.Load() {
+	now := monotonic.Now()
+	if now < v.due.Load() {
 		return
 	}
-	defer v.due.Store(now.Add(interval).UnixNano())
+	defer v.due.Store(now + int64(interval))
 	if v.failure == "" && !v.files.changed() {
 		return
 	}
