@@ -29,3 +29,8 @@ func Forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
 func Forbiddenf(a *registry.Attributes, format string, args ...any) error {
 	return Forbidden(a, fmt.Errorf(format, args...))
 }
+
+// PluginError returns the error of a plugin that cannot be built.
+func PluginError(plugin string, err error) error {
+	return fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
+}

@@ -3,15 +3,20 @@ package server
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/manifest"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/admission/policy"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
@@ -22,6 +27,11 @@ func (p *parts) buildAdmission() error {
 	if err != nil {
 		return fmt.Errorf("--admission-control-config-file: %w", err)
 	}
+	files = plugins.Enabled(files, p.o.EnableAdmissionPlugins, p.o.DisableAdmissionPlugins)
+	manifests, err := p.manifestConfig()
+	if err != nil {
+		return err
+	}
 	allowed := func(ctx context.Context, user *request.User, info *request.Info) (bool, string, error) {
 		decision, reason, err := p.access.decide.Authorize(ctx, user, info)
 		return decision == authz.Allow, reason, err
@@ -31,10 +41,12 @@ func (p *parts) buildAdmission() error {
 	if err != nil {
 		return err
 	}
-	policies, err := policy.Plugins(policy.Config{
+	policies, err := policy.New(policy.Config{
 		Objects:    objects,
 		Authorizer: allowed,
 		Schemas:    ssa.Published(p.catalogue),
+		Files:      files,
+		Manifests:  manifests,
 		Conditions: conditions,
 		Metrics:    p.metrics,
 	})
@@ -46,6 +58,7 @@ func (p *parts) buildAdmission() error {
 		Objects:       objects,
 		Authorizer:    allowed,
 		Files:         files,
+		Manifests:     manifests,
 		Certificates:  p.webhookCertificates,
 		ClientMetrics: p.clientMetrics,
 		Dial:          p.o.Dial,
@@ -68,7 +81,7 @@ func (p *parts) buildAdmission() error {
 		Files:              files,
 		RefusePrivileged:   p.o.NoPrivileged,
 		Objects:            objects,
-		Plugins:            append(policies, p.webhooks.Plugins()...),
+		Plugins:            append(policies.Plugins(), p.webhooks.Plugins()...),
 		Allowed:            allowed,
 		Gates:              p.gates,
 		Release:            release.Emulated,
@@ -81,6 +94,18 @@ func (p *parts) buildAdmission() error {
 	if err != nil {
 		return err
 	}
+	p.manifestLoops = append(policies.Loops(), p.webhooks.Loops()...)
 	p.steps.finish(stepAdmission)
 	return nil
+}
+
+// manifestConfig returns the configuration of the policies and webhooks in files.
+func (p *parts) manifestConfig() (manifest.Config, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return manifest.Config{}, err
+	}
+	metrics, err := manifest.NewMetrics(p.metrics, bootstrap.ServerID(host))
+	kinds := func() []*api.Resource { return admissionregistration.ManifestKinds(p.gates) }
+	return manifest.Config{Kinds: kinds, Gates: p.gates, Metrics: metrics, Logger: p.logger}, err
 }

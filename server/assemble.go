@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -51,10 +52,12 @@ type parts struct {
 	// webhookCertificates counts the certificates that webhooks present.
 	webhookCertificates *peercert.Counters
 	// clientMetrics measures the requests to webhooks.
-	clientMetrics    *outbound.Metrics
-	access           *accessControl
-	ledger           *quota.Ledger
-	admission        *admission.Chain
+	clientMetrics *outbound.Metrics
+	access        *accessControl
+	ledger        *quota.Ledger
+	admission     *admission.Chain
+	// manifestLoops keep the policies and webhooks in files up to date.
+	manifestLoops    []func(context.Context)
 	identities       *identities
 	controllerConfig controllers.Config
 	builtIn          builtInControllers

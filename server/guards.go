@@ -39,6 +39,9 @@ func (p *parts) guardWrites() error {
 // must not keep the server from starting, since only a running server can delete it.
 func (p *parts) enforceAdmission(context.Context) error {
 	p.guards.enforced.Store(true)
+	for _, loop := range p.manifestLoops {
+		p.runLoop("admission manifests", func() { loop(p.lifetime) })
+	}
 	return nil
 }
 

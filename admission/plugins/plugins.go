@@ -154,7 +154,7 @@ func New(c Config) (*admission.Chain, error) {
 	}
 	var plugins []admission.Plugin
 	for _, e := range registrations() {
-		if !slices.Contains(c.Enable, e.name) && (!e.byDefault || slices.Contains(c.Disable, e.name)) {
+		if !e.isEnabled(c.Enable, c.Disable) {
 			continue
 		}
 		if e.build == nil {
@@ -165,7 +165,7 @@ func New(c Config) (*admission.Chain, error) {
 		}
 		p, err := e.build(&c, c.Files[e.name])
 		if err != nil {
-			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", e.name, err)
+			return nil, admission.PluginError(e.name, err)
 		}
 		p.Name = e.name
 		plugins = append(plugins, p)
@@ -174,6 +174,23 @@ func New(c Config) (*admission.Chain, error) {
 		plugins = append([]admission.Plugin{refusePrivileged()}, plugins...) // as if it were validation
 	}
 	return admission.NewChain(plugins, c.Metrics)
+}
+
+// isEnabled reports whether a plugin runs if some are enabled and disabled in addition to the default.
+func (e *registration) isEnabled(enable, disable []string) bool {
+	return slices.Contains(enable, e.name) || e.byDefault && !slices.Contains(disable, e.name)
+}
+
+// Enabled returns those of the configurations of plugins, by name, whose plugins run if some plugins
+// are enabled and disabled in addition to the default. The other plugins ignore theirs.
+func Enabled(files map[string][]byte, enable, disable []string) map[string][]byte {
+	enabled := map[string][]byte{}
+	for _, e := range registrations() {
+		if data, ok := files[e.name]; ok && e.isEnabled(enable, disable) {
+			enabled[e.name] = data
+		}
+	}
+	return enabled
 }
 
 // Names returns the names of all plugins in the order of execution.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/manifest"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -105,6 +107,8 @@ type hook[P any] struct {
 
 // hookIndex joins the policies of one kind with their bindings, as the caches have them.
 type hookIndex[P interface{ policyName() string }] struct {
+	// static has the policies in manifests; nil means none.
+	static   *manifest.Source[[]hook[P]]
 	policies func(context.Context) (*admission.DerivedValues[P], error)
 	bindings func(context.Context) (*admission.DerivedValues[*binding], error)
 	cached   atomic.Pointer[joinedHooks[P]]
@@ -133,24 +137,46 @@ func (h *hookIndex[P]) current(ctx context.Context) ([]hook[P], error) {
 		return j.hooks, nil
 	}
 	j := &joinedHooks[P]{policies: policies, bindings: bindings}
-	byPolicy := map[string][]*binding{}
-	for _, b := range bindings.All {
-		byPolicy[b.policy] = append(byPolicy[b.policy], b)
-	}
-	for _, p := range policies.All {
-		if list := byPolicy[p.policyName()]; len(list) > 0 {
-			j.hooks = append(j.hooks, hook[P]{p, list})
-		}
-	}
+	j.hooks = join(policies.All, bindings.All)
 	h.cached.Store(j)
 	return j.hooks, nil
 }
 
-// isExempt reports whether no policy applies to a resource: policies themselves, so that an invalid
-// one can always be repaired, and reviews.
-func isExempt(a *registry.Attributes) bool {
+// join returns the policies that have bindings, with these.
+func join[P interface{ policyName() string }](policies []P, bindings []*binding) (hooks []hook[P]) {
+	byPolicy := map[string][]*binding{}
+	for _, b := range bindings {
+		byPolicy[b.policy] = append(byPolicy[b.policy], b)
+	}
+	for _, p := range policies {
+		if list := byPolicy[p.policyName()]; len(list) > 0 {
+			hooks = append(hooks, hook[P]{p, list})
+		}
+	}
+	return hooks
+}
+
+// applicable returns the hooks for a request: those of manifests, and then those of the API.
+func (h *hookIndex[P]) applicable(ctx context.Context, a *registry.Attributes) ([]hook[P], error) {
+	static := h.static.Current()
+	if isConfiguration(a) {
+		return static, nil
+	}
+	hooks, err := h.current(ctx)
+	if err == nil && len(static)+len(hooks) == 0 || match.IsReview(a) {
+		return nil, nil
+	}
+	if len(static) == 0 || err != nil {
+		return hooks, err
+	}
+	return slices.Concat(static, hooks), nil
+}
+
+// isConfiguration reports whether only policies in manifests apply to a resource: to policies and
+// bindings no others apply, so that an invalid one can always be repaired.
+func isConfiguration(a *registry.Attributes) bool {
 	if a.Resource.Versions[0].Group != admissionv1.GroupName {
-		return match.IsReview(a)
+		return false
 	}
 	switch a.Resource.Name {
 	case "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings":

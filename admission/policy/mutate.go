@@ -58,11 +58,8 @@ func (m *mutator) mutate(ctx context.Context, a *registry.Attributes) error {
 	if a.Object == nil {
 		return nil
 	}
-	list, err := m.hooks.current(ctx)
-	if err == nil && len(list) == 0 || isExempt(a) {
-		return nil
-	}
-	if err != nil {
+	list, err := m.hooks.applicable(ctx, a)
+	if err != nil || len(list) == 0 {
 		return err
 	}
 	run := &mutationRun{mutator: m, r: m.request(a), ask: match.NewRequestAuthorizer(m.ask)}

@@ -2,12 +2,14 @@ package policy
 
 import (
 	"context"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/manifest"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -21,6 +23,10 @@ type Config struct {
 	Authorizer match.Authorizer
 	// Schemas are the schemas for merging apply configurations.
 	Schemas ssa.Schemas
+	// Files are the configurations of plugins by plugin name. Manifests configures the objects in
+	// the directories that they name.
+	Files     map[string][]byte
+	Manifests manifest.Config
 	// Conditions are the metrics shared with webhooks. Metrics registers the metrics of policies.
 	// Both may be nil.
 	Conditions *match.Metrics
@@ -44,34 +50,73 @@ func (s *shared) request(a *registry.Attributes) *match.Request {
 	return r
 }
 
-// Plugins returns both plugins.
-func Plugins(c Config) ([]admission.Plugin, error) {
+// Names of the plugins.
+const (
+	mutatingName   = "MutatingAdmissionPolicy"
+	validatingName = "ValidatingAdmissionPolicy"
+)
+
+// Policies implements both plugins.
+type Policies struct {
+	objects    *admission.Objects
+	validating *validator
+	mutating   *mutator
+}
+
+// New returns the plugins. Policies in manifests apply from the start; Loops has what keeps them up
+// to date.
+func New(c Config) (*Policies, error) {
 	m, err := newMetrics(c.Metrics)
 	if err != nil {
 		return nil, err
 	}
 	s := &shared{namespaces: c.Objects.Namespaces(), params: paramReader{c.Objects}, ask: c.Authorizer, metrics: m,
 		schemas: &schemaCache{find: c.Schemas, state: c.Objects.CatalogueState}}
+	compileV, compileM := compileValidating(c.Conditions), compileMutating(c.Conditions)
 	v := &validator{shared: s, hooks: hookIndex[*validatingPolicy]{
-		policies: admission.NewDerived(c.Objects, admissionv1.Resource("validatingadmissionpolicies"), compileValidating(c.Conditions)).Values,
+		policies: admission.NewDerived(c.Objects, admissionv1.Resource("validatingadmissionpolicies"), compileV).Values,
 		bindings: admission.NewDerived(c.Objects, admissionv1.Resource("validatingadmissionpolicybindings"), bindingOfValidating).Values,
 	}}
 	mu := &mutator{shared: s, hooks: hookIndex[*mutatingPolicy]{
-		policies: admission.NewDerived(c.Objects, admissionv1.Resource("mutatingadmissionpolicies"), compileMutating(c.Conditions)).Values,
+		policies: admission.NewDerived(c.Objects, admissionv1.Resource("mutatingadmissionpolicies"), compileM).Values,
 		bindings: admission.NewDerived(c.Objects, admissionv1.Resource("mutatingadmissionpolicybindings"), bindingOfMutating).Values,
 	}}
+	if v.hooks.static, err = openManifests(&c, validatingName, compileV, bindingOfValidating); err != nil {
+		return nil, err
+	}
+	if mu.hooks.static, err = openManifests(&c, mutatingName, compileM, bindingOfMutating); err != nil {
+		return nil, err
+	}
+	return &Policies{c.Objects, v, mu}, nil
+}
+
+// Plugins returns the plugins for the chain.
+func (p *Policies) Plugins() []admission.Plugin {
 	return []admission.Plugin{
 		{
-			Name:    "MutatingAdmissionPolicy",
+			Name:    mutatingName,
 			Handles: []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate}}},
-			Mutate:  mu.mutate,
-			IsIdle:  c.Objects.EmptinessOf(admissionv1.Resource("mutatingadmissionpolicybindings")), // no policy applies without one
+			Mutate:  p.mutating.mutate,
+			IsIdle:  p.mutating.hooks.isIdle(p.objects.EmptinessOf(admissionv1.Resource("mutatingadmissionpolicybindings"))),
 		},
 		{
-			Name:     "ValidatingAdmissionPolicy",
+			Name:     validatingName,
 			Handles:  []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete, registry.VerbConnect}}},
-			Validate: v.validate,
-			IsIdle:   c.Objects.EmptinessOf(admissionv1.Resource("validatingadmissionpolicybindings")),
+			Validate: p.validating.validate,
+			IsIdle:   p.validating.hooks.isIdle(p.objects.EmptinessOf(admissionv1.Resource("validatingadmissionpolicybindings"))),
 		},
-	}, nil
+	}
+}
+
+// Loops returns functions that keep the policies in manifests up to date until their context ends.
+func (p *Policies) Loops() []func(context.Context) {
+	return slices.Concat(p.validating.hooks.static.Loop(), p.mutating.hooks.static.Loop())
+}
+
+// isIdle returns a function that reports whether no policy applies: without a binding, none does.
+func (h *hookIndex[P]) isIdle(hasNoBindings func() bool) func() bool {
+	if h.static == nil {
+		return hasNoBindings
+	}
+	return func() bool { return len(h.static.Current()) == 0 && hasNoBindings() }
 }

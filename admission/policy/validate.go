@@ -32,11 +32,8 @@ type validator struct {
 
 // validate evaluates all policies that apply to a write and returns the first rejection.
 func (v *validator) validate(ctx context.Context, a *registry.Attributes) error {
-	list, err := v.hooks.current(ctx)
-	if err == nil && len(list) == 0 || isExempt(a) {
-		return nil
-	}
-	if err != nil {
+	list, err := v.hooks.applicable(ctx, a)
+	if err != nil || len(list) == 0 {
 		return err
 	}
 	r := v.request(a)

@@ -35,10 +35,7 @@ const (
 
 // mutate calls the mutating hooks in order.
 func (w *Webhooks) mutate(ctx context.Context, a *registry.Attributes) error {
-	if w.isExempt(a) {
-		return nil
-	}
-	hooks, err := w.hooks.mutating.current(ctx)
+	hooks, err := applicable(ctx, w, a, w.static.mutating, w.hooks.mutating)
 	if err != nil || len(hooks) == 0 {
 		return err
 	}

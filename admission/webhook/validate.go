@@ -19,10 +19,7 @@ const validatingOpenKey = "failed-open.validating.webhook.admission.k8s.io/"
 
 // validate calls the validating hooks concurrently.
 func (w *Webhooks) validate(ctx context.Context, a *registry.Attributes) error {
-	if w.isExempt(a) {
-		return nil
-	}
-	hooks, err := w.hooks.validating.current(ctx)
+	hooks, err := applicable(ctx, w, a, w.static.validating, w.hooks.validating)
 	if err != nil || len(hooks) == 0 {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/manifest"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -45,8 +47,10 @@ type Config struct {
 	Objects  *admission.Objects
 	// Authorizer implements the authorizer variables of match conditions.
 	Authorizer match.Authorizer
-	// Files are the configurations of plugins by plugin name.
-	Files map[string][]byte
+	// Files are the configurations of plugins by plugin name. Manifests configures the objects in
+	// the directories that they name.
+	Files     map[string][]byte
+	Manifests manifest.Config
 	// Endpoints calls services at one of their endpoints rather than at the cluster IP.
 	Endpoints bool
 	// Gates are the feature gates of the server.
@@ -72,6 +76,8 @@ type Webhooks struct {
 		mutating   *index[*admissionregistrationv1.MutatingWebhookConfiguration]
 		validating *index[*admissionregistrationv1.ValidatingWebhookConfiguration]
 	}
+	// static has the hooks in manifests; nil means none.
+	static     struct{ mutating, validating *manifest.Source[[]*hook] }
 	objects    *admission.Objects
 	namespaces func(context.Context, string) (*corev1.Namespace, error)
 	authorizer match.Authorizer
@@ -100,14 +106,21 @@ func New(c Config) (*Webhooks, error) {
 		name string
 		to   **caller
 	}{{mutatingName, &w.mutating}, {validatingName, &w.validating}} {
-		known, err := hooks.ReadCredentials(c.Files[plugin.name], c.Logger)
+		settings, err := hooks.ReadSettings(c.Files[plugin.name])
 		if err != nil {
-			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
+			return nil, admission.PluginError(plugin.name, err)
+		}
+		known, err := settings.Credentials(c.Logger)
+		if err != nil {
+			return nil, admission.PluginError(plugin.name, err)
 		}
 		*plugin.to = &caller{clients: hooks.New(hooks.Config{
 			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates, Metrics: c.ClientMetrics,
 			ResolveRequests: c.Gates.Enabled(features.WebhookRoundTripLoadBalancing),
 		}), decoder: decoder, mutating: plugin.name == mutatingName}
+		if err := w.openManifests(&c, plugin.name, settings.StaticManifestsDir); err != nil {
+			return nil, admission.PluginError(plugin.name, err)
+		}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
 		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []*hook {
@@ -130,9 +143,9 @@ func (w *Webhooks) Plugins() []admission.Plugin {
 	handles := []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete, registry.VerbConnect}}}
 	return []admission.Plugin{
 		{Name: mutatingName, Handles: handles, Mutate: w.mutate,
-			IsIdle: w.objects.EmptinessOf(admissionregistrationv1.Resource("mutatingwebhookconfigurations"))},
+			IsIdle: isIdle(w.static.mutating, w.objects.EmptinessOf(admissionregistrationv1.Resource("mutatingwebhookconfigurations")))},
 		{Name: validatingName, Handles: handles, Validate: w.validate,
-			IsIdle: w.objects.EmptinessOf(admissionregistrationv1.Resource("validatingwebhookconfigurations"))},
+			IsIdle: isIdle(w.static.validating, w.objects.EmptinessOf(admissionregistrationv1.Resource("validatingwebhookconfigurations")))},
 	}
 }
 
@@ -142,12 +155,26 @@ func (w *Webhooks) Close() {
 	w.validating.clients.Close()
 }
 
-// isExempt reports whether no hook is called for an object: configurations of webhooks and
-// policies, so that an invalid one can always be repaired, and reviews.
-func (w *Webhooks) isExempt(a *registry.Attributes) bool {
+// applicable returns the hooks for a request: those of manifests, and then those of the API.
+func applicable[T api.Object](ctx context.Context, w *Webhooks, a *registry.Attributes, static *manifest.Source[[]*hook], x *index[T]) ([]*hook, error) {
 	if w.exemptsReviews && match.IsReview(a) {
-		return true
+		return nil, nil
 	}
+	fromFiles := static.Current()
+	if isConfiguration(a) {
+		return fromFiles, nil
+	}
+	hooks, err := x.current(ctx)
+	if len(fromFiles) == 0 || err != nil {
+		return hooks, err
+	}
+	return slices.Concat(fromFiles, hooks), nil
+}
+
+// isConfiguration reports whether only hooks in manifests are called for an object: for
+// configurations of webhooks and policies no others are called, so that an invalid one can always be
+// repaired.
+func isConfiguration(a *registry.Attributes) bool {
 	if a.Version.Group != admissionregistrationv1.GroupName {
 		return false
 	}

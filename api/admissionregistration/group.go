@@ -4,6 +4,8 @@
 package admissionregistration
 
 import (
+	"maps"
+
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -11,11 +13,19 @@ import (
 // Kinds returns the kinds of the group.
 func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
-		MutatingAdmissionPolicy(),
-		MutatingAdmissionPolicyBinding(),
+		MutatingAdmissionPolicy(gates),
+		MutatingAdmissionPolicyBinding(gates),
 		MutatingWebhookConfiguration(gates),
-		ValidatingAdmissionPolicy(),
-		ValidatingAdmissionPolicyBinding(),
+		ValidatingAdmissionPolicy(gates),
+		ValidatingAdmissionPolicyBinding(gates),
 		ValidatingWebhookConfiguration(gates),
 	}
+}
+
+// ManifestKinds returns the kinds of the group as they are in files that the server reads (see package
+// admission/manifest), where names may be those that clients cannot use.
+func ManifestKinds(gates features.Gates) []*api.Resource {
+	gates = maps.Clone(gates)
+	delete(gates, features.ManifestBasedAdmissionControlConfig)
+	return Kinds(gates)
 }

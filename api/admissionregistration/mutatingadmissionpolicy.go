@@ -9,11 +9,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // MutatingAdmissionPolicy describes the kind MutatingAdmissionPolicy, which changes objects
 // in requests by CEL expressions.
-func MutatingAdmissionPolicy() *api.Resource {
+func MutatingAdmissionPolicy(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicy]{
 		Names: api.Names{
 			Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
@@ -28,7 +29,7 @@ func MutatingAdmissionPolicy() *api.Resource {
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Storage: api.Storage{Prefix: "mutatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingPolicyRules))},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingPolicyRules)), WarningsOnCreate: newNameWarnings[*admissionv1.MutatingAdmissionPolicy](gates)},
 		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicy], HasGeneration: true},
 		Table:   api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
 	})

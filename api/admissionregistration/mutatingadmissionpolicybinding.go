@@ -8,11 +8,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // MutatingAdmissionPolicyBinding describes the kind MutatingAdmissionPolicyBinding, which
 // enables a MutatingAdmissionPolicy for the resources that it matches.
-func MutatingAdmissionPolicyBinding() *api.Resource {
+func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicyBinding]{
 		Names: api.Names{
 			Name: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding",
@@ -25,7 +26,7 @@ func MutatingAdmissionPolicyBinding() *api.Resource {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
 		Storage: api.Storage{Prefix: "mutatingadmissionpolicybindings"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(mutatingBindingRules), ValidateOnCreate: validation.Rules(dynamicNameRules(func(*validation.Path, *admissionv1.MutatingAdmissionPolicyBinding) {}))},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(mutatingBindingRules), ValidateOnCreate: validation.Rules(nameRules(gates, onlyName[*admissionv1.MutatingAdmissionPolicyBinding])), WarningsOnCreate: newNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding](gates)},
 		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding]},
 		Table:   api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
 	})

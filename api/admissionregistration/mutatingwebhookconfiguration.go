@@ -23,9 +23,9 @@ func MutatingWebhookConfiguration(gates features.Gates) *api.Resource {
 			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultMutatingWebhooks,
 		Storage: api.Storage{Prefix: "mutatingwebhookconfigurations"},
-		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(mutatingWebhookRules)),
+		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingWebhookRules)),
 			WarningsOnCreate: func(obj *admissionv1.MutatingWebhookConfiguration) []string {
-				return mutatingWebhookWarnings(gates, obj)
+				return append(newNameWarnings[*admissionv1.MutatingWebhookConfiguration](gates)(obj), mutatingWebhookWarnings(gates, obj)...)
 			}},
 		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges),
 			WarningsOnUpdate: func(obj, old *admissionv1.MutatingWebhookConfiguration) []string {

@@ -9,11 +9,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ValidatingAdmissionPolicy describes the kind ValidatingAdmissionPolicy, which validates
 // requests by CEL expressions.
-func ValidatingAdmissionPolicy() *api.Resource {
+func ValidatingAdmissionPolicy(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.ValidatingAdmissionPolicy]{
 		Names: api.Names{
 			Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy",
@@ -28,7 +29,7 @@ func ValidatingAdmissionPolicy() *api.Resource {
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Storage: api.Storage{Prefix: "validatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(validatingPolicyRules))},
+		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, validatingPolicyRules)), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicy](gates)},
 		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
 		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
 		Fields:  api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},

@@ -11,11 +11,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ValidatingAdmissionPolicyBinding describes the kind ValidatingAdmissionPolicyBinding,
 // which enables a ValidatingAdmissionPolicy for the resources that it matches.
-func ValidatingAdmissionPolicyBinding() *api.Resource {
+func ValidatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.ValidatingAdmissionPolicyBinding]{
 		Names: api.Names{
 			Name: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding",
@@ -28,7 +29,7 @@ func ValidatingAdmissionPolicyBinding() *api.Resource {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
 		Storage: api.Storage{Prefix: "validatingadmissionpolicybindings"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(validatingBindingRules), ValidateOnCreate: validation.Rules(dynamicNameRules(func(*validation.Path, *admissionv1.ValidatingAdmissionPolicyBinding) {}))},
+		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(validatingBindingRules), ValidateOnCreate: validation.Rules(nameRules(gates, onlyName[*admissionv1.ValidatingAdmissionPolicyBinding])), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicyBinding](gates)},
 		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicyBinding]},
 		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: validatingAdmissionPolicyBindingCells},
 	})

@@ -22,9 +22,9 @@ func ValidatingWebhookConfiguration(gates features.Gates) *api.Resource {
 			api.SameFields[admissionv1.ValidatingWebhookConfiguration, admissionregistrationv1beta1.ValidatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultValidatingWebhooks,
 		Storage: api.Storage{Prefix: "validatingwebhookconfigurations"},
-		Create: api.CreateStrategy[*admissionv1.ValidatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(dynamicNameRules(validatingWebhookRules)),
+		Create: api.CreateStrategy[*admissionv1.ValidatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, validatingWebhookRules)),
 			WarningsOnCreate: func(obj *admissionv1.ValidatingWebhookConfiguration) []string {
-				return validatingWebhookWarnings(gates, obj)
+				return append(newNameWarnings[*admissionv1.ValidatingWebhookConfiguration](gates)(obj), validatingWebhookWarnings(gates, obj)...)
 			}},
 		Update: api.UpdateStrategy[*admissionv1.ValidatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingWebhookChanges),
 			WarningsOnUpdate: func(obj, old *admissionv1.ValidatingWebhookConfiguration) []string {

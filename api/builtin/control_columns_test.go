@@ -73,13 +73,13 @@ func TestAdmissionCells(t *testing.T) {
 		{"selected", testMeta + "spec: {policyName: p, paramRef: {selector: {matchLabels: {k: v}}}}",
 			"a|p|&LabelSelector{MatchLabels:map[string]string{k: v,},MatchExpressions:[]LabelSelectorRequirement{},}|60m"},
 	}
-	testCells(t, admissionregistration.ValidatingAdmissionPolicyBinding(), bindings)
-	testCells(t, admissionregistration.MutatingAdmissionPolicyBinding(), bindings)
-	testCells(t, admissionregistration.ValidatingAdmissionPolicy(), []cellsTest{
+	testCells(t, admissionregistration.ValidatingAdmissionPolicyBinding(features.Default()), bindings)
+	testCells(t, admissionregistration.MutatingAdmissionPolicyBinding(features.Default()), bindings)
+	testCells(t, admissionregistration.ValidatingAdmissionPolicy(features.Default()), []cellsTest{
 		{"plain", testMeta + "spec: {validations: [{expression: 'true'}]}", "a|1|<unset>|60m"},
 		{"parameters", testMeta + "spec: {paramKind: {apiVersion: v1, kind: ConfigMap}}", "a|0|v1/ConfigMap|60m"},
 	})
-	testCells(t, admissionregistration.MutatingAdmissionPolicy(), []cellsTest{
+	testCells(t, admissionregistration.MutatingAdmissionPolicy(features.Default()), []cellsTest{
 		{"plain", testMeta + "spec: {mutations: [{patchType: JSONPatch}, {patchType: JSONPatch}]}", "a|2|<unset>|60m"},
 	})
 	testCells(t, admissionregistration.ValidatingWebhookConfiguration(features.Default()), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})

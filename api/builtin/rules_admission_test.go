@@ -1,9 +1,11 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -39,7 +41,7 @@ func TestPolicyRules(t *testing.T) {
 	const match = `"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}`
 	policy := func(more string) string { return `{"spec":{` + match + `,` + more + `}}` }
 	expression := func(text string) string { return policy(`"validations":[{"expression":"` + text + `"}]`) }
-	testRules(t, admissionregistration.ValidatingAdmissionPolicy(), []ruleTest{
+	testRules(t, admissionregistration.ValidatingAdmissionPolicy(features.Default()), []ruleTest{
 		{"good", "", expression("object.metadata.name == 'a' && request.userInfo.username != ''"), ""},
 		{"nothing", "", `{"spec":{}}`, "spec.matchConstraints: Required value"},
 		{"grammar", "", expression("this is not cel"), "compilation failed: ERROR: <input>:1:6: Syntax error: mismatched input 'is' expecting <EOF>\n | this is not cel\n | .....^"},
@@ -56,7 +58,7 @@ func TestPolicyRules(t *testing.T) {
 	mutation := func(text string) string {
 		return policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"` + text + `"}}]`)
 	}
-	testRules(t, admissionregistration.MutatingAdmissionPolicy(), []ruleTest{
+	testRules(t, admissionregistration.MutatingAdmissionPolicy(features.Default()), []ruleTest{
 		{"good", "", mutation("Object{metadata: Object.metadata{labels: {'a': 'b'}}}"), ""},
 		{"deletions", "", strings.Replace(mutation("Object{}"), "CREATE", "DELETE", 1), `spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"`},
 		{"no variables", "", mutation("variables.a"), "undefined field 'a'"},
@@ -64,10 +66,39 @@ func TestPolicyRules(t *testing.T) {
 		{"patches", "", policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/a', value: 1}]"}}]`), ""},
 		{"no patches", "", policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"Object{}"}}]`), "must evaluate to list(JSONPatch) but got Object"},
 	})
-	testRules(t, admissionregistration.ValidatingAdmissionPolicyBinding(), []ruleTest{
+	testRules(t, admissionregistration.ValidatingAdmissionPolicyBinding(features.Default()), []ruleTest{
 		{"parameters", "", `{"spec":{"policyName":"a","validationActions":["Deny"],"paramRef":{"name":"a","selector":{}}}}`,
 			"[spec.paramRef.name: Forbidden: name and selector are mutually exclusive, spec.paramRef.selector: Forbidden: name and selector are mutually exclusive, spec.paramRef.parameterNotFoundAction: Required value]"},
 		{"actions", "", `{"spec":{"policyName":"a","validationActions":["Deny","Warn"]}}`, "must not contain both Deny and Warn"},
 	})
-	testRules(t, admissionregistration.MutatingAdmissionPolicyBinding(), []ruleTest{{"policy", "", `{"spec":{}}`, "spec.policyName: Required value"}})
+	testRules(t, admissionregistration.MutatingAdmissionPolicyBinding(features.Default()), []ruleTest{{"policy", "", `{"spec":{}}`, "spec.policyName: Required value"}})
+}
+
+// TestStaticNames checks that names of objects in manifests are refused if manifests can be used, and
+// cause a warning otherwise.
+func TestStaticNames(t *testing.T) {
+	disabled, err := features.New(map[string]bool{features.ManifestBasedAdmissionControlConfig: false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name  string
+		kinds []*api.Resource
+		want  bool // a warning instead of an error
+	}{
+		{"enabled", admissionregistration.Kinds(features.Default()), false},
+		{"disabled", admissionregistration.Kinds(disabled), true},
+		{"in manifests", admissionregistration.ManifestKinds(features.Default()), true},
+	} {
+		for _, res := range test.kinds {
+			obj := res.New()
+			obj.SetName("a.static.k8s.io")
+			errs := res.CheckCreate(&res.Versions[0], obj).ToAggregate()
+			refused := errs != nil && strings.Contains(errs.Error(), "are reserved for static manifest-based configurations")
+			warned := slices.ContainsFunc(res.Create.WarningsOnCreate(obj), func(text string) bool { return strings.Contains(text, "are reserved for static") })
+			if refused == test.want || warned != test.want {
+				t.Errorf("%s: %s: refused %v, warned %v", test.name, res.Name, refused, warned)
+			}
+		}
+	}
 }

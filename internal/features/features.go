@@ -36,6 +36,7 @@ const (
 	HPAGeneration                           = "HPAGeneration"
 	HPAScaleToZero                          = "HPAScaleToZero"
 	ImageVolume                             = "ImageVolume"
+	ManifestBasedAdmissionControlConfig     = "ManifestBasedAdmissionControlConfig"
 	MaxUnavailableStatefulSet               = "MaxUnavailableStatefulSet"
 	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
 	PodCertificateRequest                   = "PodCertificateRequest"
@@ -57,7 +58,7 @@ func Effective() []string {
 		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRADeviceTaintRules,
 		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources,
-		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, MaxUnavailableStatefulSet,
+		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
 		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
 		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,

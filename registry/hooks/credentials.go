@@ -36,11 +36,14 @@ type credential struct {
 	certificate        *tls.Certificate
 }
 
-// webhookConfiguration is the configuration file of the webhook admission plugins.
-type webhookConfiguration struct {
-	APIVersion     string `json:"apiVersion"`
-	Kind           string `json:"kind"`
+// Settings are the configuration of a webhook admission plugin.
+type Settings struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// KubeConfigFile is the absolute path of the file with the credentials; empty means none.
 	KubeConfigFile string `json:"kubeConfigFile"`
+	// StaticManifestsDir is the directory with webhook configurations; empty means none.
+	StaticManifestsDir string `json:"staticManifestsDir,omitempty"`
 }
 
 // kubeconfig has the used fields of a kubeconfig.
@@ -71,27 +74,34 @@ type authInfo struct {
 	AuthProvider          any    `json:"auth-provider"`
 }
 
-// ReadCredentials reads the credentials from the configuration of the webhook admission
-// plugins; no data means no credentials. A nil logger discards all messages.
-func ReadCredentials(data []byte, logger *slog.Logger) (Credentials, error) {
+// ReadSettings reads the configuration of a webhook admission plugin; no data means the defaults.
+func ReadSettings(data []byte) (*Settings, error) {
+	c := &Settings{}
 	if len(data) == 0 {
-		return Credentials{}, nil
+		return c, nil
 	}
-	var c webhookConfiguration
-	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return Credentials{}, err
+	if err := yaml.UnmarshalStrict(data, c); err != nil {
+		return nil, err
 	}
 	switch gv := c.APIVersion; {
 	case c.Kind == "WebhookAdmissionConfiguration" && gv == "apiserver.config.k8s.io/v1":
 	case c.Kind == "WebhookAdmission" && gv == "apiserver.config.k8s.io/v1alpha1":
+		if c.StaticManifestsDir != "" {
+			return nil, errors.New(`strict decoding error: unknown field "staticManifestsDir"`)
+		}
 	default:
-		return Credentials{}, fmt.Errorf("has kind %q of %q, must be WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
+		return nil, fmt.Errorf("has kind %q of %q, must be WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
 	}
+	if c.KubeConfigFile != "" && !filepath.IsAbs(c.KubeConfigFile) {
+		return nil, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
+	}
+	return c, nil
+}
+
+// Credentials reads the credentials of the plugin. A nil logger discards all messages.
+func (c *Settings) Credentials(logger *slog.Logger) (Credentials, error) {
 	if c.KubeConfigFile == "" {
 		return Credentials{}, nil
-	}
-	if !filepath.IsAbs(c.KubeConfigFile) {
-		return Credentials{}, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
 	}
 	users, err := reload.New("credentials for webhooks", logger, func(files *reload.Files) (users, error) {
 		return readUsers(c.KubeConfigFile, files)
