@@ -232,7 +232,7 @@ func dryRunLabel(values []string) string {
 // scopeLabel returns the value of the label scope: one object, a namespace or the cluster.
 func scopeLabel(info *request.Info) string {
 	switch {
-	case info.Name != "" || info.Verb == "create" && info.Namespace == "":
+	case info.Name != "" || info.Verb == "create":
 		return "resource"
 	case info.Namespace != "":
 		return "namespace"

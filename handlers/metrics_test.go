@@ -60,9 +60,9 @@ func TestMetricsLabels(t *testing.T) {
 	sendText(t, h, http.MethodDelete, mapsPath+"/a?dryRun=All", "")
 	w := sendText(t, h, http.MethodGet, "/metrics", "")
 	for _, want := range []string{
-		`apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="configmaps",scope="namespace",subresource="",verb="POST",version="v1"} 1`,
+		`apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"} 1`,
 		`apiserver_request_total{code="200",component="apiserver",dry_run="All",group="",resource="configmaps",scope="resource",subresource="",verb="DELETE",version="v1"} 1`,
-		`apiserver_request_duration_seconds_count{component="apiserver",dry_run="",group="",resource="configmaps",scope="namespace",subresource="",verb="POST",version="v1"} 1`,
+		`apiserver_request_duration_seconds_count{component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"} 1`,
 		`apiserver_current_inflight_requests{request_kind="readOnly"} 1`,
 	} {
 		if !strings.Contains(w.Body.String(), want) {
@@ -99,8 +99,8 @@ func TestSizeMetrics(t *testing.T) {
 	text := sendText(t, h, http.MethodGet, "/metrics", "").Body.String()
 	const maps = `group="",resource="configmaps",`
 	for _, want := range []string{
-		`apiserver_request_sli_duration_seconds_count{component="apiserver",` + maps + `scope="namespace",subresource="",verb="POST",version="v1"} 2`,
-		`apiserver_request_slo_duration_seconds_count{component="apiserver",` + maps + `scope="namespace",subresource="",verb="POST",version="v1"} 2`,
+		`apiserver_request_sli_duration_seconds_count{component="apiserver",` + maps + `scope="resource",subresource="",verb="POST",version="v1"} 2`,
+		`apiserver_request_slo_duration_seconds_count{component="apiserver",` + maps + `scope="resource",subresource="",verb="POST",version="v1"} 2`,
 		`apiserver_response_sizes_count{component="apiserver",` + maps + `scope="resource",subresource="",verb="GET",version="v1"} 1`,
 		`apiserver_response_sizes_count{component="apiserver",` + maps + `scope="namespace",subresource="",verb="LIST",version="v1"} 1`,
 		`apiserver_request_body_size_bytes_bucket{` + maps + `verb="create",le="50000"} 2`,
@@ -115,7 +115,7 @@ func TestSizeMetrics(t *testing.T) {
 			t.Errorf("there is no %s", want)
 		}
 	}
-	for _, no := range []string{`apiserver_response_sizes_count{component="apiserver",` + maps + `scope="namespace",subresource="",verb="POST"`, `sli_duration_seconds_count{component="apiserver",` + maps + `scope="namespace",subresource="",verb="WATCH"`} {
+	for _, no := range []string{`apiserver_response_sizes_count{component="apiserver",` + maps + `scope="resource",subresource="",verb="POST"`, `sli_duration_seconds_count{component="apiserver",` + maps + `scope="namespace",subresource="",verb="WATCH"`} {
 		if strings.Contains(text, no) {
 			t.Errorf("there is %s", no)
 		}

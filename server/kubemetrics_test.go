@@ -1,8 +1,12 @@
 package server
 
 import (
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/server/internal/kubemetrics"
 )
@@ -82,6 +86,26 @@ func TestMixinMetrics(t *testing.T) {
 		for label := range strings.SplitSeq(labels, ",") {
 			if !strings.Contains(","+d.Labels+",", ","+label+",") && label != "" {
 				t.Errorf("%s has no label %s", name, label)
+			}
+		}
+	}
+	// The rules of the error budget select buckets of reads by scope, and of writes.
+	c := raw(t, s)
+	for _, path := range []string{"/api/v1/namespaces/default", "/api/v1/namespaces/default/configmaps", "/api/v1/configmaps"} {
+		get(t, c, s.URL+path, s.Token)
+	}
+	send(t, c, s, http.MethodPost, "/api/v1/namespaces/default/configmaps", "application/json", `{"metadata":{"generateName":"a-"}}`)
+	for _, wanted := range []struct{ verb, scope, le string }{
+		{"GET", "resource", "1"}, {"LIST", "namespace", "5"}, {"LIST", "cluster", "30"}, {"POST", "resource", "1"},
+	} {
+		isWanted := func(name string) bool {
+			return strings.HasPrefix(name, "apiserver_request_sli_duration_seconds_bucket{") && strings.Contains(name, `resource="configmaps"`) == (wanted.verb != "GET") &&
+				strings.Contains(name, `le="`+wanted.le+`"`) && strings.Contains(name, `scope="`+wanted.scope+`"`) && strings.Contains(name, `verb="`+wanted.verb+`"`)
+		}
+		// A client may see a response before it is measured.
+		for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(slices.Collect(maps.Keys(series(t, s))), isWanted); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("there is no bucket of %+v", wanted)
 			}
 		}
 	}

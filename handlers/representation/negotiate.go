@@ -128,13 +128,21 @@ func Negotiate(r *http.Request, o Offer) (Media, error) {
 			continue
 		}
 		if o.stream && m.Format == FormatYAML {
-			break // kube-apiserver ignores the other alternatives too
+			return Media{}, notAcceptable(o.byParameters) // kube-apiserver ignores the other alternatives too
 		}
 		m.Pretty = m.Pretty || prettyWanted(r)
 		return m, nil
 	}
-	return Media{}, NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-		"only the following media types are accepted: "+o.byParameters, nil)
+	if o.stream {
+		// kube-apiserver finds a representation of an object first, and then one of a stream.
+		return Media{}, notAcceptable(OfferObject.byParameters)
+	}
+	return Media{}, notAcceptable(o.byParameters)
+}
+
+// notAcceptable returns the error of an Accept header without an offered media type.
+func notAcceptable(offered string) error {
+	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "only the following media types are accepted: "+offered, nil)
 }
 
 // errorMedia returns the representation of an error. If the Accept header names none that a

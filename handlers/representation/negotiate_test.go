@@ -115,3 +115,22 @@ func FuzzAccept(f *testing.F) {
 		errorMedia(r) // must not panic
 	})
 }
+
+// TestNotAcceptableWatch checks the message of a watch whose Accept header is refused. It names the
+// media types of streams only if there is a representation of an object.
+func TestNotAcceptableWatch(t *testing.T) {
+	for accept, want := range map[string]string{
+		"application/yaml": OfferWatch.byParameters,
+		"application/yaml;as=Table;g=meta.k8s.io;v=v1":                    OfferWatch.byParameters,
+		"application/json;as=Foo;g=meta.k8s.io;v=v1":                      OfferObject.byParameters,
+		"application/json;stream=foo":                                     OfferObject.byParameters,
+		"application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1": OfferObject.byParameters,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept", accept)
+		_, err := Negotiate(r, OfferWatch)
+		if message := "only the following media types are accepted: " + want; err == nil || err.Error() != message {
+			t.Errorf("%s: %v, want %s", accept, err, message)
+		}
+	}
+}
