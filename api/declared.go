@@ -55,7 +55,7 @@ func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorL
 	if old != nil {
 		stored = old
 	}
-	return declarative.Merge(byHand, program.Validate(obj, stored))
+	return declarative.Merge(byHand, program.Validate(obj, stored), v.HubPath)
 }
 
 // distinct returns errors without those that are equal to an earlier one, which come from

@@ -26,6 +26,15 @@ func (r *Resource) ApplyFeatureGates(gates features.Gates, fields func() (*gated
 		}
 	}
 	r.Update.PrepareForUpdate = d.before(r.Update.PrepareForUpdate)
+	if r.Update.GenerationCountsDropped {
+		prepare := r.Update.PrepareForUpdate
+		r.Update.PrepareForUpdate = func(obj, old Object) {
+			if r.IncrementsGeneration(obj, old) {
+				obj.SetGeneration(old.GetGeneration() + 1)
+			}
+			prepare(obj, old)
+		}
+	}
 	for _, sub := range r.Subresources {
 		if sub.PrepareForUpdate != nil {
 			sub.PrepareForUpdate = d.before(sub.PrepareForUpdate)

@@ -172,6 +172,7 @@ func (s UpdateStrategy[T]) erase() UpdateStrategy[Object] {
 		PrepareForUpdate:         eraseChange(s.PrepareForUpdate),
 		HasGeneration:            s.HasGeneration,
 		ChangesGeneration:        eraseChangeResult(s.ChangesGeneration),
+		GenerationCountsDropped:  s.GenerationCountsDropped,
 		Unusable:                 eraseChangeResult(s.Unusable),
 		ValidateUpdate:           eraseChangeResult(s.ValidateUpdate),
 		ValidateUpdateIsComplete: s.ValidateUpdateIsComplete,

@@ -212,10 +212,16 @@ type Version struct {
 	// %q for the label in quotes. Empty means the message for kinds that have only
 	// metadata.name and metadata.namespace.
 	FieldLabelError string
+	// RequireResourceVersion and ReturnDeletedObject are UpdateStrategy.RequireResourceVersion and
+	// DeleteStrategy.ReturnDeletedObject for requests of this version only.
+	RequireResourceVersion, ReturnDeletedObject bool
 	// Validate and ValidateUpdate are rules for requests of this version only. They are called
 	// with objects of the hub type, before the validation of the Resource.
 	Validate       func(obj Object) field.ErrorList
 	ValidateUpdate func(obj, old Object) field.ErrorList
+	// HubPath converts the path of a field of this version to its path in the hub version, which
+	// the rules written by hand report. Nil means that the paths are the same.
+	HubPath func(path string) string
 	// declared returns the rules that the Go type states in markers; see ApplyDeclaredRules.
 	declared func() (*declarative.Program, error)
 }

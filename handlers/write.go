@@ -156,7 +156,7 @@ func (h *Handler) delete(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !out.Deleted || c.Resource.Delete.ReturnDeletedObject {
+	if !out.Deleted || c.Resource.Delete.ReturnDeletedObject || c.Version.ReturnDeletedObject {
 		return h.writeOutcome(c, &v, out)
 	}
 	if c.span != nil {

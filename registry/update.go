@@ -173,7 +173,7 @@ func (w *update) checkResourceVersion(context.Context) error {
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
-		if isReplace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
+		if isReplace && t.Sub == nil && (t.Resource.Update.RequireResourceVersion || t.Version.RequireResourceVersion) {
 			// As in kube-apiserver, the error has the resource in place of the kind.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{

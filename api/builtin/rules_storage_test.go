@@ -129,7 +129,7 @@ func TestDeviceRules(t *testing.T) {
 	})
 	testStatusRules(t, resource.ResourceClaim(), []ruleTest{
 		{"reserved", `{}`, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"},
-		{"device", `{}`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]}}`, `status.devices[0]: Invalid value: "d/p/x": must be an allocated device in the claim`},
+		{"device", `{}`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]}}`, `status.devices[0]: Invalid value: {"Driver":"d","Pool":"p","Device":"x","ShareID":""}: must be an allocated device in the claim`},
 	})
 	testRules(t, resource.DeviceClass(), []ruleTest{
 		{"field", "", `{"spec":{"selectors":[{"cel":{"expression":"device.nothing"}}]}}`, "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'"},

@@ -36,8 +36,10 @@ func (n *node) find(v reflect.Value) (present, kept groups) {
 	for i := range n.steps {
 		s := &n.steps[i]
 		f := v.Field(s.index)
-		if s.removed|s.kept != 0 && isSet(f) {
+		if s.removed != 0 && !f.IsZero() {
 			present |= s.removed
+		}
+		if s.kept != 0 && isSet(f) {
 			kept |= s.kept
 		}
 		if s.next != nil {
@@ -49,7 +51,7 @@ func (n *node) find(v reflect.Value) (present, kept groups) {
 	return present, kept
 }
 
-// isSet reports whether a field has a value. An empty list is none.
+// isSet reports whether a field of a stored object keeps a group. An empty list does not, and is removed as other lists are.
 func isSet(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -89,7 +91,7 @@ func (n *node) drop(v reflect.Value, remove groups) (changed bool) {
 	for i := range n.steps {
 		s := &n.steps[i]
 		f := v.Field(s.index)
-		if s.removed&remove != 0 && isSet(f) {
+		if s.removed&remove != 0 && !f.IsZero() {
 			f.SetZero()
 			changed = true
 		}

@@ -52,7 +52,7 @@ func validValueRules(at *validation.Path, capacity resource.Quantity, p *resourc
 			at.Index(i).Invalid(values[i].String(), "values must be sorted in ascending order")
 		}
 	}
-	eachDistinct(at, values, maxValidValues, func(q *resource.Quantity) int64 { return q.Value() }, func(at *validation.Path, q *resource.Quantity) {
+	eachDistinct(at, values, maxValidValues, func(q *resource.Quantity) string { return validation.FormatInteger(q.Value()) }, func(at *validation.Path, q *resource.Quantity) {
 		if q.Cmp(capacity) > 0 {
 			at.Invalid(q.String(), "option is larger than capacity value: "+capacity.String())
 		}
@@ -102,14 +102,33 @@ func stepRules(at *validation.Path, capacity, standard resource.Quantity, r *res
 	if first.Cmp(capacity) > 0 {
 		at.Invalid(r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s", first.String(), capacity.String()))
 	}
-	ends := []resource.Quantity{standard}
+	computable := isComputable(at.Parent.Child("default"), standard)
+	computable = isComputable(at.Parent.Child("min"), *r.Min) && computable
 	if r.Max != nil {
-		ends = append(ends, *r.Max)
+		computable = isComputable(at.Parent.Child("max"), *r.Max) && computable
 	}
-	for _, end := range ends {
-		// Larger quantities cannot be computed with and are not checked.
-		if step := r.Step.Value(); step > 0 && end.CmpInt64(math.MaxInt64) <= 0 && (end.Value()-r.Min.Value())%step != 0 {
+	if !isComputable(at, *r.Step) || !computable {
+		return
+	}
+	isMultiple := func(end resource.Quantity) {
+		if (end.Value()-r.Min.Value())%r.Step.Value() != 0 {
 			at.Invalid(end.String(), fmt.Sprintf("value is not a multiple of a given step (%s) from (%s)", r.Step.String(), r.Min.String()))
 		}
 	}
+	isMultiple(standard)
+	if r.Max != nil {
+		isMultiple(*r.Max)
+	}
+}
+
+// isComputable requires a quantity that is a non-negative 64-bit integer, rounded up.
+func isComputable(at *validation.Path, q resource.Quantity) bool {
+	if !validation.NonNegativeQuantity(at, q) {
+		return false
+	}
+	if q.CmpInt64(math.MaxInt64) > 0 {
+		at.Invalid(q.String(), fmt.Sprintf("must not be larger than %d", math.MaxInt64))
+		return false
+	}
+	return true
 }

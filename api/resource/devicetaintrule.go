@@ -16,41 +16,44 @@ import (
 // DeviceTaintRule describes the kind DeviceTaintRule, which taints the devices that it
 // selects.
 func DeviceTaintRule(now func() time.Time) *api.Resource {
+	versions := api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
+		api.SameFields[resourcev1.DeviceTaintRule, resourcev1beta2.DeviceTaintRule](resourcev1beta2.SchemeGroupVersion),
+		api.SameFields[resourcev1.DeviceTaintRule, resourcev1alpha3.DeviceTaintRule](resourcev1alpha3.SchemeGroupVersion))
+	// kube-apiserver serves v1 by a strategy of its own.
+	for i := range versions {
+		versions[i].RequireResourceVersion = versions[i].GroupVersion == resourcev1.SchemeGroupVersion
+		versions[i].ReturnDeletedObject = !versions[i].RequireResourceVersion
+	}
 	return api.NewResource(api.Kind[*resourcev1.DeviceTaintRule]{
-		Names: api.Names{Name: "devicetaintrules", Singular: "devicetaintrule", Kind: "DeviceTaintRule"},
-		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
-			api.SameFields[resourcev1.DeviceTaintRule, resourcev1beta2.DeviceTaintRule](resourcev1beta2.SchemeGroupVersion),
-			api.SameFields[resourcev1.DeviceTaintRule, resourcev1alpha3.DeviceTaintRule](resourcev1alpha3.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "devicetaintrules"},
-		Create: api.CreateStrategy[*resourcev1.DeviceTaintRule]{
-			PrepareForCreate: func(obj *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, nil, now()) },
-			ValidateOnCreate: validation.Rules(deviceTaintRuleRules),
-		},
+		Names:    api.Names{Name: "devicetaintrules", Singular: "devicetaintrule", Kind: "DeviceTaintRule"},
+		Versions: versions,
+		Default:  func(obj *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, now) },
+		Storage:  api.Storage{Prefix: "devicetaintrules"},
+		Create:   api.CreateStrategy[*resourcev1.DeviceTaintRule]{ValidateOnCreate: validation.Rules(deviceTaintRuleRules)},
 		Update: api.UpdateStrategy[*resourcev1.DeviceTaintRule]{
-			PrepareForUpdate: func(obj, old *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, old, now()) },
+			PrepareForUpdate: func(obj, old *resourcev1.DeviceTaintRule) { renewRuleTimeAdded(obj, old, now) },
 			ValidateUpdate:   validation.Changes(deviceTaintRuleChanges),
 			HasGeneration:    true,
 		},
 		Status: api.StatusStrategy[*resourcev1.DeviceTaintRule]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
-		Delete: api.DeleteStrategy[*resourcev1.DeviceTaintRule]{ReturnDeletedObject: true},
 		Fields: api.Fields[*resourcev1.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:  api.Table[*resourcev1.DeviceTaintRule]{Columns: deviceTaintRuleColumns, Cells: deviceTaintRuleCells},
 	})
 }
 
-// setRuleTimeAdded sets timeAdded of the taint for a new rule, and for a changed effect
-// unless the request changes timeAdded too. old is nil for a new rule.
-func setRuleTimeAdded(obj, old *resourcev1.DeviceTaintRule, now time.Time) {
-	stamp := metav1.NewTime(now.Truncate(time.Second))
-	taint := &obj.Spec.Taint
-	if taint.TimeAdded == nil {
-		taint.TimeAdded = &stamp
+// setRuleTimeAdded sets timeAdded of a taint without one.
+func setRuleTimeAdded(obj *resourcev1.DeviceTaintRule, now func() time.Time) {
+	if taint := &obj.Spec.Taint; taint.TimeAdded == nil {
+		taint.TimeAdded = &metav1.Time{Time: now().Truncate(time.Second)}
 	}
-	if old == nil {
-		return
-	}
-	if stored := &old.Spec.Taint; taint.Effect != stored.Effect && taint.TimeAdded.Equal(stored.TimeAdded) {
-		taint.TimeAdded = &stamp
+}
+
+// renewRuleTimeAdded sets timeAdded for a changed effect, unless the request changes timeAdded too.
+func renewRuleTimeAdded(obj, old *resourcev1.DeviceTaintRule, now func() time.Time) {
+	taint, stored := &obj.Spec.Taint, &old.Spec.Taint
+	if taint.Effect != stored.Effect && taint.TimeAdded.Equal(stored.TimeAdded) {
+		taint.TimeAdded = nil
+		setRuleTimeAdded(obj, now)
 	}
 }
 

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,12 +26,13 @@ func ResourceClaim() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
 			api.SameFields[resourcev1.ResourceClaim, resourcev1beta2.ResourceClaim](resourcev1beta2.SchemeGroupVersion),
 			claimV1beta1()),
-		Default: func(obj *resourcev1.ResourceClaim) { defaultDeviceClaim(&obj.Spec.Devices) },
+		Default: defaultClaim,
 		Storage: api.Storage{Prefix: "resourceclaims"},
 		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(resourceClaimRules), ValidateAccess: checkClaimAccess},
 		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
 		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(resourceClaimStatusRules)},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},
+		Fields:  api.Fields[*resourcev1.ResourceClaim]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*resourcev1.ResourceClaim]{Columns: resourceClaimColumns, Cells: resourceClaimCells},
 	})
 }
@@ -62,23 +64,38 @@ func resourceClaimCells(c *resourcev1.ResourceClaim) []any {
 // In v1beta1 the fields of v1's field "exactly" are fields of the request itself.
 
 func claimV1beta1() api.Version {
-	return api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
+	v := api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
 		func(hub *resourcev1.ResourceClaim, old *resourcev1beta1.ResourceClaim) {
 			requestsToHub(hub.Spec.Devices.Requests, old.Spec.Devices.Requests)
 		},
 		func(old *resourcev1beta1.ResourceClaim, hub *resourcev1.ResourceClaim) {
 			requestsFromHub(old.Spec.Devices.Requests, hub.Spec.Devices.Requests)
 		})
+	v.HubPath = exactPath
+	return v
 }
 
 func claimTemplateV1beta1() api.Version {
-	return api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
+	v := api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
 		func(hub *resourcev1.ResourceClaimTemplate, old *resourcev1beta1.ResourceClaimTemplate) {
 			requestsToHub(hub.Spec.Spec.Devices.Requests, old.Spec.Spec.Devices.Requests)
 		},
 		func(old *resourcev1beta1.ResourceClaimTemplate, hub *resourcev1.ResourceClaimTemplate) {
 			requestsFromHub(old.Spec.Spec.Devices.Requests, hub.Spec.Spec.Devices.Requests)
 		})
+	v.HubPath = exactPath
+	return v
+}
+
+// requestField matches the path of a field of a request in v1beta1 that is in "exactly" in v1.
+var requestField = regexp.MustCompile(`\.requests\[\d+\]\.(deviceClassName|selectors|allocationMode|count|adminAccess|tolerations|capacity|derivedAttributes)\b`)
+
+// exactPath converts the path of a field of a claim from v1beta1 to v1.
+func exactPath(path string) string {
+	if m := requestField.FindStringSubmatchIndex(path); m != nil {
+		return path[:m[2]] + "exactly." + path[m[2]:]
+	}
+	return path
 }
 
 func requestsToHub(hub []resourcev1.DeviceRequest, old []resourcev1beta1.DeviceRequest) {
@@ -102,19 +119,20 @@ func requestsFromHub(old []resourcev1beta1.DeviceRequest, hub []resourcev1.Devic
 // checks the fields.
 func hasExactFields(r *resourcev1beta1.DeviceRequest) bool {
 	return r.DeviceClassName != "" || r.Selectors != nil || r.AllocationMode != "" || r.Count != 0 ||
-		r.AdminAccess != nil || r.Tolerations != nil || r.Capacity != nil
+		r.AdminAccess != nil || r.Tolerations != nil || r.Capacity != nil || r.DerivedAttributes != nil
 }
 
-// allocatedDevice identifies a device, or a share of one, that is allocated to a claim.
+// allocatedDevice identifies a device, or a share of one, that is allocated to a claim. Messages
+// quote it as JSON.
 type allocatedDevice struct {
-	driver, pool, device, share string
+	Driver, Pool, Device, ShareID string
 }
 
 // reportedDevice returns the device whose status d is.
 func reportedDevice(d *resourcev1.AllocatedDeviceStatus) allocatedDevice {
-	a := allocatedDevice{driver: d.Driver, pool: d.Pool, device: d.Device}
+	a := allocatedDevice{Driver: d.Driver, Pool: d.Pool, Device: d.Device}
 	if d.ShareID != nil {
-		a.share = *d.ShareID
+		a.ShareID = *d.ShareID
 	}
 	return a
 }
@@ -126,9 +144,9 @@ func allocatedDevices(a *resourcev1.AllocationResult) map[allocatedDevice]bool {
 		return devices
 	}
 	for _, r := range a.Devices.Results {
-		d := allocatedDevice{driver: r.Driver, pool: r.Pool, device: r.Device}
+		d := allocatedDevice{Driver: r.Driver, Pool: r.Pool, Device: r.Device}
 		if r.ShareID != nil {
-			d.share = string(*r.ShareID)
+			d.ShareID = string(*r.ShareID)
 		}
 		devices[d] = true
 	}
@@ -150,18 +168,9 @@ func prepareClaimStatus(obj, old *resourcev1.ResourceClaim) {
 	s.Devices = kept
 }
 
-// MarshalText returns the form of a device in error messages.
-func (d allocatedDevice) MarshalText() ([]byte, error) {
-	text := strings.Join([]string{d.driver, d.pool, d.device}, "/")
-	if d.share != "" {
-		text += "/" + d.share
-	}
-	return []byte(text), nil
-}
-
 func resourceClaimStatusRules(at *validation.Path, obj, old *resourcev1.ResourceClaim) {
 	at, s := at.Child("status"), &obj.Status
-	c := newClaimedDevices(&obj.Spec.Devices, false)
+	c := newClaimedDevices(&obj.Spec.Devices)
 	reserved := at.Child("reservedFor")
 	eachDistinct(reserved, s.ReservedFor, resourcev1.ResourceClaimReservedForMaxSize,
 		func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID },
@@ -229,7 +238,7 @@ func networkDeviceRules(at *validation.Path, d *resourcev1.NetworkDeviceData) {
 // uidRules requires a UUID in normalized form.
 func uidRules(at *validation.Path, uid string) {
 	if len(uid) != 36 || uid != strings.ToLower(uid) || strings.Trim(uid, "0123456789abcdef-") != "" || strings.Count(uid, "-") != 4 {
-		at.Invalid(uid, "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters")
+		at.InvalidOrigin("format=k8s-uuid", uid, "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters")
 	}
 }
 
@@ -299,6 +308,6 @@ func poolName(at *validation.Path, name string) {
 		at.TooLong(resourcev1.PoolNameMaxLength)
 	}
 	for _, part := range strings.Split(name, "/") {
-		validation.Format(at, part, validation.DNSSubdomain)
+		validation.FormatOf(at, part, "k8s-resource-pool-name", validation.DNSSubdomain)
 	}
 }

@@ -151,7 +151,7 @@ func changedDrivers(list, stored []resourcev1.AllocatedDeviceStatus) []string {
 		delete(before, id)
 	}
 	for id := range before {
-		changed[id.driver] = true
+		changed[id.Driver] = true
 	}
 	return slices.Sorted(maps.Keys(changed))
 }

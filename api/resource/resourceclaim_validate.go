@@ -20,12 +20,10 @@ type claimedDevices struct {
 	// requests has the names of requests, and "request/subrequest" for each of
 	// their alternatives.
 	requests map[string]bool
-	// stored: expressions are unchanged and need no compiling.
-	stored bool
 }
 
-func newClaimedDevices(d *resourcev1.DeviceClaim, stored bool) *claimedDevices {
-	c := &claimedDevices{requests: map[string]bool{}, stored: stored}
+func newClaimedDevices(d *resourcev1.DeviceClaim) *claimedDevices {
+	c := &claimedDevices{requests: map[string]bool{}}
 	for i := range d.Requests {
 		r := &d.Requests[i]
 		c.requests[r.Name] = true
@@ -37,18 +35,17 @@ func newClaimedDevices(d *resourcev1.DeviceClaim, stored bool) *claimedDevices {
 }
 
 func resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
-	deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices, false)
+	deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices)
 }
 
+// resourceClaimChanges does not validate the spec again: it is unchanged, or the change is the error.
 func resourceClaimChanges(at *validation.Path, obj, old *resourcev1.ResourceClaim) {
-	resourceClaimRules(at, obj)
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
-	deviceClaimRules(at.Child("spec").Child("devices"), &obj.Spec.Devices, true)
 }
 
 func resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
 	pod.TemplateMetadataRules(at.Child("spec").Child("metadata"), &t.Spec.ObjectMeta)
-	deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices, false)
+	deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
 }
 
 func resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
@@ -79,14 +76,14 @@ func eachDistinct[T any, K comparable](at *validation.Path, list []T, limit int,
 
 func stringKey(s *string) string { return *s }
 
-func deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim, stored bool) {
-	c := newClaimedDevices(d, stored)
+func deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim) {
+	c := newClaimedDevices(d)
 	eachDistinct(at.Child("requests"), d.Requests, resourcev1.DeviceRequestsMaxSize,
 		func(r *resourcev1.DeviceRequest) string { return r.Name }, c.requestRules)
 	EachUpTo(at.Child("constraints"), d.Constraints, resourcev1.DeviceConstraintsMaxSize, c.constraintRules)
 	EachUpTo(at.Child("config"), d.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, config *resourcev1.DeviceClaimConfiguration) {
 		c.requestRefs(at.Child("requests"), config.Requests)
-		deviceConfigRules(at, &config.DeviceConfiguration, stored)
+		deviceConfigRules(at, &config.DeviceConfiguration, false)
 	})
 }
 
@@ -115,8 +112,8 @@ func (c *claimedDevices) requestRules(at *validation.Path, r *resourcev1.DeviceR
 func (c *claimedDevices) deviceRules(at *validation.Path, class string, selectors []resourcev1.DeviceSelector,
 	mode resourcev1.DeviceAllocationMode, count int64, tolerations []resourcev1.DeviceToleration,
 ) {
-	validation.RequiredFormat(at.Child("deviceClassName"), class, validation.DNSSubdomain)
-	deviceSelectorRules(at.Child("selectors"), selectors, c.stored)
+	validation.RequiredFormatOf(at.Child("deviceClassName"), class, "k8s-long-name", validation.DNSSubdomain)
+	deviceSelectorRules(at.Child("selectors"), selectors, false)
 	switch mode {
 	case resourcev1.DeviceAllocationModeAll:
 		if count != 0 {
@@ -282,7 +279,16 @@ func deviceClassChanges(at *validation.Path, obj, old *resourcev1.DeviceClass) {
 		deviceConfigRules(at, &c.DeviceConfiguration, stored)
 	})
 	if name := obj.Spec.ExtendedResourceName; name != nil && !validation.IsExtendedResource(corev1.ResourceName(*name)) {
-		at.Child("extendedResourceName").Invalid(*name, "must be a valid extended resource name")
+		at.Child("extendedResourceName").InvalidOrigin("format=k8s-extended-resource-name", *name, "must be a valid extended resource name")
+	}
+}
+
+func defaultClaim(c *resourcev1.ResourceClaim) {
+	defaultDeviceClaim(&c.Spec.Devices)
+	if a := c.Status.Allocation; a != nil {
+		for i := range a.Devices.Results {
+			defaultTolerations(a.Devices.Results[i].Tolerations)
+		}
 	}
 }
 
@@ -309,6 +315,10 @@ func defaultDeviceRequest(mode *resourcev1.DeviceAllocationMode, count *int64, t
 	if *mode == resourcev1.DeviceAllocationModeExactCount && *count == 0 {
 		*count = 1
 	}
+	defaultTolerations(tolerations)
+}
+
+func defaultTolerations(tolerations []resourcev1.DeviceToleration) {
 	for i := range tolerations {
 		if tolerations[i].Operator == "" {
 			tolerations[i].Operator = resourcev1.DeviceTolerationOpEqual

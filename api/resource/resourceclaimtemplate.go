@@ -22,7 +22,7 @@ func ResourceClaimTemplate() *api.Resource {
 		Default: func(obj *resourcev1.ResourceClaimTemplate) { defaultDeviceClaim(&obj.Spec.Spec.Devices) },
 		Storage: api.Storage{Prefix: "resourceclaimtemplates"},
 		Create:  api.CreateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateOnCreate: validation.Rules(resourceClaimTemplateRules), ValidateAccess: checkTemplateAccess},
-		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(resourceClaimTemplateChanges)},
+		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(resourceClaimTemplateChanges), RevalidateMetadata: true},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaimTemplate]{ReturnDeletedObject: true},
 		Table:   api.NameAndAge[*resourcev1.ResourceClaimTemplate](),
 	})

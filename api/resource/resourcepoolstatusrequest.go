@@ -125,7 +125,7 @@ func poolStatusChanges(at *validation.Path, obj, stored *resourcev1alpha3.Resour
 	} else {
 		old = stored.Status.Conditions
 	}
-	if list := obj.Status.Conditions; len(list) <= maxPoolConditions && !equality.Semantic.DeepEqual(list, old) {
+	if list := obj.Status.Conditions; len(old) > 0 && len(list) <= maxPoolConditions && !equality.Semantic.DeepEqual(list, old) {
 		validation.UniqueKeys(status.Child("conditions"), list, func(c *metav1.Condition) string { return c.Type })
 	}
 }

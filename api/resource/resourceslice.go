@@ -28,17 +28,16 @@ func ResourceSlice(now func() time.Time) *api.Resource {
 	return api.NewResource(api.Kind[*resourcev1.ResourceSlice]{
 		Names:    api.Names{Name: "resourceslices", Singular: "resourceslice", Kind: "ResourceSlice"},
 		Versions: versions,
+		Default:  func(obj *resourcev1.ResourceSlice) { setTaintTimes(obj, now) },
 		Storage:  api.Storage{Prefix: "resourceslices"},
 		Create: api.CreateStrategy[*resourcev1.ResourceSlice]{
-			PrepareForCreate: func(obj *resourcev1.ResourceSlice) { setTaintTimes(obj, now()) },
 			ValidateOnCreate: validation.Rules(resourceSliceRules),
 			WarningsOnCreate: driverNameWarning,
 		},
 		Update: api.UpdateStrategy[*resourcev1.ResourceSlice]{
-			PrepareForUpdate: func(obj, _ *resourcev1.ResourceSlice) { setTaintTimes(obj, now()) },
 			ValidateUpdate:   validation.Changes(resourceSliceChanges),
 			WarningsOnUpdate: api.OnAnyUpdate(driverNameWarning),
-			HasGeneration:    true,
+			HasGeneration:    true, GenerationCountsDropped: true,
 		},
 		Delete: api.DeleteStrategy[*resourcev1.ResourceSlice]{ReturnDeletedObject: true},
 		Fields: api.Fields[*resourcev1.ResourceSlice]{
@@ -83,7 +82,7 @@ func resourceSliceCells(s *resourcev1.ResourceSlice) []any {
 // sliceV1beta1 converts v1beta1, which has the fields of a device in "basic", and no
 // pointers for nodeName and allNodes.
 func sliceV1beta1() api.Version {
-	return api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
+	v := api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
 		func(hub *resourcev1.ResourceSlice, old *resourcev1beta1.ResourceSlice) {
 			if old.Spec.NodeName != "" {
 				hub.Spec.NodeName = &old.Spec.NodeName
@@ -109,4 +108,6 @@ func sliceV1beta1() api.Version {
 				api.CopyFields(old.Spec.Devices[i].Basic, &hub.Spec.Devices[i])
 			}
 		})
+	v.HubPath = func(path string) string { return strings.Replace(path, "].basic.", "].", 1) }
+	return v
 }

@@ -44,7 +44,7 @@ func resourceSliceChanges(at *validation.Path, obj, stored *resourcev1.ResourceS
 	eachDistinct(at.Child("sharedCounters"), s.SharedCounters, resourcev1.ResourceSliceMaxCounterSets,
 		func(c *resourcev1.CounterSet) string { return c.Name },
 		func(at *validation.Path, c *resourcev1.CounterSet) {
-			validation.RequiredFormat(at.Child("name"), c.Name, validation.DNSLabel)
+			validation.RequiredFormatOf(at.Child("name"), c.Name, "k8s-short-name", validation.DNSLabel)
 			counterRules(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
 		})
 }
@@ -141,7 +141,7 @@ func sliceDeviceRules(at *validation.Path, d, old *resourcev1.Device, perDevice 
 	eachDistinct(at.Child("consumesCounters"), d.ConsumesCounters, resourcev1.ResourceSliceMaxDeviceCounterConsumptionsPerDevice,
 		func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet },
 		func(at *validation.Path, c *resourcev1.DeviceCounterConsumption) {
-			validation.RequiredFormat(at.Child("counterSet"), c.CounterSet, validation.DNSLabel)
+			validation.RequiredFormatOf(at.Child("counterSet"), c.CounterSet, "k8s-short-name", validation.DNSLabel)
 			counterRules(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerDeviceCounterConsumption)
 		})
 	deviceNodeRules(at, d, perDevice)
@@ -193,7 +193,7 @@ func counterRules(at *validation.Path, counters map[string]resourcev1.Counter, l
 		at.TooMany(len(counters), limit)
 	default:
 		for _, name := range validation.SortedKeys(counters) {
-			validation.Format(at, name, validation.DNSLabel)
+			validation.FormatOf(at, name, "k8s-short-name", validation.DNSLabel)
 		}
 	}
 }
@@ -269,12 +269,12 @@ func attributeVersion(at *validation.Path, value *string) {
 }
 
 // setTaintTimes sets timeAdded of taints without one.
-func setTaintTimes(obj *resourcev1.ResourceSlice, now time.Time) {
+func setTaintTimes(obj *resourcev1.ResourceSlice, now func() time.Time) {
 	devices := obj.Spec.Devices
 	for i := range devices {
 		for j := range devices[i].Taints {
 			if t := &devices[i].Taints[j]; t.TimeAdded == nil {
-				t.TimeAdded = &metav1.Time{Time: now.Truncate(time.Second)}
+				t.TimeAdded = &metav1.Time{Time: now().Truncate(time.Second)}
 			}
 		}
 	}

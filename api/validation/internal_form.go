@@ -129,12 +129,20 @@ func metadataFields(v reflect.Value) orderedFields {
 	var fields orderedFields
 	for i := range v.NumField() {
 		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if strings.Contains(options, "omitempty") && v.Field(i).IsZero() || strings.Contains(options, "omitzero") && v.Field(i).IsZero() {
+		if strings.Contains(options, "omitempty") && isEmpty(v.Field(i)) || strings.Contains(options, "omitzero") && v.Field(i).IsZero() {
 			continue
 		}
 		fields = append(fields, orderedField{name, v.Field(i).Interface()})
 	}
 	return fields
+}
+
+// isEmpty reports whether encoding/json omits a field with the option omitempty.
+func isEmpty(v reflect.Value) bool {
+	if k := v.Kind(); k == reflect.Map || k == reflect.Slice {
+		return v.Len() == 0
+	}
+	return v.Kind() != reflect.Struct && v.IsZero()
 }
 
 // isPublishedType reports whether t is a struct of k8s.io/api.

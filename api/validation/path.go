@@ -211,6 +211,20 @@ func RequiredFormat(at *Path, value string, format FormatFunc) bool {
 	return Required(at, value) && Format(at, value, format)
 }
 
+// FormatOf is Format for a format that the Go type states too, see InvalidOrigin.
+func FormatOf(at *Path, value, name string, format FormatFunc) bool {
+	faults := format(value)
+	for _, fault := range faults {
+		at.InvalidOrigin("format="+name, value, fault)
+	}
+	return len(faults) == 0
+}
+
+// RequiredFormatOf is FormatOf for a required field.
+func RequiredFormatOf(at *Path, value, name string, format FormatFunc) bool {
+	return Required(at, value) && FormatOf(at, value, name, format)
+}
+
 // OptionalFormat is Format for an optional field: an empty string is valid.
 func OptionalFormat(at *Path, value string, format FormatFunc) bool {
 	return value == "" || Format(at, value, format)

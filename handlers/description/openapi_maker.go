@@ -125,7 +125,7 @@ func describeForOpenAPI(gv schema.GroupVersion, resources []*api.Resource) []ope
 		if v.OpenAPI != nil {
 			out = append(out, describeCustom(res, v))
 		} else if model := modelOf(res, v); model != "" {
-			out = append(out, describe(res, gv, model))
+			out = append(out, describe(res, v, model))
 		}
 	}
 	return out
@@ -153,7 +153,7 @@ func modelOf(res *api.Resource, v *api.Version) string {
 // have its own kind, also those on scale, as in kube-apiserver.
 func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
 	own := v.WithKind(res.Kind)
-	out := describe(res, v.GroupVersion, openapi.CustomName(own))
+	out := describe(res, v, openapi.CustomName(own))
 	out.ListModel = openapi.CustomName(v.WithKind(res.KindOfList()))
 	out.Custom, out.Definitions, out.Verbs = true, v.OpenAPI, api.AllVerbs
 	for i := range out.Subresources {
@@ -163,18 +163,18 @@ func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
 }
 
 // describe describes a resource whose schema has the given name.
-func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.Resource {
+func describe(res *api.Resource, v *api.Version, model string) openapi.Resource {
 	out := openapi.Resource{
 		Name: res.Name, Kind: res.Kind, Namespaced: res.Namespaced, Verbs: res.Verbs,
-		Model: model, ListModel: model + "List", DeleteReturnsObject: res.Delete.ReturnDeletedObject,
+		Model: model, ListModel: model + "List", DeleteReturnsObject: res.Delete.ReturnDeletedObject || v.ReturnDeletedObject,
 	}
 	if res.Status.Served {
 		out.Subresources = append(out.Subresources, openapi.Subresource{
-			Name: "status", Kind: gv.WithKind(res.Kind), Model: model, Verbs: statusVerbs(),
+			Name: "status", Kind: v.WithKind(res.Kind), Model: model, Verbs: statusVerbs(),
 		})
 	}
 	for _, subresource := range res.Subresources {
-		s := openapi.Subresource{Name: subresource.Name, Kind: gv.WithKind(res.Kind), Model: model, Verbs: subresource.Verbs}
+		s := openapi.Subresource{Name: subresource.Name, Kind: v.WithKind(res.Kind), Model: model, Verbs: subresource.Verbs}
 		if c := subresource.Connection; c != nil {
 			s.Options, s.Connects, s.Path = c.Empty, c.Kind != "", c.Style == api.StyleProxy
 			if c.Kind != "" {

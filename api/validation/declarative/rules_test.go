@@ -212,14 +212,14 @@ func TestMerge(t *testing.T) {
 		field.Invalid(path, 1, "must be even"),
 	}
 	var got []string
-	for _, err := range Merge(byHand, declared) {
+	for _, err := range Merge(byHand, declared, nil) {
 		got = append(got, err.Error())
 	}
 	want := []string{`f.g: Required value`, `f: Invalid value: 1: must be even`, `f: Required value`, `f: Invalid value: null: field is immutable`}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := Merge(byHand, nil); len(got) != len(byHand) {
+	if got := Merge(byHand, nil, nil); len(got) != len(byHand) {
 		t.Errorf("without declared errors: %v", got)
 	}
 }

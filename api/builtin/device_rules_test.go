@@ -1,0 +1,138 @@
+package builtin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// TestDeviceErrors compares the errors of kinds of resource.k8s.io, those of rules written by hand and of
+// declarative ones together, with those of kube-apiserver.
+func TestDeviceErrors(t *testing.T) {
+	long := strings.Repeat("a", 254)
+	const (
+		claim    = `{"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}}`
+		template = `{"spec":{"metadata":{"labels":{"a":"b"}},"spec":{}}}`
+		segment  = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " +
+			`character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+		unallocated = `status.devices[0]: Invalid value: {"Driver":"d","Pool":"p","Device":"x","ShareID":""}: must be an allocated device in the claim`
+	)
+	slice := func(device string) string {
+		return `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","devices":[{"name":"a",` + device + `}]}}`
+	}
+	policy := func(capacity, policy string) string {
+		return slice(`"allowMultipleAllocations":true,"capacity":{"m":{"value":"` + capacity + `","requestPolicy":` + policy + `}}`)
+	}
+	result := func(fields string) string {
+		return strings.Replace(claim, `{"spec"`, `{"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","device":"x",`+fields+`}]}}},"spec"`, 1)
+	}
+	const valid = "spec.devices[0].capacity[m].requestPolicy.validRange."
+	for _, c := range []struct {
+		name, resource, version, old, text, want string
+		status                                   bool
+	}{
+		{"an immutable claim", "resourceclaims", "v1", claim, strings.Replace(claim, `"c"`, `"C"`, 1), "spec: Invalid value: null: field is immutable", false},
+		{"a long class", "resourceclaims", "v1", "", `{"spec":{"devices":{"requests":[{"name":"r","firstAvailable":[{"name":"s","deviceClassName":"` + long + `"}]}]}}}`,
+			`spec.devices.requests[0].firstAvailable[0].deviceClassName: Invalid value: "` + long + `": must be no more than 253 bytes`, false},
+		{"a template without labels", "resourceclaimtemplates", "v1", template, strings.Replace(template, `{"a":"b"}`, `{},"annotations":{}`, 1),
+			`spec: Invalid value: {"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable`, false},
+		{"an extended resource", "deviceclasses", "v1", "", `{"spec":{"extendedResourceName":"pods"}}`,
+			`spec.extendedResourceName: Invalid value: "pods": a name must be a domain-prefixed path, such as 'example.com/my-prop'`, false},
+		{"a device of another claim", "resourceclaims", "v1", claim, strings.Replace(claim, `{"spec"`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]},"spec"`, 1), unallocated, true},
+		{"a share", "resourceclaims", "v1", claim, result(`"pool":"p","shareID":"a"`),
+			`status.allocation.devices.results[0].shareID: Invalid value: "a": must be a lowercase UUID in 8-4-4-4-12 format`, true},
+		{"a pool", "resourceclaims", "v1", claim, result(`"pool":"-x"`), `status.allocation.devices.results[0].pool: Invalid value: "-x": segment 0: ` + segment, true},
+		{"tolerations have defaults", "resourceclaims", "v1", claim, result(`"pool":"p","tolerations":[{}]`), "", true},
+		{"a counter", "resourceslices", "v1", "", slice(`"consumesCounters":[{"counterSet":"s","counters":{"` + long + `":{"value":"1"}}}]`),
+			`spec.devices[0].consumesCounters[0].counters: Invalid value: "` + long + `": must be no more than 63 bytes`, false},
+		{"equal values", "resourceslices", "v1", "", policy("10", `{"default":"5","validValues":["500m","600m","5"]}`),
+			`spec.devices[0].capacity[m].requestPolicy.validValues[1]: Duplicate value: "1"`, false},
+		{"a negative range", "resourceslices", "v1", "", policy("10", `{"default":"4","validRange":{"min":"-1","max":"7","step":"2"}}`),
+			valid + `min: Invalid value: "-1": must be greater than or equal to 0`, false},
+		{"a range beyond 64 bits", "resourceslices", "v1", "", policy("100E", `{"default":"10E","validRange":{"min":"1","max":"99E","step":"2"}}`),
+			"[" + valid + `default: Invalid value: "10E": must not be larger than 9223372036854775807, ` + valid + `max: Invalid value: "99E": must not be larger than 9223372036854775807]`, false},
+		{"a disabled list", "resourceslices", "v1", "", slice(`"attributes":{"a":{"string":"s","bools":[]}}`), "", false},
+		{"the mode of a request in v1beta1", "resourceclaims", "v1beta1", "", `{"spec":{"devices":{"requests":[{"name":"r","deviceClassName":"c","allocationMode":"X"}]}}}`,
+			`spec.devices.requests[0].allocationMode: Unsupported value: "X": supported values: "All", "ExactCount"`, false},
+		{"derived attributes make a request in v1beta1", "resourceclaims", "v1beta1", "", `{"spec":{"devices":{"requests":[{"name":"r","derivedAttributes":[],"firstAvailable":[{"name":"s","deviceClassName":"c"}]}]}}}`,
+			"spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set", false},
+		{"a taint in v1beta1", "resourceslices", "v1beta1", "", `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","devices":[{"name":"a","basic":{"taints":[{"key":"k"}]}}]}}`,
+			"spec.devices[0].basic.taints[0].effect: Required value", false},
+	} {
+		r, v := kindInVersion(t, c.resource, c.version)
+		read := func(text string) api.Object {
+			obj := r.NewOf(v)
+			if err := json.Unmarshal([]byte(text), obj); err != nil {
+				t.Fatal(err)
+			}
+			hub, err := r.Decoded(v, obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hub.SetName("x")
+			if r.Namespaced {
+				hub.SetNamespace(metav1.NamespaceDefault)
+			}
+			if r.Default != nil {
+				r.Default(hub)
+			}
+			return hub
+		}
+		obj := read(c.text)
+		var errs field.ErrorList
+		if c.old == "" {
+			r.Create.PrepareForCreate(obj)
+			errs = r.CheckCreate(v, obj)
+		} else {
+			old := read(c.old)
+			old.SetResourceVersion("1")
+			obj.SetResourceVersion("1")
+			check, prepare := r.CheckUpdate, r.Update.PrepareForUpdate
+			if c.status {
+				check, prepare = r.CheckStatusUpdate, r.Status.PrepareForUpdate
+			}
+			prepare(obj, old)
+			errs = check(v, obj, old)
+		}
+		got := ""
+		if len(errs) > 0 {
+			got = errs.ToAggregate().Error()
+		}
+		if got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSliceGeneration checks that a change counts although it is dropped.
+func TestSliceGeneration(t *testing.T) {
+	r, _ := kindInVersion(t, "resourceslices", "v1")
+	const text = `{"metadata":{"generation":1},"spec":{"driver":"d","nodeName":"n","pool":{"name":"p","resourceSliceCount":1},"devices":[{"name":"a","attributes":{"a":{"string":"s"X}}}]}}`
+	for added, want := range map[string]int64{"": 1, `,"bools":[true]`: 2} {
+		old, obj := ruleObject(t, r, strings.Replace(text, "X", "", 1)), ruleObject(t, r, strings.Replace(text, "X", added, 1))
+		r.Update.PrepareForUpdate(obj, old)
+		if got := obj.GetGeneration(); got != want {
+			t.Errorf("with %q added the generation is %d, want %d", added, got, want)
+		}
+	}
+}
+
+// kindInVersion returns a kind with the default feature gates, and one of its versions.
+func kindInVersion(t *testing.T, resource, version string) (*api.Resource, *api.Version) {
+	t.Helper()
+	for _, r := range kindsOf("1.37", features.Default()) {
+		for i := range r.Versions {
+			if r.Name == resource && r.Versions[i].GroupVersion.Version == version {
+				return r, &r.Versions[i]
+			}
+		}
+	}
+	t.Fatalf("no %s in %s", resource, version)
+	return nil, nil
+}
