@@ -25,10 +25,10 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	if r.Create.ValidateOnCreate != nil {
 		errs = append(errs, r.Create.ValidateOnCreate(obj)...)
 	}
-	if len(errs) == 0 {
+	if errs = r.withDeclared(v, obj, nil, errs); len(errs) == 0 {
 		errs = checkSegments(obj)
 	}
-	return r.withDeclared(v, obj, nil, errs)
+	return errs
 }
 
 // checkSegments validates that name and generateName are segments of a URL path.

@@ -44,6 +44,9 @@ func TestDeviceErrors(t *testing.T) {
 			`spec: Invalid value: {"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable`, false},
 		{"an extended resource", "deviceclasses", "v1", "", `{"spec":{"extendedResourceName":"pods"}}`,
 			`spec.extendedResourceName: Invalid value: "pods": a name must be a domain-prefixed path, such as 'example.com/my-prop'`, false},
+		{"a generated name", "deviceclasses", "v1", "", `{"metadata":{"name":"x","generateName":"A_"}}`, "", false},
+		{"a name with a slash", "deviceclasses", "v1", "", `{"metadata":{"name":"a/b"}}`, `metadata.name: Invalid value: "a/b": ` + segment, false},
+		{"a prefix with a slash", "deviceclasses", "v1", "", `{"metadata":{"name":"x","generateName":"a/b"}}`, `metadata.generateName: Invalid value: "a/b": may not contain '/'`, false},
 		{"a device of another claim", "resourceclaims", "v1", claim, strings.Replace(claim, `{"spec"`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]},"spec"`, 1), unallocated, true},
 		{"a share", "resourceclaims", "v1", claim, result(`"pool":"p","shareID":"a"`),
 			`status.allocation.devices.results[0].shareID: Invalid value: "a": must be a lowercase UUID in 8-4-4-4-12 format`, true},
@@ -75,7 +78,9 @@ func TestDeviceErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			hub.SetName("x")
+			if hub.GetName() == "" {
+				hub.SetName("x")
+			}
 			if r.Namespaced {
 				hub.SetNamespace(metav1.NamespaceDefault)
 			}

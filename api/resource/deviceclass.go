@@ -17,9 +17,13 @@ func DeviceClass() *api.Resource {
 			api.SameFields[resourcev1.DeviceClass, resourcev1beta2.DeviceClass](resourcev1beta2.SchemeGroupVersion),
 			api.SameFields[resourcev1.DeviceClass, resourcev1beta1.DeviceClass](resourcev1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "deviceclasses"},
-		Create:  api.CreateStrategy[*resourcev1.DeviceClass]{ValidateOnCreate: validation.Rules(deviceClassRules)},
-		Update:  api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(deviceClassChanges), HasGeneration: true},
-		Delete:  api.DeleteStrategy[*resourcev1.DeviceClass]{ReturnDeletedObject: true},
-		Table:   api.NameAndAge[*resourcev1.DeviceClass](),
+		Create: api.CreateStrategy[*resourcev1.DeviceClass]{
+			// A declarative rule validates the name, and none the generateName.
+			ValidateName:     func(string, bool) []string { return nil },
+			ValidateOnCreate: validation.Rules(deviceClassRules),
+		},
+		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(deviceClassChanges), HasGeneration: true},
+		Delete: api.DeleteStrategy[*resourcev1.DeviceClass]{ReturnDeletedObject: true},
+		Table:  api.NameAndAge[*resourcev1.DeviceClass](),
 	})
 }
