@@ -72,7 +72,7 @@ func TestRulesAreStatedOnce(t *testing.T) {
 						stored = old
 					}
 					declared := program.Validate(obj, stored)
-					if kept := declarative.Merge(byHand, declared); len(kept) < len(byHand)+len(declared) {
+					if kept := declarative.Merge(byHand, declared, nil); len(kept) < len(byHand)+len(declared) {
 						t.Errorf("%s of %s %s: by hand %v, declared %v", write, k, f, byHand, declared)
 					}
 				}
