@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
@@ -106,6 +107,12 @@ func (p *parts) manifestConfig() (manifest.Config, error) {
 		return manifest.Config{}, err
 	}
 	metrics, err := manifest.NewMetrics(p.metrics, bootstrap.ServerID(host))
-	kinds := func() []*api.Resource { return admissionregistration.ManifestKinds(p.gates) }
+	release, err := p.o.release()
+	if err != nil {
+		return manifest.Config{}, err
+	}
+	kinds := func() []*api.Resource {
+		return admissionregistration.ManifestKinds(p.gates, expression.NewExpressions(release.MinCompatibility))
+	}
 	return manifest.Config{Kinds: kinds, Gates: p.gates, Metrics: metrics, Logger: p.logger}, err
 }

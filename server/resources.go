@@ -20,7 +20,7 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := api.Enable(builtin.KindsFor(gates), serving)
+	resources, err := api.Enable(builtin.KindsBeside(serving.Release.MinCompatibility, gates), serving)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -31,7 +32,7 @@ func config(t *testing.T, reg *prometheus.Registry) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Kinds: func() []*api.Resource { return admissionregistration.ManifestKinds(gates) }, Gates: gates, Metrics: metrics}
+	return Config{Kinds: func() []*api.Resource { return admissionregistration.ManifestKinds(gates, expression.Library{}) }, Gates: gates, Metrics: metrics}
 }
 
 // names opens a directory with webhook configurations, whose value is the list of their names.

@@ -111,7 +111,7 @@ func namedRuleRules(at *validation.Path, r *admissionv1.NamedRuleWithOperations)
 	operationRules(at, &r.RuleWithOperations)
 }
 
-func matchConditionRules(at *validation.Path, list []admissionv1.MatchCondition, params bool) {
+func matchConditionRules(at *validation.Path, list []admissionv1.MatchCondition, scope expression.Scope) {
 	var c *expression.Compiler
 	if len(list) > maxMatchConditions {
 		at.TooMany(len(list), maxMatchConditions)
@@ -120,7 +120,7 @@ func matchConditionRules(at *validation.Path, list []admissionv1.MatchCondition,
 	validation.Each(at, list, func(at *validation.Path, m *admissionv1.MatchCondition) {
 		if text := strings.TrimSpace(m.Expression); validation.Required(at.Child("expression"), text) {
 			if c == nil {
-				c = expression.NewCompiler(expression.Scope{Params: params})
+				c = expression.NewCompiler(scope)
 			}
 			validation.CELRules(at.Child("expression"), text, c.Compile(text, expression.Bool()))
 		}

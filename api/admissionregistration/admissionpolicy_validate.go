@@ -19,17 +19,38 @@ const (
 	maxAuditAnnotationValue = 5 << 10
 )
 
-func validatingPolicyRules(at *validation.Path, p *admissionv1.ValidatingAdmissionPolicy) {
-	validatingPolicyChanges(at, p, nil)
+func validatingPolicyRules(functions expression.Library) func(*validation.Path, *admissionv1.ValidatingAdmissionPolicy) {
+	return func(at *validation.Path, p *admissionv1.ValidatingAdmissionPolicy) {
+		validatingPolicyChange(at, p, nil, expression.Writer{New: functions})
+	}
 }
 
-// validatingPolicyChanges validates a new or changed policy. It validates match conditions
-// only if they or the kind of the parameters changed.
-func validatingPolicyChanges(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
+func validatingPolicyChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
+	return func(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
+		validatingPolicyChange(at, obj, old, expression.Writer{New: functions, Stored: func(text string) bool { return hasValidatingExpression(old, text) }})
+	}
+}
+
+// hasValidatingExpression reports whether a policy has an expression. As in kube-apiserver, those of
+// variables do not count.
+func hasValidatingExpression(p *admissionv1.ValidatingAdmissionPolicy, text string) bool {
+	return hasCondition(p.Spec.MatchConditions, text) ||
+		slices.ContainsFunc(p.Spec.Validations, func(v admissionv1.Validation) bool { return v.Expression == text || v.MessageExpression == text }) ||
+		slices.ContainsFunc(p.Spec.AuditAnnotations, func(a admissionv1.AuditAnnotation) bool { return a.ValueExpression == text })
+}
+
+// hasCondition reports whether one of the conditions has an expression.
+func hasCondition(list []admissionv1.MatchCondition, text string) bool {
+	return slices.ContainsFunc(list, func(m admissionv1.MatchCondition) bool { return m.Expression == text })
+}
+
+// validatingPolicyChange validates a new or changed policy; old is nil for a new one. It validates
+// match conditions only if they or the kind of the parameters changed.
+func validatingPolicyChange(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy, functions expression.Writer) {
 	at = at.Child("spec")
 	s := &obj.Spec
 	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
-	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false}, unchanged)
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false, functions}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.Child("validations").Required("validations or auditAnnotations must contain at least one item")
 		at.Child("auditAnnotations").Required("validations or auditAnnotations must contain at least one item")
@@ -58,6 +79,8 @@ type policyFields struct {
 	declares bool
 	// mutates reports whether the policy is a mutating one, which cannot match deletes.
 	mutates bool
+	// functions decides which functions the expressions may call.
+	functions expression.Writer
 }
 
 // policyFieldRules validates the shared fields and returns the compiler for the other
@@ -68,9 +91,9 @@ func policyFieldRules(at *validation.Path, h *policyFields, unchanged bool) *exp
 		mutatingOperationRules(at.Child("matchConstraints"), h.match)
 	}
 	if !unchanged {
-		matchConditionRules(at.Child("matchConditions"), h.conditions, h.params != nil)
+		matchConditionRules(at.Child("matchConditions"), h.conditions, expression.Scope{Params: h.params != nil, Functions: h.functions})
 	}
-	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: h.declares})
+	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: h.declares, Functions: h.functions})
 	variableRules(at.Child("variables"), h.variables, c)
 	return c
 }

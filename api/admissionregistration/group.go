@@ -7,25 +7,26 @@ import (
 	"maps"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(gates features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group, in which new expressions may call some functions.
+func Kinds(gates features.Gates, functions expression.Library) []*api.Resource {
 	return []*api.Resource{
-		MutatingAdmissionPolicy(gates),
+		MutatingAdmissionPolicy(gates, functions),
 		MutatingAdmissionPolicyBinding(gates),
-		MutatingWebhookConfiguration(gates),
-		ValidatingAdmissionPolicy(gates),
+		MutatingWebhookConfiguration(gates, functions),
+		ValidatingAdmissionPolicy(gates, functions),
 		ValidatingAdmissionPolicyBinding(gates),
-		ValidatingWebhookConfiguration(gates),
+		ValidatingWebhookConfiguration(gates, functions),
 	}
 }
 
 // ManifestKinds returns the kinds of the group as they are in files that the server reads (see package
 // admission/manifest), where names may be those that clients cannot use.
-func ManifestKinds(gates features.Gates) []*api.Resource {
+func ManifestKinds(gates features.Gates, functions expression.Library) []*api.Resource {
 	gates = maps.Clone(gates)
 	delete(gates, features.ManifestBasedAdmissionControlConfig)
-	return Kinds(gates)
+	return Kinds(gates, functions)
 }

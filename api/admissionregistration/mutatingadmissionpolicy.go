@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -14,7 +15,7 @@ import (
 
 // MutatingAdmissionPolicy describes the kind MutatingAdmissionPolicy, which changes objects
 // in requests by CEL expressions.
-func MutatingAdmissionPolicy(gates features.Gates) *api.Resource {
+func MutatingAdmissionPolicy(gates features.Gates, functions expression.Library) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicy]{
 		Names: api.Names{
 			Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
@@ -29,8 +30,8 @@ func MutatingAdmissionPolicy(gates features.Gates) *api.Resource {
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Storage: api.Storage{Prefix: "mutatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingPolicyRules)), WarningsOnCreate: newNameWarnings[*admissionv1.MutatingAdmissionPolicy](gates)},
-		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicy], HasGeneration: true},
+		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingPolicyRules(functions))), WarningsOnCreate: newNameWarnings[*admissionv1.MutatingAdmissionPolicy](gates)},
+		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges(functions)), WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicy], HasGeneration: true},
 		Table:   api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
 	})
 }

@@ -11,15 +11,32 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-func mutatingPolicyRules(at *validation.Path, p *admissionv1.MutatingAdmissionPolicy) {
-	mutatingPolicyChanges(at, p, nil)
+func mutatingPolicyRules(functions expression.Library) func(*validation.Path, *admissionv1.MutatingAdmissionPolicy) {
+	return func(at *validation.Path, p *admissionv1.MutatingAdmissionPolicy) {
+		mutatingPolicyChange(at, p, nil, expression.Writer{New: functions})
+	}
 }
 
-func mutatingPolicyChanges(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
+func mutatingPolicyChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
+	return func(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
+		mutatingPolicyChange(at, obj, old, expression.Writer{New: functions, Stored: func(text string) bool { return hasMutatingExpression(old, text) }})
+	}
+}
+
+// hasMutatingExpression reports whether a policy has an expression. As in kube-apiserver, those of
+// variables do not count.
+func hasMutatingExpression(p *admissionv1.MutatingAdmissionPolicy, text string) bool {
+	return hasCondition(p.Spec.MatchConditions, text) || slices.ContainsFunc(p.Spec.Mutations, func(m admissionv1.Mutation) bool {
+		return m.ApplyConfiguration != nil && m.ApplyConfiguration.Expression == text || m.JSONPatch != nil && m.JSONPatch.Expression == text
+	})
+}
+
+// mutatingPolicyChange validates a new or changed policy; old is nil for a new one.
+func mutatingPolicyChange(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy, functions expression.Writer) {
 	at = at.Child("spec")
 	s := &obj.Spec
 	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
-	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true}, unchanged)
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true, functions}, unchanged)
 	if len(s.Mutations) == 0 {
 		at.Child("mutations").Required("mutations must contain at least one item")
 	}

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -13,7 +14,7 @@ import (
 
 // MutatingWebhookConfiguration describes the kind MutatingWebhookConfiguration, which
 // registers webhooks that change objects in requests.
-func MutatingWebhookConfiguration(gates features.Gates) *api.Resource {
+func MutatingWebhookConfiguration(gates features.Gates, functions expression.Library) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.MutatingWebhookConfiguration]{
 		Names: api.Names{
 			Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
@@ -23,11 +24,11 @@ func MutatingWebhookConfiguration(gates features.Gates) *api.Resource {
 			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultMutatingWebhooks,
 		Storage: api.Storage{Prefix: "mutatingwebhookconfigurations"},
-		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingWebhookRules)),
+		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingWebhookRules(functions))),
 			WarningsOnCreate: func(obj *admissionv1.MutatingWebhookConfiguration) []string {
 				return append(newNameWarnings[*admissionv1.MutatingWebhookConfiguration](gates)(obj), mutatingWebhookWarnings(gates, obj)...)
 			}},
-		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges),
+		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges(functions)),
 			WarningsOnUpdate: func(obj, old *admissionv1.MutatingWebhookConfiguration) []string {
 				return append(staticNameWarnings(obj, old), mutatingWebhookWarnings(gates, obj)...)
 			}, HasGeneration: true, ChangesGeneration: api.BodyDiffers[*admissionv1.MutatingWebhookConfiguration]},

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -14,7 +15,7 @@ import (
 
 // ValidatingAdmissionPolicy describes the kind ValidatingAdmissionPolicy, which validates
 // requests by CEL expressions.
-func ValidatingAdmissionPolicy(gates features.Gates) *api.Resource {
+func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Library) *api.Resource {
 	return api.NewResource(api.Kind[*admissionv1.ValidatingAdmissionPolicy]{
 		Names: api.Names{
 			Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy",
@@ -29,8 +30,8 @@ func ValidatingAdmissionPolicy(gates features.Gates) *api.Resource {
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Storage: api.Storage{Prefix: "validatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, validatingPolicyRules)), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicy](gates)},
-		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
+		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, validatingPolicyRules(functions))), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicy](gates)},
+		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges(functions)), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
 		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
 		Fields:  api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
@@ -102,7 +103,7 @@ func hasNoSideEffects(s admissionv1.SideEffectClass) bool {
 	return s == admissionv1.SideEffectClassNone || s == admissionv1.SideEffectClassNoneOnDryRun
 }
 
-func webhookRules(at *validation.Path, list []webhookFields, lenient webhookLeniency) {
+func webhookRules(at *validation.Path, list []webhookFields, lenient webhookLeniency, functions expression.Writer) {
 	var names validation.Unique[string]
 	for i := range list {
 		w, at := &list[i], at.Index(i)
@@ -115,7 +116,7 @@ func webhookRules(at *validation.Path, list []webhookFields, lenient webhookLeni
 		validation.OptionalEnum(at.Child("reinvocationPolicy"), w.reinvocation, admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		webhookClientRules(at.Child("clientConfig"), w.client)
 		if !lenient.conditions {
-			matchConditionRules(at.Child("matchConditions"), w.matchCondition, false)
+			matchConditionRules(at.Child("matchConditions"), w.matchCondition, expression.Scope{Functions: functions})
 		}
 		ReviewVersionRules(at.Child("admissionReviewVersions"), w.versions, lenient.versions, "must specify one of "+strings.Join(reviewVersions(), ", "))
 		if !lenient.names && w.name != "" {
@@ -247,20 +248,35 @@ func webhookPath(at *validation.Path, path string) {
 	}
 }
 
-func mutatingWebhookRules(at *validation.Path, c *admissionv1.MutatingWebhookConfiguration) {
-	webhookRules(at.Child("webhooks"), mutatingWebhooks(c), webhookLeniency{})
+func mutatingWebhookRules(functions expression.Library) func(*validation.Path, *admissionv1.MutatingWebhookConfiguration) {
+	return func(at *validation.Path, c *admissionv1.MutatingWebhookConfiguration) {
+		webhookRules(at.Child("webhooks"), mutatingWebhooks(c), webhookLeniency{}, expression.Writer{New: functions})
+	}
 }
 
-func mutatingWebhookChanges(at *validation.Path, obj, old *admissionv1.MutatingWebhookConfiguration) {
-	now := mutatingWebhooks(obj)
-	webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, mutatingWebhooks(old)))
+func mutatingWebhookChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.MutatingWebhookConfiguration) {
+	return func(at *validation.Path, obj, old *admissionv1.MutatingWebhookConfiguration) {
+		now, before := mutatingWebhooks(obj), mutatingWebhooks(old)
+		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
+	}
 }
 
-func validatingWebhookRules(at *validation.Path, c *admissionv1.ValidatingWebhookConfiguration) {
-	webhookRules(at.Child("webhooks"), validatingWebhooks(c), webhookLeniency{})
+func validatingWebhookRules(functions expression.Library) func(*validation.Path, *admissionv1.ValidatingWebhookConfiguration) {
+	return func(at *validation.Path, c *admissionv1.ValidatingWebhookConfiguration) {
+		webhookRules(at.Child("webhooks"), validatingWebhooks(c), webhookLeniency{}, expression.Writer{New: functions})
+	}
 }
 
-func validatingWebhookChanges(at *validation.Path, obj, old *admissionv1.ValidatingWebhookConfiguration) {
-	now := validatingWebhooks(obj)
-	webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, validatingWebhooks(old)))
+func validatingWebhookChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.ValidatingWebhookConfiguration) {
+	return func(at *validation.Path, obj, old *admissionv1.ValidatingWebhookConfiguration) {
+		now, before := validatingWebhooks(obj), validatingWebhooks(old)
+		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
+	}
+}
+
+// storedConditions permits all functions in match conditions of the old webhooks.
+func storedConditions(functions expression.Library, old []webhookFields) expression.Writer {
+	return expression.Writer{New: functions, Stored: func(text string) bool {
+		return slices.ContainsFunc(old, func(w webhookFields) bool { return hasCondition(w.matchCondition, text) })
+	}}
 }

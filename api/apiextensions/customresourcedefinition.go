@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -21,8 +22,8 @@ import (
 const CustomResourceDefinitions = "customresourcedefinitions"
 
 // CustomResourceDefinition describes the kind CustomResourceDefinition, which defines a
-// custom kind.
-func CustomResourceDefinition(now func() time.Time) *api.Resource {
+// custom kind. New validation rules in it may call some functions.
+func CustomResourceDefinition(now func() time.Time, functions expression.Library) *api.Resource {
 	return api.NewResource(api.Kind[*apiextensionsv1.CustomResourceDefinition]{
 		Names: api.Names{
 			Name: CustomResourceDefinitions, Singular: "customresourcedefinition", Kind: "CustomResourceDefinition",
@@ -46,7 +47,7 @@ func CustomResourceDefinition(now func() time.Time) *api.Resource {
 				addStoredVersion(obj)
 			},
 			AllowUnqualifiedFinalizers: true,
-			Validate:                   validation.Rules(definitionRules),
+			Validate:                   validation.Rules(definitionRules(functions)),
 			WarningsOnCreate:           api.OnCreate(definitionWarnings),
 		},
 		Update: api.UpdateStrategy[*apiextensionsv1.CustomResourceDefinition]{
@@ -54,7 +55,7 @@ func CustomResourceDefinition(now func() time.Time) *api.Resource {
 			PrepareForUpdate: func(obj, _ *apiextensionsv1.CustomResourceDefinition) {
 				addStoredVersion(obj)
 			},
-			ValidateUpdate:           validation.Changes(definitionChanges),
+			ValidateUpdate:           validation.Changes(definitionChanges(functions)),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         definitionWarnings,
 			HasGeneration:            true,

@@ -12,6 +12,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
@@ -20,12 +21,16 @@ type (
 	definitionVersion = apiextensionsv1.CustomResourceDefinitionVersion
 )
 
-// definitionRules validates a new definition.
-func definitionRules(at *validation.Path, d *definition) {
+// definitionRules returns the rules of new definitions whose validation rules may call some functions.
+func definitionRules(functions expression.Library) func(*validation.Path, *definition) {
+	return func(at *validation.Path, d *definition) { newDefinitionRules(at, d, functions) }
+}
+
+func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library) {
 	if d.Name != d.Spec.Names.Plural+"."+d.Spec.Group {
 		at.Child("metadata").Child("name").Invalid(d.Name, `must be spec.names.plural+"."+spec.group`)
 	}
-	definitionBodyRules(at, d, oldDefinition{lenient: conversionLeniency{ca: true}})
+	definitionBodyRules(at, d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}})
 	approvalRules(at, d)
 	if preservesUnknownFields(d) {
 		refusePreserveUnknownFields(at)
@@ -42,10 +47,18 @@ type oldDefinition struct {
 	hadNoSchema, hadLooseSchema bool
 	// manySelectable is the result of the function manySelectable.
 	manySelectable map[string]bool
+	// writer decides which functions validation rules may call: those of the old definition may
+	// call all.
+	writer expression.Writer
 }
 
-func newOldDefinition(obj, old *definition) oldDefinition {
+func newOldDefinition(obj, old *definition, functions expression.Library) oldDefinition {
 	e := oldDefinition{lenient: lenientConversion(old), manySelectable: manySelectable(obj, old)}
+	e.writer = expression.Writer{New: functions, Stored: func(text string) bool {
+		return slices.ContainsFunc(old.Spec.Versions, func(v definitionVersion) bool {
+			return v.Schema != nil && structural.HasExpression(v.Schema.OpenAPIV3Schema, text)
+		})
+	}}
 	for _, v := range old.Spec.Versions {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			e.hadNoSchema = true
@@ -76,8 +89,16 @@ func definitionBodyRules(at *validation.Path, d *definition, old oldDefinition) 
 	storedVersionRules(at.Child("status").Child("storedVersions"), d)
 }
 
-func definitionChanges(at *validation.Path, obj, old *definition) {
-	definitionBodyRules(at, obj, newOldDefinition(obj, old))
+// definitionChanges returns the rules for updates of definitions whose new validation rules may call
+// some functions.
+func definitionChanges(functions expression.Library) func(_ *validation.Path, obj, old *definition) {
+	return func(at *validation.Path, obj, old *definition) {
+		definitionChange(at, obj, newOldDefinition(obj, old, functions), old)
+	}
+}
+
+func definitionChange(at *validation.Path, obj *definition, facts oldDefinition, old *definition) {
+	definitionBodyRules(at, obj, facts)
 	spec := at.Child("spec")
 	if isEstablished(old) {
 		validation.Immutable(spec.Child("scope"), obj.Spec.Scope, old.Spec.Scope)
@@ -138,7 +159,7 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 	if preservesUnknownFields(d) && hasDefaults(s.Versions) {
 		at.Child("preserveUnknownFields").Invalid(true, "must be false in order to use defaults in the schema")
 	}
-	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, manySelectable: old.manySelectable}
+	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, writer: old.writer, manySelectable: old.manySelectable}
 	definitionVersionRules(at, s.Versions, same, c)
 	names := at.Child("names")
 	validation.Required(names.Child("plural"), s.Names.Plural)
@@ -230,6 +251,8 @@ type versionCheck struct {
 	status bool
 	// skipsCheck reports whether a schema need not be checked.
 	skipsCheck func(*apiextensionsv1.JSONSchemaProps) bool
+	// writer decides which functions validation rules may call.
+	writer expression.Writer
 	// manySelectable are the versions that may have more selectable fields than the limit.
 	manySelectable map[string]bool
 	// version is the name of the version; empty for the parts of all versions.
@@ -307,7 +330,7 @@ func deprecationRules(at *validation.Path, v *definitionVersion) {
 // versionFieldRules validates the fields of one version, or the shared fields.
 func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
-		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.skipsCheck(p.schema.OpenAPIV3Schema))
+		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.skipsCheck(p.schema.OpenAPIV3Schema), c.writer)
 	}
 	if p.sub != nil && p.sub.Scale != nil {
 		scaleRules(at.Child("subresources").Child("scale"), p.sub.Scale)
@@ -330,7 +353,7 @@ var rootKeywords = []string{"Description", "Type", "Format", "Title", "Maximum",
 
 // schemaRules validates a schema. skipsCheck reports whether the schema is unused or was accepted
 // before, so that only rules of the status subresource apply.
-func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status, skipsCheck bool) {
+func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status, skipsCheck bool, writer expression.Writer) {
 	if status {
 		v := reflect.ValueOf(s).Elem()
 		for i := range v.NumField() {
@@ -354,7 +377,7 @@ func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status
 	if skipsCheck {
 		return
 	}
-	at.Add(structural.Check(s, at.ToField())...)
+	at.Add(structural.Check(s, at.ToField(), writer)...)
 }
 
 // internalSchema converts s to the type that kube-apiserver prints in error messages.

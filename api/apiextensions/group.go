@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group, in which new expressions may call some functions.
+func Kinds(functions expression.Library) []*api.Resource {
 	return []*api.Resource{
-		CustomResourceDefinition(time.Now),
+		CustomResourceDefinition(time.Now, functions),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/coordination"
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/discovery"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/api/gated"
 	"github.com/miniapiserver/miniapiserver/api/lifecycle"
@@ -34,11 +35,11 @@ import (
 )
 
 // groups returns the Kinds functions of all groups. A new group has a package of its own and
-// one line here.
-func groups() []func(features.Gates) []*api.Resource {
+// one line here. New expressions in objects may call some functions.
+func groups(functions expression.Library) []func(features.Gates) []*api.Resource {
 	return []func(features.Gates) []*api.Resource{
 		core.Kinds,
-		apiextensions.Kinds,
+		func(features.Gates) []*api.Resource { return apiextensions.Kinds(functions) },
 		apiregistration.Kinds,
 		apps.Kinds,
 		authentication.Kinds,
@@ -59,7 +60,7 @@ func groups() []func(features.Gates) []*api.Resource {
 		scheduling.Kinds,
 		storage.Kinds,
 		storagemigration.Kinds,
-		admissionregistration.Kinds,
+		func(gates features.Gates) []*api.Resource { return admissionregistration.Kinds(gates, functions) },
 	}
 }
 
@@ -69,18 +70,24 @@ func Kinds() []*api.Resource { return KindsFor(features.Default()) }
 // KindsFor returns all built-in kinds for the feature gates. A version whose gate is disabled
 // is not served.
 func KindsFor(gates features.Gates) []*api.Resource {
-	// The declarative rules are always those of the binary: while it emulates another release, the gate
-	// of the rules in beta has the state of that release, as in kube-apiserver.
-	return kindsOf(kubeversion.Binary().String(), gates)
+	return KindsBeside(kubeversion.Default().MinCompatibility, gates)
 }
 
-func kindsOf(release string, gates features.Gates) []*api.Resource {
+// KindsBeside is KindsFor of a server that may share its data with servers of other releases: new
+// expressions in objects may call only functions that the oldest of these has.
+func KindsBeside(oldest kubeversion.Minor, gates features.Gates) []*api.Resource {
+	// The declarative rules are always those of the binary: while it emulates another release, the gate
+	// of the rules in beta has the state of that release, as in kube-apiserver.
+	return kindsOf(kubeversion.Binary().String(), gates, expression.NewExpressions(oldest))
+}
+
+func kindsOf(release string, gates features.Gates, functions expression.Library) []*api.Resource {
 	rules := sync.OnceValues(func() (*declarative.Table, error) {
 		return declarative.New(declarative.Config{Release: release, Enabled: gates.Enabled})
 	})
 	fields := sync.OnceValues(func() (*gated.Table, error) { return gated.New(gates.Enabled) })
 	var kinds []*api.Resource
-	for _, group := range groups() {
+	for _, group := range groups(functions) {
 		kinds = append(kinds, group(gates)...)
 	}
 	for _, r := range kinds {

@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/apps"
 	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/api/rbac"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -75,15 +76,15 @@ func TestAdmissionCells(t *testing.T) {
 	}
 	testCells(t, admissionregistration.ValidatingAdmissionPolicyBinding(features.Default()), bindings)
 	testCells(t, admissionregistration.MutatingAdmissionPolicyBinding(features.Default()), bindings)
-	testCells(t, admissionregistration.ValidatingAdmissionPolicy(features.Default()), []cellsTest{
+	testCells(t, admissionregistration.ValidatingAdmissionPolicy(features.Default(), expression.Library{}), []cellsTest{
 		{"plain", testMeta + "spec: {validations: [{expression: 'true'}]}", "a|1|<unset>|60m"},
 		{"parameters", testMeta + "spec: {paramKind: {apiVersion: v1, kind: ConfigMap}}", "a|0|v1/ConfigMap|60m"},
 	})
-	testCells(t, admissionregistration.MutatingAdmissionPolicy(features.Default()), []cellsTest{
+	testCells(t, admissionregistration.MutatingAdmissionPolicy(features.Default(), expression.Library{}), []cellsTest{
 		{"plain", testMeta + "spec: {mutations: [{patchType: JSONPatch}, {patchType: JSONPatch}]}", "a|2|<unset>|60m"},
 	})
-	testCells(t, admissionregistration.ValidatingWebhookConfiguration(features.Default()), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})
-	testCells(t, admissionregistration.MutatingWebhookConfiguration(features.Default()), []cellsTest{{"none", testMeta, "a|0|60m"}})
+	testCells(t, admissionregistration.ValidatingWebhookConfiguration(features.Default(), expression.Library{}), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})
+	testCells(t, admissionregistration.MutatingWebhookConfiguration(features.Default(), expression.Library{}), []cellsTest{{"none", testMeta, "a|0|60m"}})
 }
 
 func TestControllerRevisionCells(t *testing.T) {

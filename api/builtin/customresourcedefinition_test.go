@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // formatted returns a definition with a version for each format, whose schema has a field of
@@ -50,7 +51,7 @@ func TestDefinitionWarnings(t *testing.T) {
 		if c.old != nil {
 			old = c.old
 		}
-		if got := strings.Join(apiextensions.CustomResourceDefinition(time.Now).Warnings(c.obj, old), ","); got != c.want {
+		if got := strings.Join(apiextensions.CustomResourceDefinition(time.Now, expression.Library{}).Warnings(c.obj, old), ","); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
@@ -105,7 +106,7 @@ func TestDefinitionVersionRules(t *testing.T) {
 			`spec.selectableFields: Invalid value: "": may only be set when validations.schema is included`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := apiextensions.CustomResourceDefinition(time.Now)
+			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
 			d := ruleObject(t, r, definitionText("["+c.versions+"]", ""))
 			r.Create.PrepareForCreate(d)
 			wantFaults(t, r.Create.Validate(d), c.want)
@@ -137,7 +138,7 @@ func TestDefinitionUpdateRules(t *testing.T) {
 		{"CA that was invalid", webhook("eA=="), webhook("eQ=="), true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := apiextensions.CustomResourceDefinition(time.Now)
+			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
 			old, updated := ruleObject(t, r, c.old), ruleObject(t, r, c.updated)
 			if c.established {
 				old.(*apiextensionsv1.CustomResourceDefinition).Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
@@ -21,7 +22,7 @@ func TestDeclaredRulesCompile(t *testing.T) {
 	}
 	for _, gates := range []features.Gates{nil, all} {
 		found := 0
-		for _, r := range kindsOf("1.37", gates) {
+		for _, r := range kindsOf("1.37", gates, expression.Library{}) {
 			for i := range r.Versions {
 				v := &r.Versions[i]
 				obj, err := r.Decoded(v, r.NewOf(v))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -15,7 +16,7 @@ func TestWebhookRules(t *testing.T) {
 		return `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":"https://a/x"}` + more + `}]}`
 	}
 	old := `{"webhooks":[{"name":"a.example.com","sideEffects":"Some","admissionReviewVersions":["v9"],"clientConfig":{"url":"https://a/x"},"matchConditions":[{"name":"c","expression":"nosuch"}]}]}`
-	testRules(t, admissionregistration.ValidatingWebhookConfiguration(features.Default()), []ruleTest{
+	testRules(t, admissionregistration.ValidatingWebhookConfiguration(features.Default(), expression.Library{}), []ruleTest{
 		{"good", "", hooks(``), ""},
 		{"static name", "", `{"metadata":{"name":"a.static.k8s.io"}}`, `metadata.name: Invalid value: "a.static.k8s.io": names ending with ".static.k8s.io" are reserved`},
 		{"timeout", "", hooks(`,"timeoutSeconds":60`), "webhooks[0].timeoutSeconds: Invalid value: 60: the timeout value must be between 1 and 30 seconds"},
@@ -25,7 +26,7 @@ func TestWebhookRules(t *testing.T) {
 		{"as lenient as before", old, old, ""},
 		{"not more lenient", hooks(``), old, `webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"`},
 	})
-	testRules(t, admissionregistration.MutatingWebhookConfiguration(features.Default()), []ruleTest{
+	testRules(t, admissionregistration.MutatingWebhookConfiguration(features.Default(), expression.Library{}), []ruleTest{
 		{"service", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"a","namespace":"b","path":"/a//b"}}}]}`,
 			`webhooks[0].clientConfig.service.path: Invalid value: "/a//b": segment[1] may not be empty`},
 		{"relative path", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"a","namespace":"b","path":"x//y"}}}]}`,
@@ -38,10 +39,11 @@ func TestWebhookRules(t *testing.T) {
 }
 
 func TestPolicyRules(t *testing.T) {
+	var all expression.Library
 	const match = `"matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]}`
 	policy := func(more string) string { return `{"spec":{` + match + `,` + more + `}}` }
 	expression := func(text string) string { return policy(`"validations":[{"expression":"` + text + `"}]`) }
-	testRules(t, admissionregistration.ValidatingAdmissionPolicy(features.Default()), []ruleTest{
+	testRules(t, admissionregistration.ValidatingAdmissionPolicy(features.Default(), all), []ruleTest{
 		{"good", "", expression("object.metadata.name == 'a' && request.userInfo.username != ''"), ""},
 		{"nothing", "", `{"spec":{}}`, "spec.matchConstraints: Required value"},
 		{"grammar", "", expression("this is not cel"), "compilation failed: ERROR: <input>:1:6: Syntax error: mismatched input 'is' expecting <EOF>\n | this is not cel\n | .....^"},
@@ -58,7 +60,7 @@ func TestPolicyRules(t *testing.T) {
 	mutation := func(text string) string {
 		return policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"` + text + `"}}]`)
 	}
-	testRules(t, admissionregistration.MutatingAdmissionPolicy(features.Default()), []ruleTest{
+	testRules(t, admissionregistration.MutatingAdmissionPolicy(features.Default(), all), []ruleTest{
 		{"good", "", mutation("Object{metadata: Object.metadata{labels: {'a': 'b'}}}"), ""},
 		{"deletions", "", strings.Replace(mutation("Object{}"), "CREATE", "DELETE", 1), `spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"`},
 		{"no variables", "", mutation("variables.a"), "undefined field 'a'"},
@@ -86,9 +88,9 @@ func TestStaticNames(t *testing.T) {
 		kinds []*api.Resource
 		want  bool // a warning instead of an error
 	}{
-		{"enabled", admissionregistration.Kinds(features.Default()), false},
-		{"disabled", admissionregistration.Kinds(disabled), true},
-		{"in manifests", admissionregistration.ManifestKinds(features.Default()), true},
+		{"enabled", admissionregistration.Kinds(features.Default(), expression.Library{}), false},
+		{"disabled", admissionregistration.Kinds(disabled, expression.Library{}), true},
+		{"in manifests", admissionregistration.ManifestKinds(features.Default(), expression.Library{}), true},
 	} {
 		for _, res := range test.kinds {
 			obj := res.New()

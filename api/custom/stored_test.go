@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // drawSchema draws a schema, which may be invalid.
@@ -137,7 +138,7 @@ func TestAsStored(t *testing.T) {
 	kept, settled, not := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawSchema(t, 3, true)
-		if errs := structural.Check(&p, nil); len(errs) > 0 {
+		if errs := structural.Check(&p, nil, expression.Writer{}); len(errs) > 0 {
 			t.Skip(errs)
 		}
 		d := thingsOf(&p)
@@ -203,7 +204,7 @@ func TestUnsettled(t *testing.T) {
 	loose := props{XPreserveUnknownFields: &keep}
 	values := &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &loose}
 	p := &props{Type: "object", Properties: map[string]props{"a": {Type: "object", AdditionalProperties: values, Default: &apiextensionsv1.JSON{Raw: []byte(`{"z":null}`)}}}}
-	if errs := structural.Check(p, nil); len(errs) > 0 {
+	if errs := structural.Check(p, nil, expression.Writer{}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	d := thingsOf(p)

@@ -49,6 +49,8 @@ type Scope struct {
 	Params bool
 	// Variables: expressions may use variables.
 	Variables bool
+	// Functions decides which functions expressions may call.
+	Functions Writer
 }
 
 // Compiler compiles the expressions of one policy or webhook. It is not safe
@@ -67,7 +69,6 @@ func NewCompiler(scope Scope) *Compiler {
 
 // env returns the environment for o with the compiler's variables.
 func (c *Compiler) env(o envOptions) (*cel.Env, error) {
-	o.params = c.scope.Params
 	if env := c.envs[o]; env != nil {
 		return env, nil
 	}
@@ -107,6 +108,7 @@ func (c *Compiler) CompileMutation(text string, results []*cel.Type) *Program {
 
 func (c *Compiler) compile(text string, o envOptions, results []*cel.Type) *Program {
 	p := &Program{Text: text}
+	o.params, o.library = c.scope.Params, c.scope.Functions.Library(text)
 	env, err := c.env(o)
 	if err != nil {
 		p.Err = &apicel.Error{Type: apicel.ErrorTypeInternal, Detail: fmt.Sprintf("unexpected error loading CEL environment: %v", err)}

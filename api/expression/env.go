@@ -12,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
 	"k8s.io/apiserver/pkg/cel/mutation"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // Names of the variables of expressions.
@@ -30,22 +32,24 @@ const (
 // variables.
 const variablesType = "kubernetes.variables"
 
-// Base returns the environments with kube-apiserver's functions and without variables.
-func Base() *environment.EnvSet {
-	// A cluster could be rolled back to the previous version. All functions of 1.36 exist
-	// there.
-	return environment.MustBaseEnvSet(version.MajorMinor(1, 35))
-}
-
 // envOptions selects an environment of admission.
-type envOptions struct{ params, authorizer, patches bool }
+type envOptions struct {
+	params, authorizer, patches bool
+	library                     Library
+}
 
 // environments has the environment of each selection, which is built at its first use.
 var environments = sync.OnceValue(func() map[envOptions]func() (*cel.Env, error) {
 	made := map[envOptions]func() (*cel.Env, error){}
+	libraries := []Library{{}}
+	for m := kubeversion.Oldest(); !kubeversion.Binary().Before(m); m.Minor++ {
+		libraries = append(libraries, NewExpressions(m))
+	}
 	for n := range 8 {
-		o := envOptions{params: n&1 != 0, authorizer: n&2 != 0, patches: n&4 != 0}
-		made[o] = sync.OnceValues(o.build)
+		for _, l := range libraries {
+			o := envOptions{params: n&1 != 0, authorizer: n&2 != 0, patches: n&4 != 0, library: l}
+			made[o] = sync.OnceValues(o.build)
+		}
 	}
 	return made
 })
@@ -65,7 +69,7 @@ func (o envOptions) build() (*cel.Env, error) {
 		vars = append(vars, cel.Variable(Authorizer, library.AuthorizerType), cel.Variable(RequestResourceAuthorizer, library.ResourceCheckType))
 	}
 	always := version.MajorMinor(1, 0)
-	set, err := Base().Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: vars, DeclTypes: []*apicel.DeclType{namespace, request}})
+	set, err := o.library.set().Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: vars, DeclTypes: []*apicel.DeclType{namespace, request}})
 	if err == nil && o.patches {
 		// This is a second step, since declared types would replace the resolver.
 		set, err = set.Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: []cel.EnvOption{
@@ -75,7 +79,7 @@ func (o envOptions) build() (*cel.Env, error) {
 	if err != nil {
 		return nil, fmt.Errorf("environment of expressions: %w", err)
 	}
-	return set.StoredExpressionsEnv(), nil
+	return o.library.of(set), nil
 }
 
 // withVariables adds the variables of a compiler to an environment, also variables that

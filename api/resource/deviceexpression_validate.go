@@ -17,7 +17,7 @@ const celDeviceType = "DRADevice"
 
 // deviceEnvironment is the CEL environment of device selectors.
 var deviceEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	return expression.Base().StoredExpressionsEnv().Extend(
+	return expression.Library{}.Env().Extend(
 		ext.Bindings(ext.BindingsVersion(0)),
 		func(e *cel.Env) (*cel.Env, error) {
 			return cel.CustomTypeProvider(&deviceTypes{e.CELTypeProvider()})(e)

@@ -25,6 +25,9 @@ internal/jsonscan < internal/bounds < quickjson, internal/review;
 # Limits of the cost of CEL functions.
 internal/bounds < internal/celbounds < api/expression;
 
+# Releases of Kubernetes, which decide what expressions may call.
+NONE < internal/kubeversion < api/expression;
+
 # Panics in goroutines, wherever they start.
 NONE < internal/recovery < request;
 

@@ -6,6 +6,8 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // routes is a realistic schema: lists with keys, defaults,
@@ -37,7 +39,7 @@ func benchSchema(b *testing.B) (*Schema, map[string]any) {
 	if err := json.Unmarshal([]byte(routes), &p); err != nil {
 		b.Fatal(err)
 	}
-	if errs := Check(&p, field.NewPath("s")); len(errs) > 0 {
+	if errs := Check(&p, field.NewPath("s"), expression.Writer{}); len(errs) > 0 {
 		b.Fatal(errs.ToAggregate())
 	}
 	s, err := compiled(&p)
@@ -116,7 +118,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if errs := Check(&p, field.NewPath("s")); len(errs) > 0 {
+		if errs := Check(&p, field.NewPath("s"), expression.Writer{}); len(errs) > 0 {
 			b.Fatal(errs.ToAggregate())
 		}
 	}

@@ -5,12 +5,16 @@ import (
 	"maps"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
-// Check validates the schema of a version; path is the field path of the schema.
-func Check(s *props, path *field.Path) field.ErrorList {
-	c := &checker{}
+// Check validates the schema of a version; path is the field path of the schema. The writer decides
+// which functions its rules may call.
+func Check(s *props, path *field.Path, writer expression.Writer) field.ErrorList {
+	c := &checker{writer: writer}
 	in := location{root: true}
 	var errs field.ErrorList
 	if Unsupported(s) == nil {
@@ -33,6 +37,13 @@ func Check(s *props, path *field.Path) field.ErrorList {
 		}
 	}
 	return errs
+}
+
+// HasExpression reports whether a rule of a schema has an expression, for itself or its message.
+func HasExpression(s *props, text string) bool {
+	return anySubschema(s, func(s *props) bool {
+		return slices.ContainsFunc(s.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == text || r.MessageExpression == text })
+	})
 }
 
 // UsesExtensions reports whether a schema has defaults or x-kubernetes- keywords.
@@ -73,6 +84,8 @@ func anySubschema(s *props, obj func(*props) bool) bool {
 // checker checks a schema and all schemas inside it.
 type checker struct {
 	errs field.ErrorList
+	// writer decides which functions rules may call.
+	writer expression.Writer
 	// ruleErrs are the errors of expressions, and total is their estimated cost.
 	ruleErrs field.ErrorList
 	total    totalCost

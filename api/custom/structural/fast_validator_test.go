@@ -7,6 +7,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // drawSchema draws a schema, and drawValue a value that may fit one.
@@ -151,7 +153,7 @@ func TestAnySchema(t *testing.T) {
 		if err := json.Unmarshal(data, &p); err != nil {
 			t.Skip(err)
 		}
-		faults := Check(&p, field.NewPath("s"))
+		faults := Check(&p, field.NewPath("s"), expression.Writer{})
 		s, err := compiled(&p)
 		if err != nil {
 			t.Fatalf("%s: %v", data, err)

@@ -7,6 +7,8 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // FuzzSchema checks that no text, compiled as a schema and applied to objects, causes a panic
@@ -30,7 +32,7 @@ func FuzzSchema(f *testing.F) {
 		if json.Unmarshal([]byte(schema), &p) != nil || utiljson.Unmarshal([]byte(value), &object) != nil || utiljson.Unmarshal([]byte(old), &before) != nil {
 			return
 		}
-		faults := Check(&p, field.NewPath("s"))
+		faults := Check(&p, field.NewPath("s"), expression.Writer{})
 		s, err := compiled(&p)
 		if err != nil {
 			if len(faults) == 0 {

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // Limits of the estimated cost of one expression, for all values to which it may apply,
@@ -28,6 +30,7 @@ type ruleContext struct {
 	node          *node
 	hasObjectMeta bool
 	scope         celScope
+	writer        expression.Writer
 	// hasRules: the schema or one around it has rules. isElement: it describes the
 	// elements of a schema with rules, and its type is the element type of that schema.
 	// hidden: an enclosing schema has rules but no CEL type.
@@ -44,12 +47,12 @@ func (c *checker) rootRuleContext(s *props, path *field.Path) *ruleContext {
 		return nil
 	}
 	once := uint64(1)
-	in, err := newCELScope(n, true)
+	in, err := newCELScope(n, true, c.writer)
 	if err != nil {
 		c.ruleErrs = append(c.ruleErrs, field.Forbidden(path, err.Error()))
 		return nil
 	}
-	return &ruleContext{node: n, hasObjectMeta: true, maxValues: &once, scope: in, hasRules: len(n.rules) > 0}
+	return &ruleContext{node: n, hasObjectMeta: true, maxValues: &once, scope: in, writer: c.writer, hasRules: len(n.rules) > 0}
 }
 
 // part returns the context of a direct subschema of s.
@@ -57,7 +60,7 @@ func (r *ruleContext) part(s *props, n *node, in celScope) *ruleContext {
 	if n == nil {
 		return nil
 	}
-	out := &ruleContext{node: n, hasObjectMeta: n.embedded, scope: in, hasRules: r.hasRules || len(n.rules) > 0}
+	out := &ruleContext{node: n, hasObjectMeta: n.embedded, scope: in, writer: r.writer, hasRules: r.hasRules || len(n.rules) > 0}
 	out.hidden = r.hidden || r.hasRules && !r.isElement && r.scope.t == nil
 	if most := maxElements(s); r.maxValues != nil && most != nil {
 		times := saturatingMultiply(*r.maxValues, *most)
@@ -83,7 +86,7 @@ func (r *ruleContext) items(s *props) *ruleContext {
 // resolve sets the scope of a schema that the scope of its parent does not contain.
 func (r *ruleContext) resolve() (err error) {
 	if r.scope.t == nil && !r.isElement {
-		r.scope, err = newCELScope(r.node, r.hasObjectMeta)
+		r.scope, err = newCELScope(r.node, r.hasObjectMeta, r.writer)
 	}
 	return err
 }

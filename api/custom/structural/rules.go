@@ -75,7 +75,7 @@ func newRules(n *node, hasMeta bool) *rules {
 	if !n.hasRules() {
 		return nil
 	}
-	in, err := newCELScope(n, hasMeta)
+	in, err := newCELScope(n, hasMeta, expression.Writer{})
 	if err != nil {
 		return &rules{node: n, hasObjectMeta: hasMeta, err: err}
 	}
@@ -103,6 +103,10 @@ func (n *node) hasRules() bool {
 type celScope struct {
 	t   *apicel.DeclType
 	env *cel.Env
+	// writer decides which functions the rules may call, and newEnv is the environment of new
+	// rules, or nil if they may call all functions.
+	writer expression.Writer
+	newEnv *cel.Env
 }
 
 // maxPaths bounds the sum of the lengths of all field paths, which the CEL libraries keep.
@@ -128,8 +132,8 @@ func totalPathLength(n *node, own int) int {
 	return sum
 }
 
-// newCELScope returns the scope of a root schema.
-func newCELScope(n *node, hasMeta bool) (celScope, error) {
+// newCELScope returns the scope of a root schema, whose rules were written by a writer.
+func newCELScope(n *node, hasMeta bool, writer expression.Writer) (celScope, error) {
 	if totalPathLength(n, len(selfType)) > maxPaths {
 		return celScope{}, errTooDeep
 	}
@@ -138,15 +142,30 @@ func newCELScope(n *node, hasMeta bool) (celScope, error) {
 		return celScope{}, nil
 	}
 	t = t.MaybeAssignTypeName(selfType)
-	base := expression.Base().StoredExpressionsEnv()
+	in := celScope{t: t, writer: writer}
+	var err error
+	if in.env, err = withTypes(expression.Library{}, t); err == nil && writer.New != (expression.Library{}) {
+		in.newEnv, err = withTypes(writer.New, t)
+	}
+	return in, err
+}
+
+// withTypes returns the environment of a library with a type and the types inside it.
+func withTypes(functions expression.Library, t *apicel.DeclType) (*cel.Env, error) {
+	base := functions.Env()
 	provider := apicel.NewDeclTypeProvider(t)
 	provider.SetRecognizeKeywordAsFieldName(true)
 	opts, err := provider.EnvOptions(base.CELTypeProvider())
 	if err != nil {
-		return celScope{}, err
+		return nil, err
 	}
-	env, err := base.Extend(opts...)
-	return celScope{t, env}, err
+	return base.Extend(opts...)
+}
+
+// with returns the scope of a type in the same environment.
+func (in celScope) with(t *apicel.DeclType) celScope {
+	in.t = t
+	return in
 }
 
 // element returns the scope of list items or map values.
@@ -154,7 +173,7 @@ func (in celScope) element() celScope {
 	if in.t == nil || in.t.ElemType == nil {
 		return celScope{}
 	}
-	return celScope{in.t.ElemType, in.env}
+	return in.with(in.t.ElemType)
 }
 
 // field returns the scope of a field. A field whose name cannot be written in CEL gets a
@@ -162,11 +181,11 @@ func (in celScope) element() celScope {
 func (in celScope) field(name string, f *node) (celScope, error) {
 	escaped, ok := apicel.Escape(name)
 	if !ok {
-		return newCELScope(f, f.embedded)
+		return newCELScope(f, f.embedded, in.writer)
 	}
 	if in.t != nil {
 		if declared, ok := in.t.Fields[escaped]; ok {
-			return celScope{declared.Type, in.env}, nil
+			return in.with(declared.Type), nil
 		}
 	}
 	return celScope{}, nil
@@ -228,12 +247,16 @@ func (in celScope) compileOwn(n *node) ([]rule, error) {
 // compileEach yields the compiled rules of n, up to the first error.
 func (in celScope) compileEach(n *node) iter.Seq2[*rule, error] {
 	return func(yield func(*rule, error) bool) {
-		var envs [2]*cel.Env // the second is for rules with optionalOldSelf
+		var envs ruleEnvs
 		for i := range n.rules {
 			r := &rule{definition: n.rules[i].definition}
-			env, err := in.envFor(r, &envs)
+			env, err := in.envFor(r, r.definition.Rule, &envs)
+			var message *cel.Env
 			if err == nil {
-				r.compile(env, in.t)
+				message, err = in.envFor(r, r.definition.MessageExpression, &envs)
+			}
+			if err == nil {
+				r.compile(env, message, in.t)
 			}
 			if r.program != nil && r.definition.FieldPath != "" {
 				if path, err := pathBelow(r.definition.FieldPath, n); err == nil {
@@ -247,24 +270,32 @@ func (in celScope) compileEach(n *node) iter.Seq2[*rule, error] {
 	}
 }
 
-// envFor returns the CEL environment of a rule; envs caches environments.
-func (in celScope) envFor(r *rule, envs *[2]*cel.Env) (env *cel.Env, err error) {
+// ruleEnvs caches the environments of rules, by whether optionalOldSelf is set and whether the
+// expression is new.
+type ruleEnvs [2][2]*cel.Env
+
+// envFor returns the CEL environment of an expression of a rule; envs caches environments.
+func (in celScope) envFor(r *rule, text string, envs *ruleEnvs) (env *cel.Env, err error) {
 	if in.t == nil {
 		return nil, errors.New("failed to convert to declType for CEL validation rules")
 	}
 	celType := in.t.CelType()
-	old, at := celType, 0
+	old, optional, isNew, base := celType, 0, 0, in.env
 	if r.hasOptionalOldSelf() {
-		old, at = types.NewOptionalType(celType), 1
+		old, optional = types.NewOptionalType(celType), 1
 	}
-	if envs[at] == nil {
-		envs[at], err = in.env.Extend(cel.Variable(self, celType), cel.Variable(oldSelf, old))
+	if in.newEnv != nil && in.writer.Library(text) != (expression.Library{}) {
+		isNew, base = 1, in.newEnv
 	}
-	return envs[at], err
+	cached := &envs[optional][isNew]
+	if *cached == nil {
+		*cached, err = base.Extend(cel.Variable(self, celType), cel.Variable(oldSelf, old))
+	}
+	return *cached, err
 }
 
-// compile compiles a rule for values of type t.
-func (r *rule) compile(env *cel.Env, t *apicel.DeclType) {
+// compile compiles a rule for values of type t, in the environments of the rule and of its message.
+func (r *rule) compile(env, message *cel.Env, t *apicel.DeclType) {
 	if strings.TrimSpace(r.definition.Rule) == "" {
 		return
 	}
@@ -287,7 +318,7 @@ func (r *rule) compile(env *cel.Env, t *apicel.DeclType) {
 		return
 	}
 	if r.definition.MessageExpression != "" {
-		r.compileMessage(env, estimator)
+		r.compileMessage(message, estimator)
 	}
 }
 

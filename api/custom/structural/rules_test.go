@@ -9,6 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // validateText returns the errors of an object; old is the old object, or empty.
@@ -124,7 +126,7 @@ func TestCheckRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, err := range Check(&p, field.NewPath("s")) {
+		for _, err := range Check(&p, field.NewPath("s"), expression.Writer{}) {
 			got = append(got, err.Error())
 		}
 		if got := strings.Join(got, "\n"); got != want {
@@ -162,11 +164,11 @@ func TestDeepSchema(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	if errs := Check(&p, field.NewPath("s")); len(errs) > 0 {
+	if errs := Check(&p, field.NewPath("s"), expression.Writer{}); len(errs) > 0 {
 		t.Errorf("without rules: %v", errs)
 	}
 	p.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
-	if got, want := Check(&p, field.NewPath("s")).ToAggregate(), "s: Forbidden: "+errTooDeep.Error(); got == nil || got.Error() != want {
+	if got, want := Check(&p, field.NewPath("s"), expression.Writer{}).ToAggregate(), "s: Forbidden: "+errTooDeep.Error(); got == nil || got.Error() != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }

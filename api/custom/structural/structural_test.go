@@ -7,6 +7,8 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // compiled returns the schema of p, or an error if it cannot be compiled.
@@ -136,7 +138,7 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := Check(&p, field.NewPath("s")).ToAggregate(); err != nil {
+		if err := Check(&p, field.NewPath("s"), expression.Writer{}).ToAggregate(); err != nil {
 			got = err.Error()
 		}
 		if got != want {

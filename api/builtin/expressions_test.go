@@ -1,0 +1,54 @@
+package builtin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+)
+
+// TestNewExpressions checks that expressions in new objects may call only functions of the oldest
+// compatible release, while an update may keep those that are stored.
+func TestNewExpressions(t *testing.T) {
+	const (
+		match = `"matchConstraints":{"namespaceSelector":{},"objectSelector":{},"matchPolicy":"Equivalent","resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"scope":"*"}]}`
+		call  = `[1].includes(1)`
+		hook  = `{"metadata":{"name":"a","resourceVersion":"1"},"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":"https://a/x"},"matchConditions":[{"name":"c","expression":"` + call + `"}],"timeoutSeconds":TIME,"namespaceSelector":{},"objectSelector":{}}]}`
+	)
+	for resource, text := range map[string]string{
+		"validatingadmissionpolicies":     `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"failurePolicy":"Fail",` + match + `,"validations":[{"expression":"` + call + `"},{"expression":"TIME > 1"}]}}`,
+		"mutatingadmissionpolicies":       `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"failurePolicy":"Fail","reinvocationPolicy":"Never",` + match + `,"mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'test', path: '/a', value: ` + call + `}]"}},{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'test', path: '/a', value: TIME}]"}}]}}`,
+		"validatingwebhookconfigurations": hook,
+		"mutatingwebhookconfigurations":   hook,
+		"customresourcedefinitions": `{"metadata":{"name":"as.example.com","resourceVersion":"1"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"as","singular":"a","kind":"A","listKind":"AList"},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"x":{"type":"integer","maximum":TIME}},"x-kubernetes-validations":[{"rule":"` + call + `"}]}}}]},"status":{"storedVersions":["v1"]}}`,
+	} {
+		for _, test := range []struct {
+			oldest  string
+			allowed bool
+		}{{"1.36", false}, {"1.37", true}} {
+			for _, res := range KindsBeside(kubeversion.MustParse(test.oldest), features.Default()) {
+				if res.Name != resource {
+					continue
+				}
+				obj, old := res.New(), res.New()
+				for into, time := range map[any]string{obj: "10", old: "20"} {
+					if err := json.Unmarshal([]byte(strings.ReplaceAll(text, "TIME", time)), into); err != nil {
+						t.Fatal(err)
+					}
+				}
+				res.Default(obj)
+				res.Default(old)
+				errs := res.CheckCreate(&res.Versions[0], obj).ToAggregate()
+				if (errs == nil) != test.allowed || errs != nil && !strings.Contains(errs.Error(), "undeclared reference to 'includes'") {
+					t.Errorf("%s, new, beside %s: %v", resource, test.oldest, errs)
+				}
+				if errs := res.CheckUpdate(&res.Versions[0], obj, old).ToAggregate(); errs != nil {
+					t.Errorf("%s, stored, beside %s: %v", resource, test.oldest, errs)
+				}
+			}
+		}
+	}
+}
