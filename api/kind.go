@@ -144,6 +144,7 @@ func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 		PrepareForCreate:           eraseType(s.PrepareForCreate),
 		ValidateName:               s.ValidateName,
 		AllowUnqualifiedFinalizers: s.AllowUnqualifiedFinalizers,
+		MetadataLast:               s.MetadataLast,
 		Validate:                   eraseResult(s.Validate),
 		ValidateOnCreate:           eraseResult(s.ValidateOnCreate),
 		WarningsAsSent:             eraseResult(s.WarningsAsSent),

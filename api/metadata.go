@@ -15,7 +15,10 @@ import (
 // CheckCreate validates a new object: its metadata, the rules of version v, the rules of the
 // kind, and those of its Go type. The server must have set all fields that it owns.
 func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
-	errs := r.ValidateMetadata(obj)
+	var errs field.ErrorList
+	if !r.Create.MetadataLast {
+		errs = r.ValidateMetadata(obj)
+	}
 	if v != nil && v.Validate != nil {
 		errs = append(errs, v.Validate(obj)...)
 	}
@@ -25,7 +28,11 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	if r.Create.ValidateOnCreate != nil {
 		errs = append(errs, r.Create.ValidateOnCreate(obj)...)
 	}
-	if errs = r.withDeclared(v, obj, nil, errs); len(errs) == 0 {
+	errs = r.withDeclared(v, obj, nil, errs)
+	if r.Create.MetadataLast && len(errs) == 0 {
+		errs = r.ValidateMetadata(obj)
+	}
+	if len(errs) == 0 {
 		errs = checkSegments(obj)
 	}
 	return errs

@@ -88,6 +88,9 @@ type CreateStrategy[T Object] struct {
 	ValidateName func(name string, prefix bool) []string
 	// AllowUnqualifiedFinalizers: names of finalizers need no domain.
 	AllowUnqualifiedFinalizers bool
+	// MetadataLast: the metadata is only validated if the rules of the kind find no fault, since
+	// those of kube-apiserver do not include it.
+	MetadataLast bool
 	// Validate returns the faults of an object. Metadata is validated for all
 	// kinds alike.
 	Validate func(obj T) field.ErrorList

@@ -50,6 +50,7 @@ func cronJobTemplate(obj *batchv1.CronJob) *corev1.PodTemplateSpec {
 func defaultCronJob(obj *batchv1.CronJob) {
 	s := &obj.Spec
 	pod.DefaultTemplate(&s.JobTemplate.Spec.Template)
+	defaultFailurePolicy(s.JobTemplate.Spec.PodFailurePolicy)
 	if s.ConcurrencyPolicy == "" {
 		s.ConcurrencyPolicy = batchv1.AllowConcurrent
 	}

@@ -2,10 +2,13 @@ package builtin
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -148,4 +151,70 @@ func TestRulesOnUpdate(t *testing.T) {
 		{"empty key", `{"spec":{"attacher":"a","source":{"persistentVolumeName":"p"},"nodeName":"n"}}`,
 			`{"spec":{"attacher":"a","source":{"persistentVolumeName":"p"},"nodeName":"n"},"status":{"attachmentMetadata":{"":"a"}}}`, ""},
 	})
+}
+
+// TestRulesOfNewObjects has rules that a comparison of random objects with kube-apiserver found.
+func TestRulesOfNewObjects(t *testing.T) {
+	const template = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],"restartPolicy":"%","volumes":[{"name":"v","image":{}}]}}`
+	always, never := strings.Replace(template, "%", "Always", 1), strings.Replace(template, "%", "Never", 1)
+	for _, c := range []struct{ name, kind, text, want string }{
+		{"image of a Deployment", "deployments", `{"spec":{"selector":{"matchLabels":{"a":"b"}},` + always + `}}`, "spec.template.spec.volumes[0].image.reference: Required value"},
+		{"image of a CronJob", "cronjobs", `{"spec":{"schedule":"0 * * * *","jobTemplate":{"spec":{` + never + `}}}}`, "spec.jobTemplate.spec.template.spec.volumes[0].image.reference: Required value"},
+		{"metadata of a budget", "poddisruptionbudgets", `{"metadata":{"labels":{"a b":""}},"spec":{"minAvailable":1}}`, "metadata.labels: Invalid value"},
+		{"rules of a budget come first", "poddisruptionbudgets", `{"metadata":{"labels":{"a b":""}},"spec":{"minAvailable":-1}}`, "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0"},
+		{"huge pages of a runtime", "runtimeclasses", `{"handler":"h","overhead":{"podFixed":{"hugepages-2Mi":"1Mi"}}}`,
+			"[overhead.limits[hugepages-2Mi]: Invalid value: \"1Mi\": 1Mi is not positive integer multiple of hugepages-2Mi, overhead: Forbidden: HugePages require cpu or memory]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			errs := checkWrite(t, kindNamed(t, c.kind), "", c.text)
+			if c.kind == "runtimeclasses" {
+				errs = errs[1:] // the namespace
+			}
+			if len(errs) != 1 && c.kind != "runtimeclasses" {
+				t.Errorf("%d errors: %v", len(errs), errs)
+			}
+			wantFaults(t, errs, c.want)
+		})
+	}
+}
+
+// TestDefaultFailurePolicyOfCronJob checks the default of a condition in the template of jobs.
+func TestDefaultFailurePolicyOfCronJob(t *testing.T) {
+	const text = `{"spec":{"schedule":"0 * * * *","jobTemplate":{"spec":{"podFailurePolicy":{"rules":[{"action":"Ignore","onPodConditions":[{"type":"A"}]}]},
+		"template":{"spec":{"containers":[{"name":"c","image":"i"}],"restartPolicy":"Never"}}}}}}`
+	if errs := checkWrite(t, kindNamed(t, "cronjobs"), "", text); len(errs) > 0 {
+		t.Error(errs)
+	}
+}
+
+// TestIdentityOfPods checks what subresources of a pod take from the identity in a request.
+func TestIdentityOfPods(t *testing.T) {
+	r := kindNamed(t, "pods")
+	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "a"}}
+	for _, name := range []string{"ephemeralcontainers", "resize"} {
+		for sent, want := range map[types.UID]types.UID{"": "a", "b": "b"} {
+			pod := old.DeepCopy()
+			pod.UID = sent
+			r.Subresource(name).PrepareForUpdate(pod, old)
+			if pod.UID != want {
+				t.Errorf("%s: UID %q of %q, want %q", name, pod.UID, sent, want)
+			}
+		}
+	}
+	pod := old.DeepCopy()
+	pod.DeletionTimestamp = &metav1.Time{}
+	if r.Status.PrepareForUpdate(pod, old); pod.DeletionTimestamp != nil {
+		t.Error("a write of the status sets the deletion timestamp")
+	}
+}
+
+// TestInternalTrafficPolicyOfExternalName checks that a service without endpoints has no such policy.
+func TestInternalTrafficPolicyOfExternalName(t *testing.T) {
+	r := kindNamed(t, "services")
+	for policy, want := range map[corev1.ServiceInternalTrafficPolicy]bool{corev1.ServiceInternalTrafficPolicyLocal: false, "Other": true} {
+		s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "a.b", InternalTrafficPolicy: &policy}}
+		if r.Create.PrepareForCreate(s); (s.Spec.InternalTrafficPolicy != nil) != want {
+			t.Errorf("%s: %v", policy, s.Spec.InternalTrafficPolicy)
+		}
+	}
 }

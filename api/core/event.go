@@ -43,6 +43,7 @@ func Event() *api.Resource {
 			// Existing clients use names of events that no other kind would allow.
 			ValidateName:               validation.SegmentName,
 			AllowUnqualifiedFinalizers: true,
+			MetadataLast:               true,
 		},
 		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
 		Fields: api.Fields[*corev1.Event]{Selectable: eventFields},

@@ -22,11 +22,6 @@ func RuntimeClass() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(nodev1.SchemeGroupVersion),
 			api.SameFields[nodev1.RuntimeClass, nodev1beta1.RuntimeClass](nodev1beta1.SchemeGroupVersion),
 			runtimeClassV1alpha1()),
-		Default: func(obj *nodev1.RuntimeClass) {
-			if o := obj.Overhead; o != nil {
-				validation.RoundToMillis(o.PodFixed)
-			}
-		},
 		Storage: api.Storage{Prefix: "runtimeclasses"},
 		Create:  api.CreateStrategy[*nodev1.RuntimeClass]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(runtimeClassRules), WarningsOnCreate: runtimeClassWarnings},
 		Update: api.UpdateStrategy[*nodev1.RuntimeClass]{
@@ -67,12 +62,13 @@ func runtimeClassV1alpha1() api.Version {
 }
 
 func runtimeClassRules(at *validation.Path, c *nodev1.RuntimeClass) {
-	validation.RequiredFormat(at.Child("handler"), c.Handler, validation.DNSLabel)
-	if c.Overhead != nil {
-		limits := at.Child("overhead").Child("limits")
-		for name, value := range c.Overhead.PodFixed {
-			validation.PodResourceQuantity(limits.Key(string(name)), name, value)
+	if handler := at.Child("handler"); validation.Required(handler, c.Handler) {
+		for _, fault := range validation.DNSLabel(c.Handler) {
+			handler.InvalidOrigin("format=k8s-short-name", c.Handler, fault)
 		}
+	}
+	if c.Overhead != nil {
+		pod.LimitRules(at.Child("overhead"), c.Overhead.PodFixed)
 	}
 	if s := c.Scheduling; s != nil {
 		scheduling := at.Child("scheduling")

@@ -31,6 +31,7 @@ func PodDisruptionBudget() *api.Resource {
 			PrepareForCreate:           func(obj *policyv1.PodDisruptionBudget) { dropBudgetLabel(obj, nil) },
 			ValidateName:               validation.SegmentName,
 			AllowUnqualifiedFinalizers: true,
+			MetadataLast:               true,
 			Validate:                   validation.Rules(disruptionBudgetRules),
 		},
 		Update: api.UpdateStrategy[*policyv1.PodDisruptionBudget]{

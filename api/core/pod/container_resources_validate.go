@@ -18,6 +18,11 @@ func (c *podCheck) containerResourceRules(at *validation.Path, r *corev1.Resourc
 	c.claimRefRules(at.Child("claims"), r.Claims)
 }
 
+// LimitRules validates resources as the limits of a container.
+func LimitRules(at *validation.Path, limits corev1.ResourceList) {
+	new(podCheck).resourceRules(at, &corev1.ResourceRequirements{Limits: limits}, validation.ContainerResourceName)
+}
+
 // resourceRules validates limits and requests. name validates the names of resources.
 func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirements, name func(at *validation.Path, name corev1.ResourceName)) {
 	limits, requests := at.Child("limits"), at.Child("requests")

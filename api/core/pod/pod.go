@@ -127,8 +127,6 @@ func podTerms(a *corev1.Affinity, visit func(t *corev1.PodAffinityTerm)) {
 	}
 }
 
-// preparePodStatus restores owner references, and the QoS class and observed generations if
-// the update, as of an older kubelet, omits them.
 // keepPodResources restores the resources at pod level, which old clients leave out.
 func keepPodResources(p, old *corev1.Pod) {
 	if p.Spec.Resources == nil {
@@ -136,8 +134,10 @@ func keepPodResources(p, old *corev1.Pod) {
 	}
 }
 
+// preparePodStatus restores owner references and the deletion timestamp, and the QoS class and
+// observed generations if the update, as of an older kubelet, omits them.
 func preparePodStatus(p, old *corev1.Pod) {
-	p.OwnerReferences = old.OwnerReferences
+	p.OwnerReferences, p.DeletionTimestamp = old.OwnerReferences, old.DeletionTimestamp
 	if p.Status.QOSClass == "" {
 		p.Status.QOSClass = old.Status.QOSClass
 	}

@@ -21,19 +21,29 @@ func podSubresources() []*api.Subresource {
 
 // keepButEphemeralContainers restores all fields except ephemeral containers.
 func keepButEphemeralContainers(pod, old *corev1.Pod) {
-	wanted, owners := pod.Spec.EphemeralContainers, pod.ManagedFields
-	old.DeepCopyInto(pod)
-	pod.Spec.EphemeralContainers, pod.ManagedFields = wanted, owners
+	wanted := pod.Spec.EphemeralContainers
+	keepIdentified(pod, old)
+	pod.Spec.EphemeralContainers = wanted
 	dropDisabledOfPod(nil, pod, old)
+}
+
+// keepIdentified restores all fields except managedFields and the UID, whose change is refused.
+func keepIdentified(pod, old *corev1.Pod) {
+	uid, owners := pod.UID, pod.ManagedFields
+	old.DeepCopyInto(pod)
+	pod.ManagedFields = owners
+	if uid != "" {
+		pod.UID = uid
+	}
 }
 
 // keepButResources restores all fields except the resources of the pod and its containers.
 // Validation refuses added, removed and renamed containers.
 func keepButResources(pod, old *corev1.Pod) {
 	if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
-		wanted, owners := pod.Spec, pod.ManagedFields
-		old.DeepCopyInto(pod)
-		pod.ManagedFields, pod.Spec.Resources = owners, wanted.Resources
+		wanted := pod.Spec
+		keepIdentified(pod, old)
+		pod.Spec.Resources = wanted.Resources
 		pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
 		pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 	}

@@ -123,7 +123,7 @@ func (c *podCheck) laterVolumeRules(one *SingleSource, v *corev1.Volume) {
 		c.claimNameRules(at.Child("name"), v.Name)
 	}
 	if s.Image != nil && one.more("image") {
-		if c.pod != nil && !c.lenient.emptyImages {
+		if !c.lenient.emptyImages {
 			validation.Required(at.Child("image").Child("reference"), s.Image.Reference)
 		}
 		pullPolicyRules(at.Child("image").Child("pullPolicy"), s.Image.PullPolicy)

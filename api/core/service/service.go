@@ -24,7 +24,10 @@ func Service() *api.Resource {
 		Default:  defaultService,
 		Storage:  api.Storage{Prefix: "services/specs"},
 		Create: api.CreateStrategy[*corev1.Service]{
-			PrepareForCreate: func(obj *corev1.Service) { alignClusterIPs(&obj.Spec, nil) },
+			PrepareForCreate: func(obj *corev1.Service) {
+				alignClusterIPs(&obj.Spec, nil)
+				dropTrafficPolicy(&obj.Spec)
+			},
 			Allocate:         allocateService,
 			ValidateName:     validation.LabelName,
 			Validate:         validation.Rules(newServiceRules),
@@ -57,6 +60,7 @@ func Service() *api.Resource {
 }
 
 func prepareServiceUpdate(obj, old *corev1.Service) {
+	dropTrafficPolicy(&obj.Spec)
 	s, stored := &obj.Spec, &old.Spec
 	if stored.Type == corev1.ServiceTypeLoadBalancer && s.Type != stored.Type {
 		obj.Status.LoadBalancer = corev1.LoadBalancerStatus{}

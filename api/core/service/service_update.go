@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // dropUnneeded clears fields that the new type of a service does not have, so that a client
@@ -48,6 +50,15 @@ func dropUnneeded(s, old *corev1.ServiceSpec) {
 	}
 	if isReachable(old) && !isReachable(s) && s.ExternalTrafficPolicy == old.ExternalTrafficPolicy {
 		s.ExternalTrafficPolicy = ""
+	}
+}
+
+// dropTrafficPolicy clears a valid policy of a type without endpoints, which kube-apiserver does not
+// show because the policy was once a default of all types. Validation refuses an invalid one.
+func dropTrafficPolicy(s *corev1.ServiceSpec) {
+	if p := s.InternalTrafficPolicy; s.Type == corev1.ServiceTypeExternalName && p != nil &&
+		validation.IsOneOf(*p, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal) {
+		s.InternalTrafficPolicy = nil
 	}
 }
 
