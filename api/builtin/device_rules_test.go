@@ -131,7 +131,7 @@ func TestSliceGeneration(t *testing.T) {
 // kindInVersion returns a kind with the default feature gates, and one of its versions.
 func kindInVersion(t *testing.T, resource, version string) (*api.Resource, *api.Version) {
 	t.Helper()
-	for _, r := range kindsOf("1.37", features.Default()) {
+	for _, r := range KindsFor(features.Default()) {
 		for i := range r.Versions {
 			if r.Name == resource && r.Versions[i].GroupVersion.Version == version {
 				return r, &r.Versions[i]
