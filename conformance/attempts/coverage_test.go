@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write docs/field-coverage from the answers of the server")
@@ -133,6 +134,17 @@ func (c *client) store(t *testing.T, k *kind) map[string]any {
 	a := c.do(http.MethodPost, k.path, jsonType, k.base)
 	if !a.ok() {
 		t.Fatalf("%s: %d %s", k, a.code, a.status.Message)
+	}
+	if !k.hasController() {
+		return a.object
+	}
+	// What the status has decides what can be written to it.
+	deadline := time.Now().Add(time.Minute)
+	for at := k.on(a.object); isEmpty(a.object["status"].(map[string]any)["conditions"]); a = c.do(http.MethodGet, at, jsonType, nil) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: no controller writes the conditions", at)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	return a.object
 }

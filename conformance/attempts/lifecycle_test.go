@@ -116,7 +116,7 @@ func (c *client) live(k *kind, all []*kind, sent map[string]any) {
 
 // hasController reports whether a controller that is part of the server writes the status of new objects.
 func (k *kind) hasController() bool {
-	return k.Kind == "CustomResourceDefinition" || k.Kind == "APIService" || k.Kind == "FlowSchema" || k.Kind == "PriorityLevelConfiguration"
+	return k.Kind == "CustomResourceDefinition" || k.Kind == "APIService" || k.Kind == "FlowSchema"
 }
 
 // changed are fields that the server does not return as they were sent: fields of disabled features, and
