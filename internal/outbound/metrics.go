@@ -20,6 +20,38 @@ import (
 type Metrics struct {
 	requests                *prometheus.CounterVec
 	duration, sent, fetched *prometheus.HistogramVec
+
+	mu sync.Mutex // guards the fields below
+	// used has the number of the last use of each host that has series.
+	used map[string]uint64
+	uses uint64
+}
+
+// maxHosts is the maximum number of hosts with series. Who may configure webhooks chooses their hosts,
+// and could otherwise fill the memory with new ones. The series of the host that was not used for the
+// longest time end.
+const maxHosts = 200
+
+// use makes room for the series of a host.
+func (m *Metrics) use(host string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.uses++
+	if _, ok := m.used[host]; !ok && len(m.used) >= maxHosts {
+		oldest, last := "", m.uses
+		for other, at := range m.used {
+			if at < last {
+				oldest, last = other, at
+			}
+		}
+		delete(m.used, oldest)
+		of := prometheus.Labels{"host": oldest}
+		m.requests.DeletePartialMatch(of)
+		for _, v := range []*prometheus.HistogramVec{m.duration, m.sent, m.fetched} {
+			v.DeletePartialMatch(of)
+		}
+	}
+	m.used[host] = m.uses
 }
 
 // NewMetrics returns Metrics that are registered with reg.
@@ -29,6 +61,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"verb", "host"})
 	}
 	m := &Metrics{
+		used: map[string]uint64{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total",
 			Help: "[ALPHA] Number of requests of the server to other servers, such as webhooks, by code, method and host. The code of a request without a response is <error>."},
 			[]string{"code", "method", "host"}),
@@ -64,11 +97,13 @@ type measuredTransport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *measuredTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	start, host := time.Now(), r.URL.Host
+	t.m.use(host)
 	if r.ContentLength >= 0 {
 		t.m.sent.WithLabelValues(r.Method, host).Observe(float64(r.ContentLength))
 	}
 	duration := t.m.duration.WithLabelValues(r.Method, host)
 	w, err := t.next.RoundTrip(r)
+	t.m.use(host) // others may have taken its place meanwhile
 	if err != nil {
 		t.m.requests.WithLabelValues(codeOfError, r.Method, host).Inc()
 		duration.Observe(time.Since(start).Seconds())

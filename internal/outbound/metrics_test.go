@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,4 +86,53 @@ func observations(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 		}
 	}
 	return out
+}
+
+// answers is a transport that answers every request at once.
+type answers struct{}
+
+func (answers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+// TestMetricsOfManyHosts checks that new hosts end the series of those that are no longer used.
+func TestMetricsOfManyHosts(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := NewMetrics(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := m.InstrumentTransport(answers{})
+	get := func(host string) {
+		w, err := transport.RoundTrip(httptest.NewRequest(http.MethodGet, "https://"+host+"/", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Body.Close()
+	}
+	const rounds = 3 * maxHosts
+	for i := range rounds {
+		get("busy.example")
+		get(fmt.Sprintf("h%d.example", i))
+	}
+	families, err := reg.Gather()
+	if err != nil || len(families) != 4 {
+		t.Fatal(len(families), err)
+	}
+	for _, f := range families {
+		if n := len(f.Metric); n != maxHosts {
+			t.Errorf("%s: series of %d hosts, want %d", f.GetName(), n, maxHosts)
+		}
+		busy := 0.0
+		for _, m := range f.Metric {
+			for _, l := range m.Label {
+				if l.GetValue() == "busy.example" {
+					busy = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+				}
+			}
+		}
+		if busy != rounds {
+			t.Errorf("%s: %v requests to the busy host, want %d", f.GetName(), busy, rounds)
+		}
+	}
 }

@@ -35,9 +35,10 @@ series are not shown: most appear with the first event that they count.
 DELETE /metrics sets the counters, histograms and summaries with labels to zero, unless --profiling=false, for those who may delete
 the path. Gauges show a present state and keep it. kube-apiserver's gauges with labels disappear until they change.
 
-rest_client_* are the requests to webhooks. The controllers of this server call it in process: apiserver_selfrequest_total counts
-these requests. grpc_client_* are the requests to --etcd-servers and --etcd-servers-overrides; an embedded etcd is called in
-process. Metrics of storage have a series for each resource, whatever its etcd; apiserver_storage_size_bytes has one for each etcd.
+rest_client_* are the requests to webhooks, by the 200 hosts that were used last. The controllers of this server call it in process:
+apiserver_selfrequest_total counts these requests. grpc_client_* are the requests to --etcd-servers and --etcd-servers-overrides; an
+embedded etcd is called in process. Metrics of storage have a series for each resource, whatever its etcd;
+apiserver_storage_size_bytes has one for each etcd.
 
 apiserver_storage_objects is deprecated, but shown, because dashboards use it. apiserver_request_slo_duration_seconds is hidden.
 `
