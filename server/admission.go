@@ -107,6 +107,9 @@ func (p *parts) manifestConfig() (manifest.Config, error) {
 		return manifest.Config{}, err
 	}
 	metrics, err := manifest.NewMetrics(p.metrics, bootstrap.ServerID(host))
+	if err != nil {
+		return manifest.Config{}, err
+	}
 	release, err := p.o.release()
 	if err != nil {
 		return manifest.Config{}, err
@@ -114,5 +117,5 @@ func (p *parts) manifestConfig() (manifest.Config, error) {
 	kinds := func() []*api.Resource {
 		return admissionregistration.ManifestKinds(p.gates, expression.NewExpressions(release.MinCompatibility))
 	}
-	return manifest.Config{Kinds: kinds, Gates: p.gates, Metrics: metrics, Logger: p.logger}, err
+	return manifest.Config{Kinds: kinds, Gates: p.gates, Metrics: metrics, Logger: p.logger}, nil
 }

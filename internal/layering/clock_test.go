@@ -2,12 +2,8 @@ package layering
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -17,48 +13,20 @@ import (
 func TestWallClock(t *testing.T) {
 	formatting := []string{"cmd/miniapiserver/logging.go", "storage/encryption/metrics.go", "authn/externaljwt/metrics.go", "handlers/representation/table_row.go"}
 	var found []string
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := entry.Name()
-		if entry.IsDir() {
-			outside := path == filepath.Join(root, "conformance") || path == filepath.Join(root, "bench")
-			if path != root && (outside || name == "testdata" || strings.HasPrefix(name, ".") || isModule(path)) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, 0)
-		if err != nil {
-			return err
-		}
-		relative, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
+	eachSource(t, func(path string, files *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || !isWallReading(call) {
 				return true
 			}
-			if relative = filepath.ToSlash(relative); slices.Contains(formatting, relative) {
-				found = append(found, relative)
+			if slices.Contains(formatting, path) {
+				found = append(found, path)
 				return true
 			}
 			t.Errorf("%s: a reading of the wall clock as a number", files.Position(n.Pos()))
 			return true
 		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, file := range formatting {
 		if !slices.Contains(found, file) {
 			t.Errorf("%s is listed without a reason", file)

@@ -2,11 +2,8 @@ package layering
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
-	"strings"
+	"path"
 	"testing"
 )
 
@@ -15,45 +12,21 @@ import (
 // redirects, by which another server can direct requests, with their credentials, to
 // addresses of its choice.
 func TestOutbound(t *testing.T) {
-	root := filepath.Join("..", "..")
 	made := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := entry.Name()
-		if entry.IsDir() {
-			outside := path == filepath.Join(root, "conformance") || path == filepath.Join(root, "bench")
-			if path != root && (outside || name == "testdata" || strings.HasPrefix(name, ".") || isModule(path)) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, 0)
-		if err != nil {
-			return err
-		}
+	eachSource(t, func(name string, files *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			use, ok := ownConnection(n)
 			if !ok {
 				return true
 			}
-			if filepath.Base(filepath.Dir(path)) == "outbound" {
+			if path.Base(path.Dir(name)) == "outbound" {
 				made++
 				return true
 			}
 			t.Errorf("%s: http.%s instead of package outbound", files.Position(n.Pos()), use)
 			return true
 		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if made != 2 {
 		t.Errorf("package outbound makes %d clients and transports, want one of each", made)
 	}
