@@ -2,7 +2,6 @@ package authn
 
 import (
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,15 +18,7 @@ import (
 func TestJWTMetrics(t *testing.T) {
 	p, q := newProvider(t), newProvider(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	write := func(content string) {
-		t.Helper()
-		if err := os.WriteFile(path+".next", []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".next", path); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(content string) { t.Helper(); replaceFile(t, path, content) }
 	write(p.config(subIsName))
 	reg := prometheus.NewPedanticRegistry()
 	metrics, err := NewJWTMetrics(reg, "me")

@@ -329,18 +329,21 @@ func TestOIDCRedirects(t *testing.T) {
 	}
 }
 
+// replaceFile replaces a file by one with other content, in one step.
+func replaceFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path+".next", []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".next", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOIDCConfigReloads(t *testing.T) {
 	p, q := newProvider(t), newProvider(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	write := func(content string) {
-		t.Helper()
-		if err := os.WriteFile(path+".next", []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".next", path); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(content string) { t.Helper(); replaceFile(t, path, content) }
 	write(p.config(subIsName))
 	o := others(t, path)
 	good := func(p *provider) bool {

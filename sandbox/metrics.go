@@ -23,8 +23,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
-// Annotations of pods that state what each of their containers uses. A container of a pod without them
-// uses a part of what it requests.
+// Annotations of pods that state what each of their containers uses. A container of a pod without the
+// annotations uses a part of its requested resources.
 const (
 	annotationCPU    = "sandbox.miniapiserver.io/cpu"
 	annotationMemory = "sandbox.miniapiserver.io/memory"

@@ -185,7 +185,7 @@ func apiFlags(o *Options) []Flag {
 		{Name: "runtime-config", Value: pairs("key=value,...", &o.RuntimeConfig, parseRuntimeConfig), Check: o.checkRuntimeConfig,
 			Help: "Comma-separated list of key=value pairs that turn APIs on or off. Keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE. Values are true and false; true may be left out."},
 		{Name: "feature-gates", Value: pairs("name=bool,...", &o.FeatureGates, parseFeatureGates), Check: o.checkFeatureGates,
-			Help: "Comma-separated list of name=bool pairs that turn features on or off. All feature gates of the emulated version of kube-apiserver are accepted; these change the behavior of this server: " + strings.Join(features.Effective(), ", ") + "; and those that guard fields of objects."},
+			Help: "Comma-separated list of name=bool pairs that turn features on or off. All feature gates of the emulated version of kube-apiserver are accepted; these change the behavior of this server: " + strings.Join(features.Effective(), ", ") + "; and the gates that guard fields of objects."},
 		{Name: "service-cluster-ip-range", Value: text(&o.ServiceClusterIPRange, "10.96.0.0/16", serviceRanges),
 			Help: "CIDR from which the server assigns cluster IPs to services, or two CIDRs of different IP families separated by a comma."},
 		{Name: "service-node-port-range", Value: portRange(&o.ServiceNodePortRange, [2]int32{30000, 32767}, nodePorts),

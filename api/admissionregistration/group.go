@@ -24,7 +24,7 @@ func Kinds(gates features.Gates, functions expression.Library) []*api.Resource {
 }
 
 // ManifestKinds returns the kinds of the group as they are in files that the server reads (see package
-// admission/manifest), where names may be those that clients cannot use.
+// admission/manifest), where objects may have names that clients cannot use.
 func ManifestKinds(gates features.Gates, functions expression.Library) []*api.Resource {
 	gates = maps.Clone(gates)
 	delete(gates, features.ManifestBasedAdmissionControlConfig)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestNewExpressions checks that expressions in new objects may call only functions of the oldest
-// compatible release, while an update may keep those that are stored.
+// compatible release, while an update may keep stored expressions.
 func TestNewExpressions(t *testing.T) {
 	const (
 		match = `"matchConstraints":{"namespaceSelector":{},"objectSelector":{},"matchPolicy":"Equivalent","resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"scope":"*"}]}`

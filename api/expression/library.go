@@ -12,8 +12,8 @@ import (
 // stored expressions may call: another release may have stored them.
 type Library struct{ oldest kubeversion.Minor }
 
-// NewExpressions returns the functions that new expressions may call: those that the oldest
-// compatible release has, so that it can evaluate them.
+// NewExpressions returns the functions that new expressions may call: the functions of the oldest
+// compatible release, so that this release can evaluate the expressions.
 func NewExpressions(oldest kubeversion.Minor) Library { return Library{oldest} }
 
 // Env returns the environment with the functions of the library, and without variables.

@@ -16,8 +16,8 @@ import (
 )
 
 // gateObserver finds out which feature gates a field depends on: it prepares and validates an object
-// with the kinds of a server that has all gates enabled, of one that has none, and of those that have
-// one gate more or less.
+// with the kinds of a server that has all gates enabled, of a server that has no gate enabled, and of
+// servers that have one gate more or less.
 type gateObserver struct {
 	t         *testing.T
 	known     map[string]features.Gate

@@ -67,14 +67,7 @@ func TestClockJump(t *testing.T) {
 			return nil
 		})
 	}
-	c.rest()
-	c.settle(tg)
-	c.stopWatching()
-	c.watching.Wait()
-	p.kill()
-	events := historyOf(t, dir)
-	c.check(events)
-	c.checkWatchers(events)
+	c.finish(t, tg, p, dir)
 }
 
 // accountToken returns a token of a service account that is valid for an hour.

@@ -59,6 +59,20 @@ func (c *crew) rest() {
 	c.working.Wait()
 }
 
+// finish ends the crew of a target, kills its process, and checks the answers and the watches
+// against the history in the data directory.
+func (c *crew) finish(t *testing.T, tg *target, p *process, dir string) {
+	t.Helper()
+	c.rest()
+	c.settle(tg)
+	c.stopWatching()
+	c.watching.Wait()
+	p.kill()
+	events := historyOf(t, dir)
+	c.check(events)
+	c.checkWatchers(events)
+}
+
 // checkWatchers checks that the watchers receive all events.
 func (c *crew) checkWatchers(events []event) {
 	c.t.Helper()
@@ -175,12 +189,5 @@ func TestKill(t *testing.T) {
 		p = startProcess(t, o, tg)
 	}
 	wait(t.Context(), time.Second/2)
-	c.rest()
-	c.settle(tg)
-	c.stopWatching()
-	c.watching.Wait()
-	p.kill()
-	events := historyOf(t, dir)
-	c.check(events)
-	c.checkWatchers(events)
+	c.finish(t, tg, p, dir)
 }

@@ -62,12 +62,5 @@ func TestSlowDisk(t *testing.T) {
 	p.kill()
 	p = startProcess(t, o, tg)
 	writable(t, tg)
-	c.rest()
-	c.settle(tg)
-	c.stopWatching()
-	c.watching.Wait()
-	p.kill()
-	events := historyOf(t, dir)
-	c.check(events)
-	c.checkWatchers(events)
+	c.finish(t, tg, p, dir)
 }

@@ -27,9 +27,9 @@ type Metrics struct {
 	uses uint64
 }
 
-// maxHosts is the maximum number of hosts with series. Who may configure webhooks chooses their hosts,
-// and could otherwise fill the memory with new ones. The series of the host that was not used for the
-// longest time end.
+// maxHosts is the maximum number of hosts with series. A user who configures webhooks chooses
+// their hosts, and could otherwise fill the memory with series of new hosts. Room for a new host is made by
+// the end of the series of the least recently used host.
 const maxHosts = 200
 
 // use makes room for the series of a host.

@@ -95,7 +95,7 @@ func (answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// TestMetricsOfManyHosts checks that new hosts end the series of those that are no longer used.
+// TestMetricsOfManyHosts checks that new hosts end the series of hosts that are no longer used.
 func TestMetricsOfManyHosts(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m, err := NewMetrics(reg)

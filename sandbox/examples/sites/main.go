@@ -4,7 +4,7 @@
 //
 //	go run ./examples/sites
 //
-// Reading order: run starts the caches and the worker, reconcile has what the controller is about.
+// Reading order: run starts the caches and the worker; reconcile has the logic of the controller.
 package main
 
 import (
