@@ -134,7 +134,7 @@ bench: release ## Measure start-up, memory, and the server's CPU for create, get
 FLOW := $(GO) run -pgo=off -trimpath -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
 
 .PHONY: soak
-soak: build ## Run a server under load that leaves nothing behind for SOAK (default 1h), and fail if anything grows.
+soak: build ## Run a server under load that leaves nothing behind for SOAK (default 1h), and fail if anything grows or is always refused.
 	$(GO) run -pgo=off ./bench/soak -binary $(BIN) -duration $${SOAK:-1h}
 
 .PHONY: field-coverage

@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +32,9 @@ type activity struct {
 // loop runs rounds until ctx is done.
 func (a *activity) loop(ctx context.Context) {
 	for ctx.Err() == nil {
-		a.c.fail(ctx, a.name, a.once(ctx, a.rounds.Add(1)))
+		err := a.once(ctx, a.rounds.Add(1))
+		a.c.fail(ctx, a.name, err)
+		a.c.record(ctx, a.name, err)
 	}
 }
 
@@ -102,8 +105,9 @@ func readTemplates(file string) ([]*template, error) {
 	return out, nil
 }
 
-// dropAssigned removes the fields of an object that the server assigned, and adapts the fields
-// that depend on its namespace.
+// dropAssigned removes the fields of an object that the server assigned, adapts the fields
+// that depend on its namespace, and adds the fields that new objects must have, but not those
+// that etcd has from older versions.
 func dropAssigned(resource string, item object) {
 	spec, ok := item["spec"].(object)
 	// An event is in the namespace of its object.
@@ -111,6 +115,10 @@ func dropAssigned(resource string, item object) {
 		if regarded, ok := item[field].(object); ok && resource == "events" {
 			regarded["namespace"] = namespace
 		}
+	}
+	if item["apiVersion"] == "events.k8s.io/v1" {
+		maps.Copy(item, object{"eventTime": "2026-01-01T00:00:00.000000Z", "type": "Normal", "reason": "Soaked", "action": "Soak",
+			"reportingController": "soak.example.com/soak", "reportingInstance": "soak-0"})
 	}
 	switch {
 	case !ok:
@@ -179,7 +187,9 @@ func (c *client) churn(ctx context.Context, t *template, n int64) error {
 	if err != nil {
 		return err
 	}
-	if err := c.do(ctx, http.MethodPost, t.path(namespace, ""), o, nil); err != nil {
+	err = c.do(ctx, http.MethodPost, t.path(namespace, ""), o, nil)
+	c.record(ctx, "creating in "+t.collection, err)
+	if err != nil {
 		return fmt.Errorf("%s: %w", t.collection, err)
 	}
 	path := t.path(namespace, name)

@@ -29,6 +29,8 @@ type client struct {
 	latencies []time.Duration // of reads and writes since the last sample
 	requests  int
 	failures  map[string]int // by activity and response
+	// outcomes has how often each activity succeeded, also if that is never.
+	outcomes map[string]int
 }
 
 func newClient(url, ca, token string) (*client, error) {
@@ -36,7 +38,7 @@ func newClient(url, ca, token string) (*client, error) {
 	if !roots.AppendCertsFromPEM([]byte(ca)) {
 		return nil, errors.New("the server has no CA")
 	}
-	return &client{url: url, token: token, failures: map[string]int{}, http: &http.Client{Transport: &http.Transport{
+	return &client{url: url, token: token, failures: map[string]int{}, outcomes: map[string]int{}, http: &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}}, nil
 }
 
@@ -133,6 +135,35 @@ func (c *client) fail(ctx context.Context, what string, err error) {
 	c.mu.Unlock()
 }
 
+// record counts a success of an activity, or that it was tried, unless the load has ended.
+func (c *client) record(ctx context.Context, activity string, err error) {
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.outcomes[activity]++
+	} else {
+		c.outcomes[activity] += 0
+	}
+}
+
+// neverSucceeded returns the activities that were tried and never succeeded: the load is then less
+// than it claims.
+func (c *client) neverSucceeded() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for activity, successes := range c.outcomes {
+		if successes == 0 {
+			out = append(out, activity)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
 // takeLatencies returns the latencies since the last call.
 func (c *client) takeLatencies() []time.Duration {
 	c.mu.Lock()
@@ -142,8 +173,10 @@ func (c *client) takeLatencies() []time.Duration {
 	return out
 }
 
-// printOutcomes prints the number of requests, and the most frequent failures.
-func (c *client) printOutcomes() {
+// printOutcomes prints the number of requests, the most frequent failures, and the activities that
+// never succeeded. It reports whether there are any.
+func (c *client) printOutcomes() (failed bool) {
+	never := c.neverSucceeded()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fmt.Printf("\n%d requests\n", c.requests)
@@ -155,4 +188,8 @@ func (c *client) printOutcomes() {
 	for _, line := range lines[:min(len(lines), 40)] {
 		fmt.Println(line)
 	}
+	for _, activity := range never {
+		fmt.Println("  NEVER SUCCEEDED:", activity)
+	}
+	return len(never) > 0
 }

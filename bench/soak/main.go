@@ -5,7 +5,8 @@
 //
 // An activity is a loop that creates objects, uses them and deletes them: of every kind, custom
 // kinds, webhooks, namespaces, tokens and watches. A sample is what the server uses at a time. The
-// exit status is 1 if a quantity grew.
+// exit status is 1 if a quantity grew, or if an activity, or creating objects of a kind, never
+// succeeded.
 //
 // Reading order: activities.go defines the load, samples.go measures and judges.
 package main
@@ -42,18 +43,18 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	grown, err := soak(ctx, s)
+	failed, err := soak(ctx, s)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
-	if grown {
+	if failed {
 		os.Exit(1)
 	}
 }
 
-// soak runs the server and the load, and reports whether anything grew.
-func soak(ctx context.Context, s *settings) (grown bool, err error) {
+// soak runs the server and the load, and reports whether anything grew or never succeeded.
+func soak(ctx context.Context, s *settings) (failed bool, err error) {
 	templates, err := readTemplates(s.templates)
 	if err != nil {
 		return false, err
@@ -79,8 +80,8 @@ func soak(ctx context.Context, s *settings) (grown bool, err error) {
 	samples, err := sampleUntil(loaded, c, server.Process.Pid, s.interval)
 	end()
 	wg.Wait()
-	c.printOutcomes()
-	return printVerdict(samples), err
+	failed = c.printOutcomes()
+	return printVerdict(samples) || failed, err
 }
 
 // start starts the server with a short compaction interval, as many of which pass as in days of
