@@ -116,7 +116,7 @@ type UpdateStrategy[T Object] struct {
 	HasGeneration     bool
 	ChangesGeneration func(obj, old T) bool
 	// GenerationCountsDropped: a change of a field that is then dropped, because its feature is
-	// disabled, counts too.
+	// disabled or by PrepareForUpdate, counts too.
 	GenerationCountsDropped bool
 	// Unusable returns the reason for which no obj can be validated: the schema of a custom
 	// kind does not compile. It is called for new objects too, with a nil old.

@@ -10,6 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/discovery"
+	"github.com/miniapiserver/miniapiserver/api/gated"
 	"github.com/miniapiserver/miniapiserver/api/storage"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -88,6 +89,13 @@ func TestEndpointSliceRules(t *testing.T) {
 	r.Update.PrepareForUpdate(slice, old)
 	if e := slice.(*discoveryv1.EndpointSlice).Endpoints[0]; e.DeprecatedTopology != nil || e.NodeName == nil || *e.NodeName != "n" {
 		t.Errorf("topology: got %v", e)
+	}
+	gates := features.Gates{}
+	r.ApplyFeatureGates(gates, func() (*gated.Table, error) { return gated.New(gates.Enabled) })
+	old = ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"]}]}`)
+	slice = ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"],"deprecatedTopology":{"a":"b"}}]}`)
+	if r.Update.PrepareForUpdate(slice, old); slice.GetGeneration() != 1 {
+		t.Errorf("a topology that is dropped: generation %d", slice.GetGeneration())
 	}
 }
 

@@ -18,6 +18,8 @@ func TestPodStatusRules(t *testing.T) {
 			`(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
 		`"podIPs":[{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]`: `status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: may specify no more than one IP for each IP family`,
 		`"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]`:  ``,
+		`"podIPs":[{}]`: `status.podIPs[0]: Invalid value: "": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff); ` +
+			`status.podIPs: Invalid value: [{"IP":""}]: podIP and podIPs must either both be set or both be unset`,
 		`"containerStatuses":[{"name":"c","image":"i:1","imageID":"i","allocatedResourcesStatus":[{"name":"claim:a","resources":[{"resourceID":"1","health":"Healthy","message":""}]}]}]`: `status.containerStatuses[0].allocatedResourcesStatus[0].name: ` +
 			`Invalid value: "claim:a": must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty; ` +
 			`status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].message: Required value: must be non-empty if specified`,

@@ -29,14 +29,13 @@ func EndpointSlice() *api.Resource {
 			WarningsOnCreate: endpointSliceWarnings,
 		},
 		Update: api.UpdateStrategy[*discoveryv1.EndpointSlice]{
-			PrepareForUpdate: func(obj, old *discoveryv1.EndpointSlice) {
-				dropTopology(obj, old)
-			},
+			PrepareForUpdate:         dropTopology,
 			ValidateUpdate:           validation.Changes(endpointSliceChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(endpointSliceWarnings),
 			HasGeneration:            true,
+			GenerationCountsDropped:  true, // deprecatedTopology
 			// Labels count as a change, because they name the Service.
 			ChangesGeneration: func(obj, old *discoveryv1.EndpointSlice) bool {
 				return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())

@@ -63,6 +63,9 @@ func TestDrop(t *testing.T) {
 			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{User: user}}},
 		}
 	}
+	mounted := func(status *corev1.VolumeStatus) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{VolumeMounts: []corev1.VolumeMountStatus{{VolumeStatus: status}}}}}}
+	}
 	strict, anyone := new(corev1.SupplementalGroupsPolicyStrict), &corev1.ContainerUser{}
 	claimTemplate := &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeAttributesClassName: new("fast")},
@@ -89,6 +92,8 @@ func TestDrop(t *testing.T) {
 			shared(map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"a": {}})},
 		{"kept by the spec", "SupplementalGroupsPolicy", userOf(strict, anyone), userOf(strict, nil), userOf(strict, anyone)},
 		{"not kept by itself", "SupplementalGroupsPolicy", userOf(nil, anyone), userOf(nil, anyone), userOf(nil, nil)},
+		{"an empty struct", "ImageVolumeWithDigest", mounted(&corev1.VolumeStatus{}), nil, mounted(nil)},
+		{"kept by an empty struct", "ImageVolumeWithDigest", mounted(&corev1.VolumeStatus{}), mounted(&corev1.VolumeStatus{}), mounted(&corev1.VolumeStatus{})},
 		{"in another kind", "VolumeAttributesClass", claimTemplate, nil, claimTemplate.DeepCopy()},
 		{"one of two paths", "MutableCSINodeAllocatableCount", failed(new(int32(1)), new(int32(2))), failed(new(int32(3)), nil), failed(new(int32(1)), nil)},
 	} {

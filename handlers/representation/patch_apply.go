@@ -69,10 +69,9 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 	if b.gvk.Group == "" && b.gvk.Version == "" {
 		return c.decodeInternal(ctx, p, b.data, fieldValidation)
 	}
-	gvk := b.gvk
 	from, err := c.ofBody(&b)
 	if err != nil {
-		return nil, invalid(c.errUnpatchable(gvk))
+		return nil, invalid(err)
 	}
 	obj := from.newObject()
 	if err := from.decodeBody(&b, obj, fieldValidation); err != nil {
@@ -107,19 +106,19 @@ func (c *Codec) decodeInternal(ctx context.Context, p *Patch, data []byte, field
 // invalidResult returns the error of the patch if its result, with the given JSON, is not an
 // object of the kind.
 func (p *Patch) invalidResult(data []byte, err error) error {
-	text := string(data)
 	if p.text != nil {
-		text = p.text()
+		return errInvalidResult(p.text(), err)
 	}
-	return errInvalidResult(text, err)
+	return errInvalidResult(shownJSON(data), err)
 }
 
-// errUnpatchable returns the error of a patch that changes the kind of an object to gvk.
-func (c *Codec) errUnpatchable(gvk schema.GroupVersionKind) error {
-	if c.codecs.hasKind(gvk) {
-		return fmt.Errorf("unable to convert object of kind %s to %s", gvk.Kind, c.gvk.Kind)
+// shownJSON returns JSON as the encoder of json-patch writes it.
+func shownJSON(data []byte) string {
+	shown, err := json.Marshal(json.RawMessage(data))
+	if err != nil { // not JSON, which the error says
+		return string(data)
 	}
-	return errNotRegistered(gvk)
+	return string(shown)
 }
 
 // decodePatchedUntyped is decodePatched for objects without a Go type.

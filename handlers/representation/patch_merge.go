@@ -1,6 +1,11 @@
 package representation
 
-import "github.com/miniapiserver/miniapiserver/internal/jsonscan"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
+)
 
 // mergeJSON appends the result of a merge patch on an object to out. Both must be JSON objects,
 // and neither is decoded: members that the patch does not contain are copied, so that a small
@@ -9,28 +14,22 @@ import "github.com/miniapiserver/miniapiserver/internal/jsonscan"
 //
 // The rules are those of RFC 7386, and where they differ those of json-patch, which
 // kube-apiserver uses: a value that replaces a value other than an object loses its null
-// members, also inside arrays.
+// members, also inside arrays. The members of a changed object are written in the order of their
+// names, as messages about the result show them.
 func mergeJSON(out []byte, old, patch jsonscan.Value) []byte {
-	changes := membersOf(patch)
 	out = append(out, '{')
 	start := len(out)
-	for m := old.Parts(); m.Next(); {
-		change, ok := changes.take(m.Key())
+	for _, m := range mergedMembers(old, patch) {
 		switch {
-		case !ok:
-			out = appendMember(out, start, m.Key(), m.Value().Bytes())
-		case change.IsNull():
-		case !m.Value().IsObject():
-			out = appendPruned(appendMember(out, start, m.Key(), nil), change)
-		case !change.IsObject():
-			out = appendMember(out, start, m.Key(), change.Bytes())
+		case !m.isChanged:
+			out = appendMember(out, start, m.key, m.old.Bytes())
+		case m.change.IsNull():
+		case !m.isStored || !m.old.IsObject():
+			out = appendPruned(appendMember(out, start, m.key, nil), m.change)
+		case !m.change.IsObject():
+			out = appendMember(out, start, m.key, m.change.Bytes())
 		default:
-			out = mergeJSON(appendMember(out, start, m.Key(), nil), m.Value(), change)
-		}
-	}
-	for _, m := range changes.list {
-		if change, ok := changes.take(m.key); ok && !change.IsNull() {
-			out = appendPruned(appendMember(out, start, m.key, nil), change)
+			out = mergeJSON(appendMember(out, start, m.key, nil), m.old, m.change)
 		}
 	}
 	return append(out, '}')
@@ -42,9 +41,9 @@ func appendPruned(out []byte, value jsonscan.Value) []byte {
 	case value.IsObject():
 		out = append(out, '{')
 		start := len(out)
-		for m := value.Parts(); m.Next(); {
-			if !m.Value().IsNull() {
-				out = appendPruned(appendMember(out, start, m.Key(), nil), m.Value())
+		for _, m := range mergedMembers(value) {
+			if !m.old.IsNull() {
+				out = appendPruned(appendMember(out, start, m.key, nil), m.old)
 			}
 		}
 		return append(out, '}')
@@ -62,36 +61,35 @@ func appendMember(out []byte, start int, key, value []byte) []byte {
 	return append(append(append(out, key...), ':'), value...)
 }
 
-// members are the members of an object, each of which can be taken once by its key. The last
-// of several members with the same key counts.
-type members struct {
-	list  []member
-	byKey map[string]int // index in list of the members that were not taken
-}
-
+// member is a member of an object, of its patch, or of both.
 type member struct {
-	key   []byte
-	value jsonscan.Value
+	name                string
+	key                 []byte // the name in quotes
+	old, change         jsonscan.Value
+	isStored, isChanged bool
 }
 
-func membersOf(object jsonscan.Value) members {
-	m := members{byKey: map[string]int{}}
-	for p := object.Parts(); p.Next(); {
-		m.byKey[jsonscan.Unquote(p.Key())] = len(m.list)
-		m.list = append(m.list, member{p.Key(), p.Value()})
+// mergedMembers returns the members of an object and of its patch in the order of their names. The
+// last of several members with the same name counts.
+func mergedMembers(old jsonscan.Value, patch ...jsonscan.Value) []member {
+	var list []member
+	at := map[string]int{} // the index in list, by name
+	each := func(object jsonscan.Value, set func(m *member, v jsonscan.Value)) {
+		for p := object.Parts(); p.Next(); {
+			name := jsonscan.Unquote(p.Key())
+			i, ok := at[name]
+			if !ok {
+				i = len(list)
+				at[name] = i
+				list = append(list, member{name: name, key: p.Key()})
+			}
+			set(&list[i], p.Value())
+		}
 	}
-	return m
-}
-
-func (m *members) take(key []byte) (jsonscan.Value, bool) {
-	if len(m.byKey) == 0 {
-		return jsonscan.Value{}, false
+	each(old, func(m *member, v jsonscan.Value) { m.old, m.isStored = v, true })
+	for _, p := range patch {
+		each(p, func(m *member, v jsonscan.Value) { m.change, m.isChanged = v, true })
 	}
-	name := jsonscan.Unquote(key)
-	i, ok := m.byKey[name]
-	if !ok {
-		return jsonscan.Value{}, false
-	}
-	delete(m.byKey, name)
-	return m.list[i].value, true
+	slices.SortFunc(list, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	return list
 }

@@ -23,6 +23,7 @@ func FuzzMergeJSON(f *testing.F) {
 		{`{}`, `{"a":1,"a":{"b":2}}`},
 		{`{"":{"":{}}}`, `{"":{"":{"":null,"x":-1.5e3}}}`},
 		{`{"a":1}`, `{"b":[[],[[{"c":null,"d":true}]]],"a":null}`},
+		{`{"kind":"a","b":{"d":{"z":1,"a":2}}}`, `{ "b" : { "c" : "<&>" }, "a": {"y": [{"b": 1, "a": 2}], "x": 1} }`},
 	} {
 		f.Add(c[0], c[1])
 	}
@@ -39,6 +40,10 @@ func FuzzMergeJSON(f *testing.F) {
 		got := mergeJSON(nil, jsonscan.ParseValid([]byte(old)), jsonscan.ParseValid([]byte(patch)))
 		if !reflect.DeepEqual(values(t, got), values(t, want)) {
 			t.Errorf("%s and %s: got %s, want %s", old, patch, got, want)
+		}
+		// The library decodes the names of changed members.
+		if escaped := shownJSON(got); !strings.Contains(patch, `\`) && escaped != string(want) {
+			t.Errorf("%s and %s: got text %s, want %s", old, patch, escaped, want)
 		}
 	})
 }

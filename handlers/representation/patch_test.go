@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -147,6 +148,31 @@ func TestStrictFaultsOfPatches(t *testing.T) {
 		}
 		if got := fmt.Sprint(p.strict); got != c.want {
 			t.Errorf("%s: %s, want %s", c.patch, got, c.want)
+		}
+	}
+}
+
+// TestUnreadableResults checks the messages of patches whose result is not an object of the kind. They
+// show the members of changed objects in the order of their names.
+func TestUnreadableResults(t *testing.T) {
+	c := newCodec(t, "configmaps")
+	old := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "x", Generation: 1}, Data: map[string]string{"b": "<"}}
+	for _, d := range []struct {
+		kind        types.PatchType
+		patch, want string
+	}{
+		{types.MergePatchType, `{"kind": "Secret"}`, `{\"apiVersion\":\"v1\",\"data\":{\"b\":\"\\u003c\"},\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\",\"generation\":1}}": ` +
+			`converting (v1.Secret) to (core.ConfigMap): unknown conversion`},
+		{types.MergePatchType, `{"kind": "Other", "metadata": {"labels": {"b": "2", "a": "1"}}}`, `\"kind\":\"Other\",\"metadata\":{\"generation\":1,\"labels\":{\"a\":\"1\",\"b\":\"2\"},\"name\":\"x\"}}": ` +
+			`no kind "Other" is registered for version "v1"`},
+		{types.JSONPatchType, `[{"op": "replace", "path": "/data", "value": {"b": 1, "a": "x"}}]`, `{\"apiVersion\":\"v1\",\"data\":{\"b\":1,\"a\":\"x\"},\"kind\":\"ConfigMap\",`},
+	} {
+		p, err := PatchParser(d.kind)([]byte(d.patch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.ApplyPatch(t.Context(), p, old, ""); err == nil || !strings.Contains(err.Error(), d.want) {
+			t.Errorf("%s:\n got %v\nwant %s", d.patch, err, d.want)
 		}
 	}
 }

@@ -136,6 +136,9 @@ func podAddressRules(at *validation.Path, s, old *corev1.PodStatus) {
 		pod = append(pod, ip.IP)
 	}
 	atMostOnePerFamily(ips, pod, s.PodIPs)
+	if s.PodIP == "" && len(s.PodIPs) > 0 { // the default of the one comes from the other
+		ips.Invalid(s.PodIPs, "podIP and podIPs must either both be set or both be unset")
+	}
 	if len(s.HostIPs) > 0 {
 		hostAddressRules(at.Child("hostIPs"), s, knownHost)
 	}
