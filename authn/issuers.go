@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
@@ -41,7 +42,7 @@ func NewJWTIssuers(c *Config, path string, data []byte, reserved []string, metri
 		return nil, err
 	}
 	if path != "" {
-		metrics.reloads().Applied(data)
+		metrics.reloads().Applied(configmetrics.Hash(string(data)))
 	}
 	o.first = set
 	o.current.Store(set)
@@ -106,7 +107,7 @@ func (o *JWTIssuers) Run(ctx context.Context) {
 		end()
 		end = endNext
 		o.forgetRemoved(last, next)
-		o.metrics.reloads().Reloaded(o.data, nil)
+		o.metrics.reloads().Reloaded(configmetrics.Hash(string(o.data)), nil)
 		o.logger.Info("reloaded authentication configuration", "file", o.path)
 	}
 }
@@ -168,7 +169,7 @@ func (o *JWTIssuers) changed() *issuerSet {
 			return set
 		}
 	}
-	o.metrics.reloads().Reloaded(data, err)
+	o.metrics.reloads().Reloaded("", err)
 	o.logger.Error("failed to reload authentication configuration, using the previous one", "file", o.path, "error", err)
 	return nil
 }

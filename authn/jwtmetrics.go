@@ -34,7 +34,7 @@ type JWTMetrics struct {
 
 // NewJWTMetrics registers the metrics. serverID identifies the server in them, as a hash.
 func NewJWTMetrics(reg prometheus.Registerer, serverID string) (*JWTMetrics, error) {
-	reloads, err := configmetrics.New(reg, "authentication", serverID)
+	reloads, err := configmetrics.New(reg, configmetrics.Options{Name: "authentication", ServerID: serverID, Stability: "BETA"})
 	if err != nil {
 		return nil, err
 	}

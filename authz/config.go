@@ -239,10 +239,10 @@ func (f *fileReloads) parsed(data []byte, err error) {
 	switch {
 	case !f.loaded:
 		if f.loaded = err == nil; f.loaded {
-			f.metrics.Applied(data)
+			f.metrics.Applied(configmetrics.Hash(string(data)))
 		}
 	case changed:
-		f.metrics.Reloaded(data, err)
+		f.metrics.Reloaded(configmetrics.Hash(string(data)), err)
 	}
 }
 

@@ -179,7 +179,7 @@ func testReload(t *testing.T, builder *Builder) {
 	file := configFile(t, "\n- {type: AlwaysDeny, name: a}")
 	reg := prometheus.NewPedanticRegistry()
 	var err error
-	if builder.Reloads, err = configmetrics.New(reg, "authorization", "me"); err != nil {
+	if builder.Reloads, err = configmetrics.New(reg, configmetrics.Options{Name: "authorization", ServerID: "me", Stability: "BETA"}); err != nil {
 		t.Fatal(err)
 	}
 	a, err := builder.BuildFile(file)

@@ -122,7 +122,7 @@ func TestCallResult(t *testing.T) {
 // hash of a faulty one is not shown.
 func TestReloadMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	reloads, err := configmetrics.New(reg, "authorization", "me")
+	reloads, err := configmetrics.New(reg, configmetrics.Options{Name: "authorization", ServerID: "me", Stability: "BETA"})
 	if err != nil {
 		t.Fatal(err)
 	}

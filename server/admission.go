@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/manifest"
@@ -16,8 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/request"
-	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
@@ -102,11 +101,7 @@ func (p *parts) buildAdmission() error {
 
 // manifestConfig returns the configuration of the policies and webhooks in files.
 func (p *parts) manifestConfig() (manifest.Config, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return manifest.Config{}, err
-	}
-	metrics, err := manifest.NewMetrics(p.metrics, bootstrap.ServerID(host))
+	metrics, err := configmetrics.New(p.metrics, configmetrics.Options{Name: "manifest_admission", Subject: "admission manifest", ServerID: p.serverID, Stability: "ALPHA", ByPlugin: true})
 	if err != nil {
 		return manifest.Config{}, err
 	}

@@ -37,7 +37,7 @@ func (p *parts) buildAuthorization() error {
 	if p.clientMetrics, err = outbound.NewMetrics(p.metrics); err != nil {
 		return err
 	}
-	reloads, err := configmetrics.New(p.metrics, "authorization", p.serverID)
+	reloads, err := configmetrics.New(p.metrics, configmetrics.Options{Name: "authorization", ServerID: p.serverID, Stability: "BETA"})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -28,7 +29,7 @@ func named(name string) string { return header + "metadata: {name: " + name + "}
 func config(t *testing.T, reg *prometheus.Registry) Config {
 	t.Helper()
 	gates := features.Default()
-	metrics, err := NewMetrics(reg, "me")
+	metrics, err := configmetrics.New(reg, configmetrics.Options{Name: "manifest_admission", Subject: "admission manifest", ServerID: "me", Stability: "ALPHA", ByPlugin: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -21,8 +22,8 @@ type Config struct {
 	Kinds func() []*api.Resource
 	// Gates are the feature gates of the server.
 	Gates features.Gates
-	// Metrics counts loads; nil counts none.
-	Metrics *Metrics
+	// Metrics counts the loads of each plugin; nil counts none.
+	Metrics *configmetrics.Metrics
 	// Logger reports loads; nil discards all messages.
 	Logger *slog.Logger
 }
@@ -45,7 +46,7 @@ type Source[T any] struct {
 	plugin  Plugin[T]
 	dir     string
 	loader  *loader
-	metrics *Metrics
+	metrics *configmetrics.Metrics
 	logger  *slog.Logger
 	current atomic.Pointer[T]
 	// read identifies the contents of the last load, which may have failed: a hash, or the error
@@ -71,7 +72,7 @@ func Open[T any](c Config, dir string, p Plugin[T]) (*Source[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source[T]{plugin: p, dir: dir, loader: l, metrics: c.Metrics, logger: c.Logger}
+	s := &Source[T]{plugin: p, dir: dir, loader: l, metrics: c.Metrics.ForPlugin(p.Name), logger: c.Logger}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -114,7 +115,7 @@ func (s *Source[T]) follow(ctx context.Context) {
 // reload loads the directory if its contents are not those of the last load.
 func (s *Source[T]) reload() {
 	if err := s.load(); err != nil {
-		s.metrics.failed(s.plugin.Name)
+		s.metrics.Reloaded("", err)
 		s.logger.Error("failed to reload admission manifests, using the previous ones", "plugin", s.plugin.Name, "dir", s.dir, "error", err)
 	}
 }
@@ -142,7 +143,7 @@ func (s *Source[T]) load() error {
 		return err
 	}
 	s.current.Store(&value)
-	s.metrics.loaded(s.plugin.Name, hash)
+	s.metrics.Reloaded(hash, nil)
 	s.logger.Info("loaded admission manifests", "plugin", s.plugin.Name, "dir", s.dir, "objects", len(objects))
 	return nil
 }

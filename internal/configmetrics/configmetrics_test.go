@@ -15,13 +15,13 @@ import (
 // reload does not change it.
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	m, err := New(reg, "authorization", "me")
+	m, err := New(reg, Options{Name: "authorization", ServerID: "me", Stability: "BETA"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Applied([]byte("first"))
-	m.Reloaded([]byte("second"), nil)
-	m.Reloaded([]byte("third"), errors.New("invalid"))
+	m.Applied(Hash("first"))
+	m.Reloaded(Hash("second"), nil)
+	m.Reloaded(Hash("third"), errors.New("invalid"))
 	got, err := seriestest.Read(reg)
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +39,34 @@ func TestMetrics(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	(*Metrics)(nil).Reloaded(nil, nil)
-	(*Metrics)(nil).Applied(nil)
+	(*Metrics)(nil).ForPlugin("a").Reloaded("", nil)
+	(*Metrics)(nil).Applied("")
+}
+
+// TestForPlugin checks that the configurations of two plugins are counted apart.
+func TestForPlugin(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m, err := New(reg, Options{Name: "manifest_admission", Subject: "admission manifest", Stability: "ALPHA", ByPlugin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := m.ForPlugin("A"), m.ForPlugin("B")
+	a.Reloaded("1", nil)
+	b.Reloaded("1", nil)
+	a.Reloaded("2", nil)
+	got, err := seriestest.Read(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "apiserver_manifest_admission_config_controller_"
+	want := map[string]float64{
+		prefix + `automatic_reloads_total{apiserver_id_hash="",plugin="A",status="success"}`: 2,
+		prefix + `automatic_reloads_total{apiserver_id_hash="",plugin="B",status="success"}`: 1,
+		prefix + `last_config_info{apiserver_id_hash="",hash="2",plugin="A"}`:                1,
+		prefix + `last_config_info{apiserver_id_hash="",hash="1",plugin="B"}`:                1,
+	}
+	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.Contains(name, "timestamp") })
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }

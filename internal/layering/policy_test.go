@@ -168,7 +168,7 @@ NONE < internal/monotonic < storage, authz;
 internal/monotonic < internal/reload < authn, authz, registry/hooks, server, server/credentials;
 
 # Metrics of configuration files that are read again when they change.
-NONE < internal/configmetrics < authn, authz, server;
+NONE < internal/configmetrics < authn, authz, storage/encryption, admission, server;
 
 # Connections to other servers.
 NONE < internal/outbound < internal/review, registry/hooks;

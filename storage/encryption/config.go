@@ -1,7 +1,6 @@
 package encryption
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 )
 
 // configuration is an EncryptionConfiguration of apiserver.config.k8s.io/v1.
@@ -85,7 +86,7 @@ func readFile(path string) (data []byte, hash string, err error) {
 	if len(data) == 0 {
 		return nil, "", fmt.Errorf("encryption provider configuration file %q is empty", path)
 	}
-	return data, fmt.Sprintf("sha256:%x", sha256.Sum256(data)), nil
+	return data, configmetrics.Hash(string(data)), nil
 }
 
 // readConfig reads a configuration file, strictly, and validates it.

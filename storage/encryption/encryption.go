@@ -84,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 	e.warnOfPermissions()
 	set.checkAll(ctx)
 	e.current.Store(set)
-	e.o.Metrics.configLoaded(set.hash)
+	e.o.Metrics.configuration().Applied(set.hash)
 	return e, nil
 }
 

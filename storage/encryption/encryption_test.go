@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -275,7 +277,7 @@ func TestMetrics(t *testing.T) {
 		`apiserver_storage_transformation_operations_total{resource=secrets,status=OK,transformation_type=from_storage,transformer_prefix=k8s:enc:aesgcm:v1:} 1`,
 		`apiserver_storage_transformation_operations_total{resource=secrets,status=unknown-non-grpc,transformation_type=from_storage,transformer_prefix=k8s:enc:aesgcm:v1:} 1`,
 		`apiserver_storage_transformation_duration_seconds{transformation_type=to_storage,transformer_prefix=k8s:enc:aesgcm:v1:} 1`,
-		`apiserver_encryption_config_controller_last_config_info{apiserver_id_hash=` + hashOf("me") + `,hash=sha256:`,
+		`apiserver_encryption_config_controller_last_config_info{apiserver_id_hash=` + configmetrics.Hash("me") + `,hash=sha256:`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)

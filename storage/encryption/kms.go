@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	kmsapi "k8s.io/kms/apis/v2"
+
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 )
 
 // Times of the status checks, as kube-apiserver's: how often the plugin is asked, how long a
@@ -161,7 +163,7 @@ func (p *plugin) evaluate(ctx context.Context, answer *kmsapi.StatusResponse) er
 	case p.version != version:
 		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after the initial status response version %s, got %s", p.version, version))
 	}
-	hash := hashOf(answer.GetKeyId())
+	hash := configmetrics.Hash(answer.GetKeyId())
 	if label, err := validateKeyID(answer.GetKeyId()); err != nil {
 		p.metrics.invalidKeyID(p.name, label)
 		errs = append(errs, fmt.Errorf("got invalid KMSv2 KeyID hash %q: %w", hash, err))
@@ -187,10 +189,10 @@ func (p *plugin) renew(ctx context.Context, keyID string) error {
 	}
 	next, err := p.newDataKey(ctx)
 	if err == nil && next.envelope.keyID != keyID {
-		err = fmt.Errorf("the key id hash %q of the encrypted seed differs from that of the status", hashOf(next.envelope.keyID))
+		err = fmt.Errorf("the key id hash %q of the encrypted seed differs from that of the status", configmetrics.Hash(next.envelope.keyID))
 	}
 	if err != nil {
-		return fmt.Errorf("failed to rotate DEK, statusKeyIDHash=%q: %w", hashOf(keyID), err)
+		return fmt.Errorf("failed to rotate DEK, statusKeyIDHash=%q: %w", configmetrics.Hash(keyID), err)
 	}
 	next.expires = expires
 	p.seeds.put(next.id, next.codec) // before values are encrypted with it
@@ -212,7 +214,7 @@ func (p *plugin) newDataKey(ctx context.Context) (*dataKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to encrypt DEK, error: %w", err)
 	}
-	k := &dataKey{codec: code, keyIDHash: hashOf(answer.GetKeyId()), envelope: envelope{
+	k := &dataKey{codec: code, keyIDHash: configmetrics.Hash(answer.GetKeyId()), envelope: envelope{
 		keyID: answer.GetKeyId(), seed: answer.GetCiphertext(), annotations: answer.GetAnnotations(), source: sourceSeed}}
 	if err := k.envelope.validateKey(); err != nil {
 		return nil, err
@@ -249,7 +251,7 @@ func (p *plugin) decrypt(ctx context.Context, s *subject, data []byte) ([]byte, 
 	if err != nil {
 		return nil, false, err
 	}
-	p.metrics.keyIDUsed(fromStorage, p.name, hashOf(e.keyID), p.now())
+	p.metrics.keyIDUsed(fromStorage, p.name, configmetrics.Hash(e.keyID), p.now())
 	value, isStale, err := code.decrypt(ctx, s, e.data)
 	k := p.current.Load()
 	return value, isStale || k != nil && (e.keyID != k.envelope.keyID || e.source != k.envelope.source), err

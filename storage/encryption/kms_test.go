@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/kmstest"
 )
 
@@ -102,9 +103,9 @@ func TestKMSKeyRotation(t *testing.T) {
 	got := dump(t, reg)
 	for _, want := range []string{
 		`apiserver_envelope_encryption_kms_operations_latency_seconds{grpc_status_code=OK,method_name=/v2.KeyManagementService/Status,provider_name=plug} 2`,
-		`apiserver_envelope_encryption_key_id_hash_total{apiserver_id_hash=` + hashOf("me") + `,key_id_hash=` + hashOf("key-1") + `,provider_name=plug,transformation_type=from_storage} 3`,
-		`apiserver_envelope_encryption_key_id_hash_total{apiserver_id_hash=` + hashOf("me") + `,key_id_hash=` + hashOf("key-2") + `,provider_name=plug,transformation_type=to_storage} 1`,
-		`apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds{apiserver_id_hash=` + hashOf("me") + `,key_id_hash=` + hashOf("key-2") + `,provider_name=plug} `,
+		`apiserver_envelope_encryption_key_id_hash_total{apiserver_id_hash=` + configmetrics.Hash("me") + `,key_id_hash=` + configmetrics.Hash("key-1") + `,provider_name=plug,transformation_type=from_storage} 3`,
+		`apiserver_envelope_encryption_key_id_hash_total{apiserver_id_hash=` + configmetrics.Hash("me") + `,key_id_hash=` + configmetrics.Hash("key-2") + `,provider_name=plug,transformation_type=to_storage} 1`,
+		`apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds{apiserver_id_hash=` + configmetrics.Hash("me") + `,key_id_hash=` + configmetrics.Hash("key-2") + `,provider_name=plug} `,
 		`apiserver_envelope_encryption_dek_source_cache_size{provider_name=plug} 2`,
 		`apiserver_storage_data_key_generation_duration_seconds{} 2`,
 		`apiserver_storage_envelope_transformation_cache_misses_total{} 0`,
@@ -260,8 +261,8 @@ func TestKMSManyKeyIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 3 * maxKeyIDs {
-		m.keyIDUsed(fromStorage, "plug", hashOf(fmt.Sprint(n)), time.Now())
-		m.keyIDFromStatus("plug", hashOf(fmt.Sprint(n)), time.Now())
+		m.keyIDUsed(fromStorage, "plug", configmetrics.Hash(fmt.Sprint(n)), time.Now())
+		m.keyIDFromStatus("plug", configmetrics.Hash(fmt.Sprint(n)), time.Now())
 	}
 	got := dump(t, reg)
 	for _, name := range []string{"key_id_hash_total", "key_id_hash_last_timestamp_seconds", "key_id_hash_status_last_timestamp_seconds"} {

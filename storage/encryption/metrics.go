@@ -1,7 +1,6 @@
 package encryption
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"sync"
 	"time"
@@ -9,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/status"
 	"k8s.io/utils/lru"
+
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 )
 
 // Directions of a transformation, as the metrics name them.
@@ -27,26 +28,28 @@ const alpha = "[ALPHA] "
 // Metrics are kube-apiserver's metrics of encryption. A nil *Metrics counts nothing.
 type Metrics struct {
 	server string // hash of the server's id
+	file   *configmetrics.Metrics
 
-	operations                                     *prometheus.CounterVec
-	durations                                      *prometheus.HistogramVec
-	cacheMisses, keysFailed                        prometheus.Counter
-	keysGenerated                                  prometheus.Histogram
-	dekFill                                        prometheus.Gauge
-	dekArrivals, calls                             *prometheus.HistogramVec
-	keyIDs, invalidKeyIDs                          *prometheus.CounterVec
-	keyIDTimes, statusTimes, cacheSize, reloadTime *prometheus.GaugeVec
-	reloads                                        *prometheus.CounterVec
-	config                                         *prometheus.GaugeVec
+	operations                         *prometheus.CounterVec
+	durations                          *prometheus.HistogramVec
+	cacheMisses, keysFailed            prometheus.Counter
+	keysGenerated                      prometheus.Histogram
+	dekFill                            prometheus.Gauge
+	dekArrivals, calls                 *prometheus.HistogramVec
+	keyIDs, invalidKeyIDs              *prometheus.CounterVec
+	keyIDTimes, statusTimes, cacheSize *prometheus.GaugeVec
 
 	mu                       sync.Mutex // guards the fields below, and that their metrics agree with them
 	usedKeyIDs, statusKeyIDs *lru.Cache
-	configHash               string
 }
 
 // NewMetrics registers the metrics. serverID identifies the server in them, as a hash.
 func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
-	const storage, envelope, controller = "apiserver_storage_", "apiserver_envelope_encryption_", "apiserver_encryption_config_controller_"
+	const storage, envelope = "apiserver_storage_", "apiserver_envelope_encryption_"
+	file, err := configmetrics.New(reg, configmetrics.Options{Name: "encryption", ServerID: serverID, Stability: "ALPHA"})
+	if err != nil {
+		return nil, err
+	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: alpha + help}, labels)
 	}
@@ -57,7 +60,8 @@ func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: alpha + help, Buckets: buckets}, labels)
 	}
 	m := &Metrics{
-		server: hashOf(serverID),
+		server: configmetrics.Hash(serverID),
+		file:   file,
 		operations: counter(storage+"transformation_operations_total", "Total number of transformations of stored values by resource, direction, prefix and status.",
 			"resource", "transformation_type", "transformer_prefix", "status"),
 		durations: histogram(storage+"transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
@@ -84,12 +88,6 @@ func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 			"provider_name", "key_id_hash", "apiserver_id_hash"),
 		cacheSize: gauge(envelope+"dek_source_cache_size", "Number of records in data encryption key (DEK) source cache. After a restart it is about the number of decrypt calls to the KMS plugin.",
 			"provider_name"),
-		reloads: counter(controller+"automatic_reloads_total", "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
-			"status", "apiserver_id_hash"),
-		reloadTime: gauge(controller+"automatic_reload_last_timestamp_seconds", "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
-			"status", "apiserver_id_hash"),
-		config: gauge(controller+"last_config_info", "Information about the last applied encryption configuration with hash as label, split by apiserver identity.",
-			"apiserver_id_hash", "hash"),
 	}
 	m.usedKeyIDs = lru.NewWithEvictionFunc(maxKeyIDs, func(key lru.Key, _ any) {
 		labels := key.(keyIDLabels)
@@ -101,7 +99,7 @@ func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 		m.statusTimes.DeleteLabelValues(labels.provider, labels.hash, m.server)
 	})
 	for _, c := range []prometheus.Collector{m.operations, m.durations, m.cacheMisses, m.keysFailed, m.keysGenerated, m.dekFill, m.dekArrivals,
-		m.calls, m.keyIDs, m.invalidKeyIDs, m.keyIDTimes, m.statusTimes, m.cacheSize, m.reloads, m.reloadTime, m.config} {
+		m.calls, m.keyIDs, m.invalidKeyIDs, m.keyIDTimes, m.statusTimes, m.cacheSize} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -111,14 +109,6 @@ func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 
 // keyIDLabels are the labels of a key id in the metrics.
 type keyIDLabels struct{ direction, provider, hash string }
-
-// hashOf returns the hash by which metrics and logs name an id, or "" for none.
-func hashOf(id string) string {
-	if id == "" {
-		return ""
-	}
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(id)))
-}
 
 // statusCode returns the gRPC code of an error as metrics name it.
 func statusCode(err error) string {
@@ -197,29 +187,12 @@ func (m *Metrics) invalidKeyID(provider, fault string) {
 	}
 }
 
-// configLoaded records the hash of the configuration in use.
-func (m *Metrics) configLoaded(hash string) {
+// configuration returns the metrics of the file, which may be nil.
+func (m *Metrics) configuration() *configmetrics.Metrics {
 	if m == nil {
-		return
+		return nil
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.config.DeleteLabelValues(m.server, m.configHash)
-	m.configHash = hash
-	m.config.WithLabelValues(m.server, hash).Set(1)
-}
-
-// reloaded counts an attempt to reload the configuration.
-func (m *Metrics) reloaded(err error, now time.Time) {
-	if m == nil {
-		return
-	}
-	result := "success"
-	if err != nil {
-		result = "failure"
-	}
-	m.reloads.WithLabelValues(result, m.server).Inc()
-	m.reloadTime.WithLabelValues(result, m.server).Set(seconds(now))
+	return m.file
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

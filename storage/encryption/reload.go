@@ -30,15 +30,15 @@ func (e *Encryption) reload(ctx context.Context) bool {
 		}
 		return false
 	}
-	e.o.Metrics.reloaded(err, e.o.Now())
 	if err != nil {
+		e.o.Metrics.configuration().Reloaded("", err)
 		e.refused, e.refusedAt = hash, now
 		e.o.Logger.Error("encryption configuration not reloaded, the former one stays", "file", e.o.File, "error", err)
 		return false
 	}
+	e.o.Metrics.configuration().Reloaded(set.hash, nil)
 	e.refused, e.refusedAt = "", time.Time{}
 	e.current.Store(set)
-	e.o.Metrics.configLoaded(set.hash)
 	e.warnOfPermissions()
 	e.o.Logger.Info("encryption configuration reloaded", "file", e.o.File, "hash", set.hash)
 	return true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 )
 
 // TestReload changes the file of a running configuration: by a good version, and by ones with
@@ -53,7 +55,7 @@ func TestReload(t *testing.T) {
 	if n := strings.Count(got, "apiserver_encryption_config_controller_last_config_info{"); n != 1 || !strings.Contains(got, e.current.Load().hash) {
 		t.Errorf("%d hashes of the configuration:\n%s", n, got)
 	}
-	if !strings.Contains(got, "apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="+hashOf("me")+",status=success}") {
+	if !strings.Contains(got, "apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="+configmetrics.Hash("me")+",status=success}") {
 		t.Error("no time of the reload")
 	}
 }
