@@ -89,6 +89,8 @@ type Kubelets struct {
 	AddressTypes []string
 	// Port is the port of kubelets whose Node has no port in its status.
 	Port int32
+	// WebSockets means that WebSockets are forwarded to kubelets that declare that they serve them.
+	WebSockets bool
 }
 
 // Location is the target of a connection.
@@ -97,6 +99,8 @@ type Location struct {
 	// Kubelet: the target is a kubelet, so the server presents its client certificate and
 	// verifies the kubelet's. Unverified: the kubelet's certificate is not verified.
 	Kubelet, Unverified bool
+	// WebSockets: the kubelet serves WebSockets, so they are forwarded rather than translated.
+	WebSockets bool
 	// Guarded: if the host name cannot be resolved, the response is a client error.
 	Guarded bool
 	// Follow: the response is flushed after every read, because it goes on for long.

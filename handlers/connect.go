@@ -49,17 +49,15 @@ func (h *Handler) connect(c *call) error {
 		return h.serveText(c, loc, cancel)
 	}
 	fail := func(err error) { h.responder.WriteError(c.w, c.r, err) }
+	if to.Style != api.StyleProxy {
+		h.metrics.streams.requested(c.Sub.Name, loc.WebSockets)
+	}
 	switch {
-	case to.Style == api.StyleStreams && proxy.WantsChannels(c.r):
-		h.metrics.streams.requested(c.Sub.Name, translatedAtAPIServer)
+	case to.Style == api.StyleStreams && !loc.WebSockets && proxy.WantsChannels(c.r):
 		h.Proxy.Channels(c.w, c.r, loc, countCode(h.metrics.streams.translated))
-	case to.Style == api.StylePorts && proxy.WantsTunnel(c.r):
-		h.metrics.streams.requested(c.Sub.Name, translatedAtAPIServer)
+	case to.Style == api.StylePorts && !loc.WebSockets && proxy.WantsTunnel(c.r):
 		h.Proxy.Tunnel(c.w, c.r, loc, countCode(h.metrics.streams.tunnelled), fail)
 	case to.Style == api.StyleProxy || proxy.WantsUpgrade(c.r):
-		if to.Style != api.StyleProxy && websocket.IsWebSocketUpgrade(c.r) {
-			h.metrics.streams.requested(c.Sub.Name, proxiedToKubelet)
-		}
 		h.Proxy.Forward(c.w, c.r, loc, to.Style == api.StyleProxy, fail)
 	default:
 		return apierrors.NewBadRequest("Upgrade request required")

@@ -176,7 +176,7 @@ func TestExec(t *testing.T) {
 	wantStreams(t, h, map[string]float64{
 		`apiserver_stream_translator_requests_total{code="200"}`:                                                3,
 		`apiserver_stream_translator_requests_total{code="500"}`:                                                1,
-		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="exec"}`: 4,
+		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="exec"}`: 8,
 	})
 }
 
@@ -201,28 +201,65 @@ func wantStreams(t *testing.T, h *Handler, want map[string]float64) {
 	}
 }
 
-// TestProxiedWebSocket checks that a WebSocket of another subprotocol, which the kubelet serves
-// itself, is counted as such.
-func TestProxiedWebSocket(t *testing.T) {
-	settle(t)
-	h, front := newCluster(t, func(w http.ResponseWriter, r *http.Request) {
-		upgrader := websocket.Upgrader{Subprotocols: []string{"v4.channel.k8s.io"}}
-		conn, err := upgrader.Upgrade(w, r, nil)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		conn.Close()
-	})
-	at := "ws" + strings.TrimPrefix(front.URL, "http") + "/api/v1/namespaces/ns/pods/p/attach?stdout=1"
-	conn, _, err := (&websocket.Dialer{Subprotocols: []string{"v4.channel.k8s.io"}}).Dial(at, nil)
-	if err != nil {
-		t.Fatal(err)
+// TestForwardedWebSockets checks which WebSockets the server forwards to the kubelet rather than
+// translates: those of an older subprotocol, and all if the kubelet declares that it serves them and
+// the feature is enabled. Only the latter are counted as proxied.
+func TestForwardedWebSockets(t *testing.T) {
+	const older, streams, ports = "v4.channel.k8s.io", "v5.channel.k8s.io", "SPDY/3.1+portforward.k8s.io"
+	const translated, proxied = "translated_at_apiserver", "proxied_to_kubelet"
+	for name, c := range map[string]struct {
+		enabled     bool
+		declared    string // features that the node declares
+		subresource string
+		protocol    string
+		forwarded   bool
+		label       string
+	}{
+		"older subprotocol":     {true, `[]`, "attach?stdout=1", older, true, translated},
+		"declared":              {true, `["A","ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, true, proxied},
+		"declared, attach":      {true, `["ExtendWebSocketsToKubelet"]`, "attach?stdout=1", streams, true, proxied},
+		"declared, ports":       {true, `["ExtendWebSocketsToKubelet"]`, "portforward?ports=80", ports, true, proxied},
+		"other features":        {true, `["A"]`, "exec?stdout=1&command=a", streams, false, translated},
+		"other features, ports": {true, `["A"]`, "portforward?ports=80", ports, false, translated},
+		"disabled":              {false, `["ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, false, translated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			settle(t)
+			h, front := newCluster(t, func(w http.ResponseWriter, r *http.Request) {
+				if !websocket.IsWebSocketUpgrade(r) {
+					http.Error(w, "translated", http.StatusNotImplemented)
+					return
+				}
+				upgrader := websocket.Upgrader{Subprotocols: []string{c.protocol}}
+				conn, err := upgrader.Upgrade(w, r, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = conn.WriteMessage(websocket.TextMessage, []byte(r.URL.String()))
+				conn.Close()
+			}, func(config *Config) { config.Kubelets.WebSockets = c.enabled })
+			if w := sendText(t, h, http.MethodPatch, "/api/v1/nodes/n/status", `{"status":{"declaredFeatures":`+c.declared+`}}`,
+				"Content-Type", "application/merge-patch+json"); w.Code != http.StatusOK {
+				t.Fatal(w.Code, w.Body)
+			}
+			at := "ws" + strings.TrimPrefix(front.URL, "http") + "/api/v1/namespaces/ns/pods/p/" + c.subresource
+			text := ""
+			if conn, _, err := (&websocket.Dialer{Subprotocols: []string{c.protocol}}).Dial(at, nil); err == nil {
+				_, data, _ := conn.ReadMessage() // an error is a missing text
+				text = string(data)
+				conn.Close()
+			}
+			subresource, _, _ := strings.Cut(c.subresource, "?")
+			if forwarded := strings.HasPrefix(strings.ToLower(text), "/"+subresource+"/ns/p"); forwarded != c.forwarded {
+				t.Errorf("forwarded: %v, the client got %q", forwarded, text)
+			}
+			got, err := seriestest.Read(h.Metrics)
+			if n := got[`apiserver_websocket_streaming_requests_total{proxy_type="`+c.label+`",subresource="`+subresource+`"}`]; n != 1 || err != nil {
+				t.Error(n, err)
+			}
+		})
 	}
-	conn.Close()
-	wantStreams(t, h, map[string]float64{
-		`apiserver_websocket_streaming_requests_total{proxy_type="proxied_to_kubelet",subresource="attach"}`: 1,
-	})
 }
 
 // TestExecEnds checks that exec ends when the client disconnects from a process that waits.
@@ -316,6 +353,6 @@ func TestPortForward(t *testing.T) {
 	}
 	wantStreams(t, h, map[string]float64{
 		`apiserver_stream_tunnel_requests_total{code="101"}`:                                                           1,
-		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="portforward"}`: 1,
+		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="portforward"}`: 2,
 	})
 }

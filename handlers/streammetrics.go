@@ -13,12 +13,6 @@ type streamMetrics struct {
 	requests              *prometheus.CounterVec // by subresource and proxy_type
 }
 
-// Values of the label proxy_type.
-const (
-	proxiedToKubelet      = "proxied_to_kubelet"
-	translatedAtAPIServer = "translated_at_apiserver"
-)
-
 func newStreamMetrics(reg prometheus.Registerer) (*streamMetrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: "[ALPHA] " + help}, labels)
@@ -40,8 +34,13 @@ func newStreamMetrics(reg prometheus.Registerer) (*streamMetrics, error) {
 	return m, nil
 }
 
-// requested counts a WebSocket to a subresource.
-func (m *streamMetrics) requested(subresource, proxyType string) {
+// requested counts a request for streams. Like kube-apiserver, it counts SPDY as well, and only
+// the kubelet determines the label.
+func (m *streamMetrics) requested(subresource string, kubeletServesWebSockets bool) {
+	proxyType := "translated_at_apiserver"
+	if kubeletServesWebSockets {
+		proxyType = "proxied_to_kubelet"
+	}
 	m.requests.WithLabelValues(subresource, proxyType).Inc()
 }
 

@@ -194,7 +194,7 @@ func (p *parts) buildHandler() error {
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
 		ShardedLists:                p.gates.Enabled(features.ShardedListAndWatch),
 		CompressWatchLists:          p.gates.Enabled(features.WatchListCompression),
-		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
+		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},
 		NoProfiling:                 p.o.NoProfiling,
 		SetVerbosity:                p.o.SetVerbosity,
 		Proxy:                       p.proxy,

@@ -32,14 +32,14 @@ func locateNode(lookup *api.ConnectLookup, id, path string) (*api.Location, erro
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))
 	}
-	at, err := kubelet.URL(lookup, name)
+	at, err := kubelet.Locate(lookup, name)
 	if err != nil {
 		return nil, err
 	}
-	at.Path = utilnet.JoinPreservingTrailingSlash("", path)
-	if port == "" || port == at.Port() {
-		return &api.Location{URL: *at, Kubelet: true}, nil
+	at.URL.Path = utilnet.JoinPreservingTrailingSlash("", path)
+	if port == "" || port == at.URL.Port() {
+		return at, nil
 	}
-	at.Scheme, at.Host = scheme, net.JoinHostPort(at.Hostname(), port)
-	return &api.Location{URL: *at, Guarded: true}, nil
+	at.URL.Scheme, at.URL.Host = scheme, net.JoinHostPort(at.URL.Hostname(), port)
+	return &api.Location{URL: at.URL, Guarded: true}, nil
 }

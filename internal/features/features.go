@@ -31,6 +31,7 @@ const (
 	DRAWorkloadResourceClaims               = "DRAWorkloadResourceClaims"
 	EvictionRequestAPI                      = "EvictionRequestAPI"
 	ExcludeAdmissionWebhookVirtualResources = "ExcludeAdmissionWebhookVirtualResources"
+	ExtendWebSocketsToKubelet               = "ExtendWebSocketsToKubelet"
 	GenericWorkload                         = "GenericWorkload"
 	H2CContainerProbe                       = "H2CContainerProbe"
 	HPAGeneration                           = "HPAGeneration"
@@ -57,7 +58,7 @@ func Effective() []string {
 	return []string{
 		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRADeviceTaintRules,
-		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources,
+		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
 		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
 		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
 		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,

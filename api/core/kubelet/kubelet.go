@@ -6,28 +6,35 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// URL returns the address of the kubelet of a node.
-func URL(n *api.ConnectLookup, node string) (*url.URL, error) {
+// Locate returns the location of the kubelet of a node.
+func Locate(n *api.ConnectLookup, node string) (*api.Location, error) {
 	obj, err := n.Get("nodes", node)
 	if err != nil {
 		return nil, err
 	}
+	status := &obj.(*corev1.Node).Status
 	host, err := preferredAddress(obj.(*corev1.Node), n.AddressTypes)
 	if err != nil {
 		return nil, err
 	}
-	port := obj.(*corev1.Node).Status.DaemonEndpoints.KubeletEndpoint.Port
+	port := status.DaemonEndpoints.KubeletEndpoint.Port
 	if port <= 0 {
 		port = n.Port
 	}
-	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
+	return &api.Location{
+		URL:        url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port)))},
+		Kubelet:    true,
+		WebSockets: n.WebSockets && slices.Contains(status.DeclaredFeatures, features.ExtendWebSocketsToKubelet),
+	}, nil
 }
 
 // preferredAddress returns the node's address of the first type in types that it has.

@@ -97,8 +97,8 @@ func locateProcess(lookup *api.ConnectLookup, name, what, container string, c ap
 	if len(command) > 0 {
 		query["command"] = command
 	}
-	at.Path, at.RawQuery = podPath(what, pod, container), query.Encode()
-	return &api.Location{URL: *at, Kubelet: true, Channels: c}, nil
+	at.URL.Path, at.URL.RawQuery, at.Channels = podPath(what, pod, container), query.Encode(), c
+	return at, nil
 }
 
 // locatePorts returns the location at which the kubelet forwards ports of a pod.
@@ -116,10 +116,10 @@ func locatePorts(lookup *api.ConnectLookup, name string, options *corev1.PodPort
 		for i, p := range ports {
 			texts[i] = strconv.Itoa(int(p))
 		}
-		at.RawQuery = url.Values{"port": {strings.Join(texts, ",")}}.Encode()
+		at.URL.RawQuery = url.Values{"port": {strings.Join(texts, ",")}}.Encode()
 	}
-	at.Path = podPath("portForward", pod)
-	return &api.Location{URL: *at, Kubelet: true}, nil
+	at.URL.Path = podPath("portForward", pod)
+	return at, nil
 }
 
 // locatePod returns the location of a pod: one of its addresses, and the port in id or else
@@ -169,12 +169,12 @@ func firstPort(pod *corev1.Pod) string {
 	return ""
 }
 
-// kubeletOf returns the URL of the kubelet that runs the pod.
-func kubeletOf(n *api.ConnectLookup, pod *corev1.Pod) (*url.URL, error) {
+// kubeletOf returns the location of the kubelet that runs the pod.
+func kubeletOf(n *api.ConnectLookup, pod *corev1.Pod) (*api.Location, error) {
 	if pod.Spec.NodeName == "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
 	}
-	return kubelet.URL(n, pod.Spec.NodeName)
+	return kubelet.Locate(n, pod.Spec.NodeName)
 }
 
 // podPath returns the kubelet's URL path for a pod.

@@ -73,12 +73,13 @@ func locateLog(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) 
 	if err != nil || pod.Spec.NodeName == "" {
 		return nil, err
 	}
-	at, err := kubelet.URL(lookup, pod.Spec.NodeName)
+	at, err := kubelet.Locate(lookup, pod.Spec.NodeName)
 	if err != nil {
 		return nil, err
 	}
-	at.Path, at.RawQuery = podPath("containerLogs", pod, container), logQuery(o).Encode()
-	return &api.Location{URL: *at, Kubelet: true, Unverified: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow}, nil
+	at.URL.Path, at.URL.RawQuery = podPath("containerLogs", pod, container), logQuery(o).Encode()
+	at.Unverified, at.Follow = o.InsecureSkipTLSVerifyBackend, o.Follow
+	return at, nil
 }
 
 // logQuery returns the options for the kubelet.
