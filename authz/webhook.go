@@ -71,9 +71,9 @@ func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *reque
 		match, err := w.Conditions.match(spec)
 		w.Metrics.webhooks.matched(w.Name, match, time.Since(start), err)
 		switch {
-		case err != nil && w.DenyOnFailure:
-			return Deny, "", err
-		case err != nil, !match:
+		case err != nil:
+			return w.onFailure(err)
+		case !match:
 			return NoOpinion, "", nil
 		}
 	}

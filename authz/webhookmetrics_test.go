@@ -54,23 +54,23 @@ func TestWebhookMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decide := func(ctx context.Context, user, path string, want Decision) {
+	decide := func(ctx context.Context, user, path string, want Decision, fails bool) {
 		t.Helper()
 		info := request.Parse(httptest.NewRequest("GET", path, nil))
-		if got, _, err := a.Authorize(ctx, &request.User{Name: user}, &info); got != want {
+		if got, _, err := a.Authorize(ctx, &request.User{Name: user}, &info); got != want || (err != nil) != fails {
 			t.Errorf("%s, %s: %v, %v", user, path, got, err)
 		}
 	}
 	ctx := t.Context()
 	for range 2 { // the second decision is cached
-		decide(ctx, "good", "/api/v1/namespaces/ns/pods", Allow)
+		decide(ctx, "good", "/api/v1/namespaces/ns/pods", Allow, false)
 	}
-	decide(ctx, "refused", "/api/v1/namespaces/ns/pods", NoOpinion)
-	decide(ctx, "good", "/metrics", NoOpinion)                            // excluded
-	decide(ctx, "good", "/api/v1/namespaces/kube-system/pods", NoOpinion) // an error
+	decide(ctx, "refused", "/api/v1/namespaces/ns/pods", NoOpinion, true)
+	decide(ctx, "good", "/metrics", NoOpinion, false)                           // excluded
+	decide(ctx, "good", "/api/v1/namespaces/kube-system/pods", NoOpinion, true) // an error of a condition, which the failure policy does not hide
 	leaving, leave := context.WithCancel(ctx)
 	go func() { <-asking; leave() }()
-	decide(leaving, "leaving", "/api/v1/namespaces/ns/pods", NoOpinion)
+	decide(leaving, "leaving", "/api/v1/namespaces/ns/pods", NoOpinion, true)
 	close(ask)
 	metrics.webhooks.failedOpen("hook", context.DeadlineExceeded)
 

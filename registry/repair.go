@@ -189,8 +189,8 @@ func (p *portRound) release(used *big.Int, port int32) {
 	}
 }
 
-// repairAddresses creates an IPAddress object for each address of an object, and deletes
-// IPAddress objects that no object uses.
+// repairAddresses creates an IPAddress object for each address of an object that is within the
+// ranges, and deletes IPAddress objects that no object uses.
 func (p *Repairer) repairAddresses(ctx context.Context) error {
 	res, version, err := p.r.lookupResource(api.AddressResource())
 	if err != nil {
@@ -265,15 +265,18 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 	return out, nil
 }
 
-// createMark allocates ip to the first of its owners, unless existing names one of them.
+// createMark allocates ip to the first of its owners, unless existing names one of them, or ip is
+// outside of the ranges, from which it cannot be allocated.
 func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owners []allocatedObject, existing *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
-	switch pool, ok := a.pool(ipFamily(ip)); {
-	case !ok:
+	pool, ok := a.pool(ipFamily(ip))
+	if !ok {
 		p.r.allocations.addressRepair.count(foundInvalid, 1)
 		p.log("an address is of a family without service ranges", owners[0].object, "address", ip)
 		return nil
-	case !isUsable(pool, ip):
+	}
+	inRange := isUsable(pool, ip)
+	if !inRange {
 		p.r.allocations.addressRepair.count(foundOutOfRange, 1)
 		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)
 	}
@@ -286,6 +289,9 @@ func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owne
 		if err := p.deleteMark(ctx, t, existing.object); err != nil {
 			return err
 		}
+	}
+	if !inRange {
+		return nil
 	}
 	err := a.createAddressObject(ctx, ip, owners[0].object)
 	if apierrors.IsAlreadyExists(err) { // another client's, or created meanwhile

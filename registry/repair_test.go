@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -255,8 +256,11 @@ func TestRepairMetrics(t *testing.T) {
 	other.Name, other.UID, other.Spec.ClusterIP, other.Spec.ClusterIPs, other.Spec.Ports[0].NodePort = "other", "other", "10.0.1.1", []string{"10.0.1.1"}, 0
 	storeRaw(t, r, r.service(t, "other"), other)
 	repair(t, p)
-	counted(map[string]float64{"ip repair": 2, "port repair": 1, "ip duplicate": 1, "port duplicate": 1, "ip leak": 1, "port leak": 1,
+	counted(map[string]float64{"ip repair": 1, "port repair": 1, "ip duplicate": 1, "port duplicate": 1, "ip leak": 1, "port leak": 1,
 		"ip invalid": 1, "ip outOfRange": 1, "port outOfRange": 1})
+	if _, err := r.Get(t.Context(), r.address(t, "10.0.1.1"), storage.Read{}); !apierrors.IsNotFound(err) {
+		t.Errorf("an address outside of the ranges is allocated: %v", err)
+	}
 }
 
 // TestRepairerRuns checks that Run repairs at once and ends with its context.
