@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/cbor"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
@@ -65,6 +67,10 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 		obj.GetObjectKind().SetGroupVersionKind(want)
 	}
 	if u, ok := obj.(*untyped.Object); ok {
+		if r.Storage.Encoding == CBOR {
+			value, err := cbor.Marshal(u.UnstructuredContent())
+			return append([]byte(cbor.Prefix), value...), err
+		}
 		return u.MarshalLine()
 	}
 	value, err := json.Marshal(obj)
@@ -205,8 +211,9 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 			value = converted
 		}
 	}
-	if !isJSONObject(value) {
-		return nil, nil, fmt.Errorf("value is neither protobuf nor JSON")
+	isCBOR := r.Untyped && cbor.Is(value)
+	if !isCBOR && !isJSONObject(value) {
+		return nil, nil, errors.New("value is neither protobuf nor JSON")
 	}
 	if r.Untyped {
 		return r.decodeUntyped(value)
@@ -232,12 +239,27 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 func isJSONObject(value []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) }
 
 func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
-	obj, err := untyped.Read(value)
+	obj, err := readUntyped(value)
 	if err != nil {
 		return nil, nil, err
 	}
 	v, err := r.writtenAs(obj.GetAPIVersion(), obj.GetKind())
 	return v, obj, err
+}
+
+// readUntyped decodes an object without a Go type in JSON or CBOR.
+func readUntyped(value []byte) (*untyped.Object, error) {
+	if !cbor.Is(value) {
+		return untyped.Read(value)
+	}
+	content, err := cbor.Content(value)
+	if err != nil {
+		return nil, err
+	}
+	if content == nil {
+		return nil, errors.New("value is not an object")
+	}
+	return untyped.FromContent(content), nil
 }
 
 // writtenAs returns the version of a stored value with the given apiVersion and kind.

@@ -55,11 +55,13 @@ type Storage struct {
 // Encoding is an encoding of stored values.
 type Encoding int
 
-// The encodings. Only kinds that have a Go type can be stored as protobuf and as YAML.
+// The encodings. Only kinds that have a Go type can be stored as protobuf and as YAML, and only those
+// that have none as CBOR.
 const (
 	Protobuf Encoding = iota
 	JSON
 	YAML
+	CBOR
 )
 
 // CreateStrategy describes what happens to a new object, in this order.

@@ -9,8 +9,8 @@ import (
 )
 
 // apply serves a PATCH with an apply configuration.
-func (h *Handler) apply(c *call, v *representation.View) error {
-	o, err := c.writeOptions("PatchOptions", types.ApplyYAMLPatchType)
+func (h *Handler) apply(c *call, kind types.PatchType, v *representation.View) error {
+	o, err := c.writeOptions("PatchOptions", kind)
 	if err != nil {
 		return err
 	}
@@ -19,9 +19,9 @@ func (h *Handler) apply(c *call, v *representation.View) error {
 		return err
 	}
 	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
-		c.auditPatch(record, data)
+		c.auditPatch(record, kind, data)
 	}
-	patch, err := c.codec.DecodeApplied(c.r, data, o.FieldValidation)
+	patch, err := c.codec.DecodeApplied(c.r, kind, data, o.FieldValidation)
 	if err != nil {
 		return err
 	}

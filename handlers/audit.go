@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
@@ -89,13 +90,13 @@ func (c *call) auditBody(obj api.Object) {
 }
 
 // auditPatch records a patch as the client sent it. JSON stands in the events: a patch in
-// YAML is converted, and anything else becomes a string.
-func (c *call) auditPatch(a *request.AuditRecord, data []byte) {
+// YAML or CBOR is converted, and anything else becomes a string.
+func (c *call) auditPatch(a *request.AuditRecord, kind types.PatchType, data []byte) {
 	a.RequestObject = data
-	if json.Valid(data) {
+	if kind != types.ApplyCBORPatchType && json.Valid(data) {
 		return
 	}
-	converted, err := representation.PatchJSON(data)
+	converted, err := representation.PatchJSON(kind, data)
 	if err != nil {
 		converted, _ = json.Marshal(string(data)) // cannot fail for a string
 	}

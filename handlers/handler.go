@@ -71,7 +71,8 @@ func New(c Config) (*Handler, error) {
 	if c.Proxy == nil {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
-	h := &Handler{Config: c, slow: slowRequest, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger}}
+	h := &Handler{Config: c, slow: slowRequest, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}}
+	h.codecs.CBOR = c.CBOR
 	h.started.Store(!c.Starting)
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
@@ -80,8 +81,8 @@ func New(c Config) (*Handler, error) {
 	if h.description, err = description.New(description.Config{
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
 		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: h.shutdown.begun,
-		ExternalAddress: c.ExternalAddress,
-		Version:         c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
+		ExternalAddress: c.ExternalAddress, CBOR: c.CBOR,
+		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
 		return nil, err
 	}

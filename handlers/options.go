@@ -141,7 +141,7 @@ type writeOptions struct {
 // writeOptions parses and validates the options of a write, which are of the given kind.
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
 	q := c.info.Query
-	if q == nil && patchType != types.ApplyYAMLPatchType {
+	if q == nil && !isApply(patchType) {
 		return writeOptions{WriteOptions: registry.WriteOptions{Manager: ssa.ManagerName("", c.r.UserAgent())}}, nil
 	}
 	if q == nil {
@@ -179,7 +179,7 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	}
 	var o metav1.DeleteOptions
 	if len(data) > 0 {
-		if err = representation.DecodeDeleteOptions(c.r, data, &o); err == nil {
+		if err = c.codec.DecodeDeleteOptions(c.r, data, &o); err == nil {
 			c.auditDeleteOptions(&o)
 		}
 	} else if q := c.info.Query; q != nil {

@@ -20,14 +20,14 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	kind, err := c.patchType()
+	kind, err := c.patchType(h.CBOR)
 	switch {
 	case err != nil:
 		return err
 	case c.Name == "":
 		return errNoName()
-	case kind == types.ApplyYAMLPatchType:
-		return h.apply(c, &v)
+	case isApply(kind):
+		return h.apply(c, kind, &v)
 	}
 	o, err := c.writeOptions("PatchOptions", kind)
 	if err != nil {
@@ -38,7 +38,7 @@ func (h *Handler) patch(c *call) error {
 		return err
 	}
 	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
-		c.auditPatch(record, data)
+		c.auditPatch(record, kind, data)
 	}
 	change := func(ctx context.Context, old api.Object) (api.Object, error) {
 		return c.patched(ctx, old, kind, data, o.FieldValidation)
@@ -52,17 +52,29 @@ func (h *Handler) patch(c *call) error {
 
 // patchType returns the type of the patch in a request. Custom resources and their
 // subresources accept no strategic merge patches, which need Go types.
-func (c *call) patchType() (types.PatchType, error) {
+func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
 	name, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	kind := types.PatchType(name)
-	known := kind == types.ApplyYAMLPatchType || err == nil && representation.PatchParser(kind) != nil
+	known := isApply(kind) || err == nil && representation.PatchParser(kind) != nil
+	if !servesCBOR && kind == types.ApplyCBORPatchType {
+		known = false
+	}
 	switch {
 	case c.Resource.Untyped && (!known || kind == types.StrategicMergePatchType):
-		return "", errPatchType(types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType)
+		served := []types.PatchType{types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType}
+		if servesCBOR {
+			served = append(served, types.ApplyCBORPatchType)
+		}
+		return "", errPatchType(served...)
 	case !known:
 		return "", representation.NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
 	return kind, nil
+}
+
+// isApply reports whether a patch is an apply configuration.
+func isApply(kind types.PatchType) bool {
+	return kind == types.ApplyYAMLPatchType || kind == types.ApplyCBORPatchType
 }
 
 // errPatchType returns the error of a patch whose media type is not one of the known ones.

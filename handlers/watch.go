@@ -41,7 +41,7 @@ func (h *Handler) watch(c *call) error {
 	defer h.shutdown.endWatch(ctx, cancel)()
 	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout, h.CompressWatchLists && opts.InitialEventsEnd)
 	if websocket.IsWebSocketUpgrade(c.r) {
-		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Format != representation.FormatProtobuf, cancel)
+		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.InText(), cancel)
 	}
 	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)

@@ -70,6 +70,20 @@ func ServerDocument() Document {
 	return Document{Name: "version", paths: pathItems("/version/", op)}
 }
 
+// WithCBOR returns the document of a server that serves CBOR, which the documents of custom resources
+// do not mention.
+func (d Document) WithCBOR() Document {
+	d.paths = slices.Clone(d.paths)
+	for i := range d.paths {
+		ops := slices.Clone(d.paths[i].ops)
+		for j := range ops {
+			ops[j].consumes, ops[j].produces = withCBOR(ops[j].consumes), withCBOR(ops[j].produces)
+		}
+		d.paths[i].ops = ops
+	}
+	return d
+}
+
 // discoveryOperation returns a discovery operation.
 func discoveryOperation(id, description, tag, model string) operation {
 	return operation{

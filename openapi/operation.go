@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -61,19 +62,27 @@ const (
 	modelText = ""
 )
 
+// Media types after which those of CBOR stand.
+const (
+	mediaProtobuf       = "application/vnd.kubernetes.protobuf"
+	mediaStrategicMerge = "application/strategic-merge-patch+json"
+	mediaApply          = "application/apply-patch+yaml"
+	streamParam         = ";stream=watch"
+)
+
 // mediaTypes and the functions below return new lists, which callers may append to.
 func mediaTypes(custom bool) []string {
 	if custom {
 		return []string{"application/json", "application/yaml"}
 	}
-	return []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
+	return []string{"application/json", "application/yaml", mediaProtobuf}
 }
 
 func streamTypes(custom bool) []string {
 	if custom {
 		return mediaTypes(custom)
 	}
-	return append(mediaTypes(custom), "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+	return append(mediaTypes(custom), "application/json"+streamParam, mediaProtobuf+streamParam)
 }
 
 func bodyTypes(custom bool) []string {
@@ -86,9 +95,27 @@ func bodyTypes(custom bool) []string {
 func patchTypes(custom bool) []string {
 	out := []string{"application/json-patch+json", "application/merge-patch+json"}
 	if !custom {
-		out = append(out, "application/strategic-merge-patch+json")
+		out = append(out, mediaStrategicMerge)
 	}
-	return append(out, "application/apply-patch+yaml")
+	return append(out, mediaApply)
+}
+
+// withCBOR returns media types with those of CBOR, each after the other ones of its use.
+func withCBOR(mediaTypes []string) []string {
+	typed := slices.Contains(mediaTypes, mediaStrategicMerge)
+	var out []string
+	for _, name := range mediaTypes {
+		out = append(out, name)
+		switch {
+		case name == mediaProtobuf:
+			out = append(out, "application/cbor")
+		case name == mediaProtobuf+streamParam:
+			out = append(out, "application/cbor-seq")
+		case name == mediaApply && typed:
+			out = append(out, "application/apply-patch+cbor")
+		}
+	}
+	return out
 }
 
 // groupID returns the name of a group in operation IDs: "Core", "RbacAuthorization".

@@ -35,7 +35,7 @@ func (p *parts) buildControllers() (err error) {
 		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
 		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
-	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
+	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.gates.Enabled(features.CBORServingAndStorage), p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)
 	}
 	metrics, err := aggregation.NewMetrics(p.metrics)

@@ -48,6 +48,8 @@ type Options struct {
 	// ObserveComparison, when set, is called for each update with the time that ratcheting
 	// took to compare the new object with the old one.
 	ObserveComparison func(time.Duration)
+	// StoreCBOR stores objects in CBOR instead of JSON.
+	StoreCBOR bool
 }
 
 // Compile makes the kind that a definition describes, with the accepted names.
@@ -65,6 +67,9 @@ func Compile(d *Definition, readDefinition func() (*Definition, error), o Option
 		gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
 		k.Schemas[gv] = schemas[i]
 		form := k.buildForm(d, gv, v, schemas[i], o.ObserveComparison)
+		if o.StoreCBOR {
+			form.Storage.Encoding = api.CBOR
+		}
 		form.Versions[0].OpenAPI = openAPIDefinitions(d, v, readDefinition)
 		forms = append(forms, form)
 		if v.Storage {

@@ -51,6 +51,7 @@ type Controller struct {
 	converters  *converters
 	schemas     *schemaChecks
 	compared    func(time.Duration)
+	storeCBOR   bool
 
 	// groupLocks are held while names are accepted. They are indexed by a hash of the group, so
 	// that definitions of one group are handled one at a time.
@@ -126,9 +127,9 @@ func OutlineReader(definitions *api.Resource) reconcile.ItemReader {
 }
 
 // New returns a Controller, or nil if the catalogue has no definitions. It calls
-// forget for resources that were removed. clients call the conversion webhooks, whose
+// forget for resources that were removed. If storeCBOR is true, objects are stored in CBOR. clients call the conversion webhooks, whose
 // metrics are registered with metrics.
-func New(c reconcile.BaseConfig, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*Controller, error) {
+func New(c reconcile.BaseConfig, forget func(*api.Resource), storeCBOR bool, clients *hooks.Clients, metrics prometheus.Registerer) (*Controller, error) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
@@ -145,7 +146,7 @@ func New(c reconcile.BaseConfig, forget func(*api.Resource), clients *hooks.Clie
 	k := &Controller{
 		BaseConfig: c, definitions: registry.Target{Resource: res, Version: version},
 		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
-		compared: compared,
+		compared: compared, storeCBOR: storeCBOR,
 	}
 	k.outline = OutlineReader(res)
 	k.schemas = newSchemaChecks(k)
@@ -256,7 +257,7 @@ func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, er
 	var compiled *custom.Kind
 	var err error
 	panicked := recovery.Call(k.Logger, "compiling a custom kind", func() {
-		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared})
+		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared, StoreCBOR: k.storeCBOR})
 	})
 	if err = errors.Join(panicked, err); err != nil {
 		return nil, errUninstallable{err}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -35,8 +36,10 @@ const (
 type aggregated struct {
 	state       discoveryState
 	json, proto []byte
-	etag        string
-	groups      map[string]*discoveredGroup
+	// cbor is made when it is first requested.
+	cbor   func() ([]byte, error)
+	etag   string
+	groups map[string]*discoveredGroup
 }
 
 // discoveredGroup is the part of the document about one group, made once for each state
@@ -49,9 +52,10 @@ type discoveredGroup struct {
 
 // aggregatedWanted reports whether a client prefers the aggregated document, and
 // returns the format.
-func aggregatedWanted(r *http.Request) (representation.Format, bool) {
+func (h *Handler) aggregatedWanted(r *http.Request) (representation.Format, bool) {
 	for _, c := range representation.ParseAccept(r.Header.Get("Accept")) {
 		f, ok := representation.FormatOf(c.Name)
+		ok = ok && (f != representation.FormatCBOR || h.CBOR)
 		switch {
 		case ok && c.Params["as"] == aggregatedKind && c.Params["g"] == aggregatedGroup && c.Params["v"] == "v2":
 			return f, f != representation.FormatYAML
@@ -74,7 +78,7 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 	var cached atomic.Pointer[aggregated]
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
-		f, ok := aggregatedWanted(r)
+		f, ok := h.aggregatedWanted(r)
 		if !ok {
 			next(w, r)
 			return
@@ -96,6 +100,13 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 			w.WriteHeader(http.StatusNotModified)
 		case f == representation.FormatProtobuf:
 			representation.WriteBody(w, http.StatusOK, representation.MediaProtobuf+aggregatedParam, doc.proto)
+		case f == representation.FormatCBOR:
+			data, err := doc.cbor()
+			if err != nil {
+				h.responder.WriteError(w, r, err)
+				return
+			}
+			representation.WriteBody(w, http.StatusOK, representation.MediaCBOR+aggregatedParam, data)
 		default:
 			representation.WriteBody(w, http.StatusOK, representation.MediaJSON+aggregatedParam, doc.json)
 		}
@@ -129,6 +140,7 @@ func (h *Handler) aggregate(previous *aggregated, state discoveryState, core boo
 			return nil, err
 		}
 	}
+	doc.cbor = sync.OnceValues(func() ([]byte, error) { return representation.ToCBOR(doc.json) })
 	return doc, doc.encode(groups)
 }
 

@@ -132,7 +132,7 @@ func FuzzAggregatedWanted(f *testing.F) {
 	f.Add("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,*/*;q=0.5")
 	f.Add(";;,,")
 	f.Fuzz(func(t *testing.T, accept string) {
-		if f, ok := aggregatedWanted(&http.Request{Header: http.Header{"Accept": {accept}}}); ok && f == representation.FormatYAML {
+		if f, ok := (&Handler{Config: Config{CBOR: true}}).aggregatedWanted(&http.Request{Header: http.Header{"Accept": {accept}}}); ok && f == representation.FormatYAML {
 			t.Error("an aggregated document in YAML")
 		}
 	})

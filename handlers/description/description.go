@@ -52,6 +52,8 @@ type Config struct {
 	ShuttingDown func() bool
 	// Version is served at /version.
 	Version version.Info
+	// CBOR serves the documents of discovery in CBOR too, and describes that form of objects.
+	CBOR bool
 	// Limiter is dumped at /debug/api_priority_and_fairness/; nil serves no dumps.
 	Limiter *apf.Limiter
 	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
@@ -84,7 +86,7 @@ func New(c Config) (*Handler, error) {
 	if c.Catalogue == nil || c.Metrics == nil || c.Logger == nil || c.Now == nil {
 		return nil, errors.New("description: Catalogue, Metrics, Logger and Now must be set")
 	}
-	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger}, aggregations: newAggregations()}
+	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}, aggregations: newAggregations(), schemas: openAPIDocuments{cbor: c.CBOR}}
 	if err := c.Metrics.Register(h.aggregations); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

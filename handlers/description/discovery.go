@@ -104,7 +104,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 		representation.ServeNotFound(w, r)
 		return
 	}
-	offer := representation.OfferGroup
+	offer := representation.OfferCustomResources
 	if api.KubernetesGroup(gv.Group) {
 		if offer = representation.OfferDocument; r.Method != http.MethodGet {
 			h.responder.ServeMethodNotAllowed(w, r)
@@ -164,7 +164,7 @@ func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o repres
 	runtime.Object
 	representation.ProtoMessage
 }) {
-	m, err := representation.Negotiate(r, o)
+	m, err := h.responder.Negotiate(r, o)
 	if err != nil {
 		h.responder.WriteError(w, r, err)
 		return

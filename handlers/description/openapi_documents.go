@@ -16,6 +16,9 @@ import (
 // when it is first requested. A change of a group version leaves the documents of other group
 // versions in the cache, and their parts of the document of version 2. The zero value is empty.
 type openAPIDocuments struct {
+	// cbor is true if the documents mention CBOR.
+	cbor bool
+
 	mu sync.Mutex
 	// byName are the documents of version 3, and v2Document is that of version 2.
 	byName     map[string]*openAPIDocument
@@ -75,11 +78,24 @@ func openAPIParts(c *api.Catalogue) []openAPIPart {
 	return out
 }
 
+// parts returns the parts of a catalogue, as this server serves them.
+func (d *openAPIDocuments) parts(c *api.Catalogue) []openAPIPart {
+	all := openAPIParts(c)
+	if !d.cbor {
+		return all
+	}
+	for i := range all {
+		describe := all[i].describe
+		all[i].describe = func(resources []*api.Resource) openapi.Document { return describe(resources).WithCBOR() }
+	}
+	return all
+}
+
 // v3 returns all current documents of version 3 by name.
 func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.Time) (map[string]*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := openAPIParts(c)
+	all := d.parts(c)
 	current := make(map[string]*openAPIDocument, len(all))
 	var m *openAPIMaker
 	for _, p := range all {
@@ -107,7 +123,7 @@ func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.
 func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now func() time.Time) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := openAPIParts(c)
+	all := d.parts(c)
 	i := slices.IndexFunc(all, func(p openAPIPart) bool { return p.name == name })
 	if i < 0 {
 		return nil, nil
@@ -142,7 +158,7 @@ func (d *openAPIDocuments) v2(c *api.Catalogue, remote [][]byte, version string,
 	if err != nil {
 		return nil, err
 	}
-	doc, err := m.v2(openAPIParts(c), remote, d.v2Document)
+	doc, err := m.v2(d.parts(c), remote, d.v2Document)
 	if err != nil {
 		return nil, err
 	}

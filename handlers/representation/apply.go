@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 
@@ -17,15 +18,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// DecodeApplied decodes an apply configuration in YAML or JSON. Field validation decides
-// about duplicate fields; the merge finds unknown ones.
-func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
-	patch, ok := appliedJSON(data) // JSON is YAML too, and read faster
-	if !ok {
-		var err error
-		if patch, err = appliedYAML(r, data, fieldValidation); err != nil {
-			return nil, err
-		}
+// DecodeApplied decodes an apply configuration in CBOR, or in YAML, which JSON is too. Field validation
+// decides about duplicate fields in YAML; the merge finds unknown ones.
+func (c *Codec) DecodeApplied(r *http.Request, kind types.PatchType, data []byte, fieldValidation string) (patch map[string]any, err error) {
+	if kind == types.ApplyCBORPatchType {
+		patch, data, err = appliedCBOR(data)
+	} else if known, ok := appliedJSON(data); ok { // read faster
+		patch = known
+	} else {
+		patch, err = appliedYAML(r, data, fieldValidation)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if c.resource.Untyped {
 		return patch, nil

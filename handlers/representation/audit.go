@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
@@ -24,9 +25,13 @@ func (c *Codec) AuditJSON(obj api.Object, omitManagedFields bool) ([]byte, error
 	return data, err
 }
 
-// PatchJSON returns a patch in YAML as JSON.
-func PatchJSON(data []byte) ([]byte, error) {
-	b, err := openBody(FormatYAML, data)
+// PatchJSON returns a patch in YAML or CBOR as JSON.
+func PatchJSON(kind types.PatchType, data []byte) ([]byte, error) {
+	f := FormatYAML
+	if kind == types.ApplyCBORPatchType {
+		f = FormatCBOR
+	}
+	b, err := openBody(f, data)
 	return b.data, err
 }
 

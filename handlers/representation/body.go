@@ -26,7 +26,7 @@ import (
 // The body of every request is read here, whatever its verb and media type: ReadBody limits
 // its size and the time in which it arrives, and openBody checks it before it is decoded.
 // Package bounds has the limits. They are the same for objects, patches, options and reviews,
-// in JSON, in YAML with its aliases expanded, and in protobuf. checkResult applies them to the
+// in JSON, in YAML with its aliases expanded, in protobuf, and in CBOR. checkResult applies them to the
 // results of patches.
 
 // maxInitialBuffer bounds the memory that a Content-Length header reserves before the body
@@ -79,17 +79,17 @@ func DiscardBody(w http.ResponseWriter, r *http.Request, within time.Duration) e
 }
 
 // bodyFormat returns the format in the Content-Type header; JSON if there is none.
-func bodyFormat(r *http.Request) (Format, error) {
+func (c *Codec) bodyFormat(r *http.Request) (Format, error) {
 	ct := r.Header.Get("Content-Type")
 	if ct == "" {
 		return FormatJSON, nil
 	}
 	name, _, err := mime.ParseMediaType(ct)
-	if f, ok := FormatOf(name); err == nil && ok {
+	if f, ok := FormatOf(name); err == nil && ok && (f != FormatCBOR || c.codecs.CBOR) {
 		return f, nil
 	}
 	return 0, NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+OfferObject.byParameters, nil)
+		"the body of the request was in an unknown format - accepted media types include: "+Offer{cbor: c.codecs.CBOR}.available(OfferObject.byParameters), nil)
 }
 
 // body is the undecoded body of a request, within the bounds.
@@ -99,6 +99,8 @@ type body struct {
 	// data is JSON, or a bare protobuf message if proto is set.
 	data  []byte
 	proto bool
+	// cbor is the body in CBOR, whose values data has as JSON; nil for other formats.
+	cbor []byte
 	// parsed is the decoded data of an object without a Go type; nil if it is not decoded yet.
 	parsed *untyped.Object
 	// strict are the faults so far that field validation decides about.
@@ -113,6 +115,8 @@ func openBody(f Format, data []byte) (body, error) {
 		return openProto(data)
 	case FormatYAML:
 		return openYAML(data)
+	case FormatCBOR:
+		return openCBOR(data)
 	}
 	return body{data: data}, bounds.JSON(data)
 }
@@ -177,6 +181,9 @@ func (b *body) readTypeMeta() error {
 	if b.proto {
 		return nil
 	}
+	if b.cbor != nil {
+		return b.readTypeOfCBOR()
+	}
 	var meta struct {
 		APIVersion string `json:"apiVersion,omitempty"`
 		Kind       string `json:"kind,omitempty"`
@@ -211,6 +218,9 @@ func (b *body) decodeInto(obj any, fieldValidation string) error {
 	}
 	if err := bounds.JSONInto(b.data, obj); err != nil {
 		return err
+	}
+	if b.cbor != nil {
+		return b.decodeCBOR(obj, fieldValidation)
 	}
 	if fieldValidation == metav1.FieldValidationIgnore {
 		return kjson.UnmarshalCaseSensitivePreserveInts(b.data, obj)

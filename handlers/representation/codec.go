@@ -36,11 +36,11 @@ type Codec struct {
 	// These identify the encodings that storage items cache. Each belongs to this codec, since
 	// the definition of a custom kind may change while requests of its former versions are in
 	// progress; only an encoding that all versions of a built-in kind share has one slot.
-	jsonSlot, protoSlot, cellsSlot, partialProtoSlot *storage.Slot
-	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
+	jsonSlot, protoSlot, cborSlot, cellsSlot, partialProtoSlot *storage.Slot
+	// toJSON, toProto, toCBOR and toCells are the methods encodeJSON, encodeProto, encodeCBOR and
 	// encodeCells, stored here because a method value made for each item costs an
 	// allocation.
-	toJSON, toProto, toCells func(api.Object) ([]byte, error)
+	toJSON, toProto, toCBOR, toCells func(api.Object) ([]byte, error)
 	// toPartialProto is the method encodePartialProto.
 	toPartialProto func(api.Object) ([]byte, error)
 	// meta is the codec of the hub version, whose metadata is shown in all versions:
@@ -62,6 +62,8 @@ type Codec struct {
 // Codecs creates the codecs of a catalogue's resources and holds what they share. It is
 // safe for concurrent use.
 type Codecs struct {
+	// CBOR is true if clients can get and send CBOR.
+	CBOR      bool
 	catalogue *api.Catalogue
 	now       func() time.Time
 	byVersion sync.Map // *api.Version -> *codec
@@ -90,7 +92,7 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	c := &Codec{
 		codecs: s, resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
 		head:     objectHead(res.Kind, v.String()),
-		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(),
+		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(), cborSlot: storage.NewSlot(),
 		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot,
 		table:   table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
@@ -101,7 +103,7 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	if res.Untyped { // columns and metadata differ between the versions of such a kind
 		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
 	}
-	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
+	c.toJSON, c.toProto, c.toCBOR, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCBOR, c.encodeCells
 	c.toPartialProto = c.encodePartialProto
 	if c.meta = c; v.FromHub != nil {
 		c.meta = s.Codec(res, &res.Versions[0])

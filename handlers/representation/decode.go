@@ -24,7 +24,7 @@ const scheme = `in scheme "pkg/runtime/scheme.go:111"`
 // Decode decodes a request body that must hold an object of c's resource, and returns
 // it in the hub type.
 func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (api.Object, error) {
-	f, err := bodyFormat(r)
+	f, err := c.bodyFormat(r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 }
 
 // DecodeDeleteOptions decodes the body of a DELETE.
-func DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) error {
-	f, err := bodyFormat(r)
+func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) error {
+	f, err := c.bodyFormat(r)
 	if err != nil {
 		return err
 	}

@@ -36,10 +36,16 @@ func WriteBody(w http.ResponseWriter, code int, contentType string, body []byte)
 	w.Write(body) // the client may have disconnected
 }
 
-// WriteJSON sends JSON in the negotiated format, converted to YAML or indented if
+// WriteJSON sends JSON in the negotiated format, converted to YAML or CBOR or indented if
 // necessary.
 func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 	switch {
+	case m.Format == FormatCBOR:
+		out, err := ToCBOR(data)
+		if err != nil {
+			return err
+		}
+		WriteBody(w, code, MediaCBOR, out)
 	case m.Format == FormatYAML:
 		out, err := toYAML(data)
 		if err != nil {
@@ -72,6 +78,14 @@ func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
 			return err
 		}
 		WriteBody(w, code, MediaProtobuf, data)
+		return nil
+	}
+	if v.Format == FormatCBOR {
+		data, err := v.appendCBOR(nil, s)
+		if err != nil {
+			return err
+		}
+		WriteBody(w, code, MediaCBOR, data)
 		return nil
 	}
 	if v.as == "" { // the cached encoding is sent without a copy

@@ -15,7 +15,11 @@ import (
 )
 
 // Responder writes responses that have no object: errors and other Statuses.
-type Responder struct{ Logger *slog.Logger }
+type Responder struct {
+	Logger *slog.Logger
+	// CBOR is true if clients can get CBOR.
+	CBOR bool
+}
 
 // RequestLogger returns a logger that adds the id of a request.
 func (p *Responder) RequestLogger(r *http.Request) *slog.Logger {
@@ -29,7 +33,7 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	media, accepted := errorMedia(r)
+	media, accepted := p.errorMedia(r)
 	if accepted { // as in kube-apiserver, audit events have only the code of other errors
 		auditStatus(r, status)
 	}

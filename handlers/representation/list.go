@@ -33,8 +33,11 @@ func (v *View) prefetch(items Encodables, i int) {
 		return
 	}
 	slot := v.codec.jsonSlot
-	if v.Format == FormatProtobuf {
+	switch v.Format {
+	case FormatProtobuf:
 		slot = nil // the value itself
+	case FormatCBOR:
+		slot = v.codec.cborSlot
 	}
 	storage.PrefetchEncodings(s[i:min(i+batch, len(s))], slot)
 }
@@ -53,6 +56,8 @@ func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Enco
 	switch {
 	case v.Format == FormatProtobuf:
 		return v.writeParts(w, &protoList{view: v, meta: meta, items: items}, items)
+	case v.Format == FormatCBOR && v.as == "":
+		return v.writeParts(w, &cborList{view: v, meta: meta, items: items}, items)
 	case items.len() == 0 && v.as == asPartialList:
 		// kube-apiserver encodes the items of this empty list as null.
 		head := v.appendListHead(nil, meta)
@@ -86,8 +91,11 @@ func (v *View) writeParts(w http.ResponseWriter, l listEncoding, items Encodable
 	buf := listBuffers.Get().(*[]byte)
 	defer listBuffers.Put(buf)
 	out := listOutput{w: w, contentType: MediaJSON, buf: buf}
-	if v.Format == FormatProtobuf {
+	switch v.Format {
+	case FormatProtobuf:
 		out.contentType = MediaProtobuf
+	case FormatCBOR:
+		out.contentType = MediaCBOR
 	}
 	b, err := l.head((*buf)[:0])
 	threshold := 0

@@ -18,6 +18,7 @@ const (
 	FormatJSON Format = iota
 	FormatYAML
 	FormatProtobuf
+	FormatCBOR
 )
 
 // Media types of the formats.
@@ -25,6 +26,8 @@ const (
 	MediaJSON     = "application/json"
 	MediaYAML     = "application/yaml"
 	MediaProtobuf = "application/vnd.kubernetes.protobuf"
+	MediaCBOR     = "application/cbor"
+	mediaCBORSeq  = "application/cbor-seq"
 )
 
 // FormatOf returns the format of a media type.
@@ -36,6 +39,8 @@ func FormatOf(mediaType string) (f Format, ok bool) {
 		return FormatYAML, true
 	case MediaProtobuf:
 		return FormatProtobuf, true
+	case MediaCBOR:
+		return FormatCBOR, true
 	}
 	return FormatJSON, false
 }
@@ -58,8 +63,11 @@ const (
 
 // streamContentType is the content type of a watch.
 func (m Media) streamContentType() string {
-	if m.Format == FormatProtobuf {
+	switch m.Format {
+	case FormatProtobuf:
 		return MediaProtobuf + ";stream=watch"
+	case FormatCBOR:
+		return mediaCBORSeq
 	}
 	return MediaJSON
 }
@@ -76,6 +84,8 @@ type Offer struct {
 	noProto bool
 	// noTable is set for reviews, which have no columns.
 	noTable bool
+	// cbor is set if the server serves CBOR, and noCBOR for documents that have no such form.
+	cbor, noCBOR bool
 }
 
 // The offers of objects, lists, watches, responses of POST that are not the created object
@@ -100,7 +110,25 @@ var (
 	// In kube-apiserver, the aggregation layer serves the groups and the extension server
 	// serves custom groups. Both have no check by name.
 	OfferGroup = offerStatus
+	// OfferCustomResources is the offer of the list of the custom resources of a group version.
+	OfferCustomResources = Offer{byParameters: OfferObject.byParameters, documents: true, noCBOR: true}
 )
+
+// serves reports whether objects have a format.
+func (o Offer) serves(f Format) bool { return f != FormatCBOR || o.cbor && !o.noCBOR }
+
+// available returns a list of media types, in which those of CBOR follow the others of their kind.
+func (o Offer) available(list string) string {
+	if !o.serves(FormatCBOR) {
+		return list
+	}
+	objects := OfferObject.byParameters
+	list = strings.Replace(list, objects, objects+", "+MediaCBOR, 1)
+	if strings.HasSuffix(list, ";stream=watch") {
+		list += ", " + mediaCBORSeq
+	}
+	return list
+}
 
 // untyped returns the offer for objects of custom kinds: they have no protobuf form, and their
 // paths have no check by name.
@@ -112,15 +140,21 @@ func (o Offer) untyped() Offer {
 	return o
 }
 
-// Negotiate chooses the representation of the response by the Accept header.
-func Negotiate(r *http.Request, o Offer) (Media, error) {
+// Negotiate chooses the representation of a document by the Accept header.
+func (p *Responder) Negotiate(r *http.Request, o Offer) (Media, error) {
+	o.cbor = p.CBOR
+	return negotiate(r, o)
+}
+
+// negotiate chooses the representation of the response by the Accept header.
+func negotiate(r *http.Request, o Offer) (Media, error) {
 	accept := strings.TrimSpace(r.Header.Get("Accept"))
 	if accept == "" || accept == MediaJSON || accept == "*/*" {
 		return Media{Pretty: prettyWanted(r)}, nil
 	}
-	if o.byName != "" && !offeredByName(accept) {
+	if o.byName != "" && !o.hasName(accept) {
 		return Media{}, NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-			"406: Not Acceptable\n\nAvailable representations: "+o.byName, &metav1.StatusDetails{})
+			"406: Not Acceptable\n\nAvailable representations: "+o.available(o.byName), &metav1.StatusDetails{})
 	}
 	for _, c := range ParseAccept(accept) {
 		m, ok := c.match(o)
@@ -128,36 +162,36 @@ func Negotiate(r *http.Request, o Offer) (Media, error) {
 			continue
 		}
 		if o.stream && m.Format == FormatYAML {
-			return Media{}, notAcceptable(o.byParameters) // kube-apiserver ignores the other alternatives too
+			return Media{}, o.notAcceptable(o.byParameters) // kube-apiserver ignores the other alternatives too
 		}
 		m.Pretty = m.Pretty || prettyWanted(r)
 		return m, nil
 	}
 	if o.stream {
 		// kube-apiserver finds a representation of an object first, and then one of a stream.
-		return Media{}, notAcceptable(OfferObject.byParameters)
+		return Media{}, o.notAcceptable(OfferObject.byParameters)
 	}
-	return Media{}, notAcceptable(o.byParameters)
+	return Media{}, o.notAcceptable(o.byParameters)
 }
 
 // notAcceptable returns the error of an Accept header without an offered media type.
-func notAcceptable(offered string) error {
-	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "only the following media types are accepted: "+offered, nil)
+func (o Offer) notAcceptable(offered string) error {
+	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "only the following media types are accepted: "+o.available(offered), nil)
 }
 
 // errorMedia returns the representation of an error. If the Accept header names none that a
 // Status has, it is JSON and accepted is false.
-func errorMedia(r *http.Request) (m Media, accepted bool) {
-	m, err := Negotiate(r, offerStatus)
+func (p *Responder) errorMedia(r *http.Request) (m Media, accepted bool) {
+	m, err := p.Negotiate(r, offerStatus)
 	return m, err == nil
 }
 
-// offeredByName reports whether the server has any of the named media types.
-func offeredByName(accept string) bool {
+// hasName reports whether the server has any of the named media types.
+func (o Offer) hasName(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")
 		name = strings.TrimSpace(name)
-		if _, ok := FormatOf(name); ok || name == "*/*" {
+		if f, ok := FormatOf(name); ok && o.serves(f) || name == "*/*" || name == mediaCBORSeq && strings.HasSuffix(o.available(o.byName), mediaCBORSeq) {
 			return true
 		}
 	}
@@ -199,6 +233,9 @@ func (c Clause) match(o Offer) (Media, bool) {
 // matchFormat is match for one format.
 func (c Clause) matchFormat(o Offer, f Format) (Media, bool) {
 	m := Media{Format: f, Pretty: c.Params["pretty"] == "1"}
+	if !o.serves(f) {
+		return m, false
+	}
 	// A client that asks for a stream where there is none gets the object.
 	if s := c.Params["stream"]; s != "" && (s != "watch" || f == FormatYAML) {
 		return m, false
@@ -216,7 +253,7 @@ func (c Clause) matchFormat(o Offer, f Format) (Media, bool) {
 func (o Offer) shows(m Media, group string) bool {
 	switch m.as {
 	case asTable:
-		if m.Format == FormatProtobuf || o.noTable {
+		if m.Format == FormatProtobuf || m.Format == FormatCBOR || o.noTable {
 			return false
 		}
 	case asPartial, asPartialList:

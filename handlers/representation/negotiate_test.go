@@ -60,7 +60,7 @@ func TestNegotiate(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", c.accept)
-		m, err := Negotiate(r, c.offer)
+		m, err := negotiate(r, c.offer)
 		got := ""
 		if err == nil {
 			got = strings.TrimSpace([]string{"json", "yaml", "protobuf"}[m.Format] + " " + m.as + " " + m.asVersion)
@@ -89,7 +89,7 @@ func TestPretty(t *testing.T) {
 		r := withScope(httptest.NewRequest(http.MethodGet, "/"+c.query, nil))
 		r.Header.Set("User-Agent", c.agent)
 		r.Header.Set("Accept", c.accept)
-		if m, err := Negotiate(r, OfferObject); err != nil || m.Pretty != c.want {
+		if m, err := negotiate(r, OfferObject); err != nil || m.Pretty != c.want {
 			t.Errorf("%+v: got %t, %v", c, m.Pretty, err)
 		}
 	}
@@ -103,7 +103,7 @@ func FuzzAccept(f *testing.F) {
 	f.Fuzz(func(t *testing.T, accept string) {
 		r := &http.Request{URL: &url.URL{}, Header: http.Header{"Accept": {accept}}}
 		for _, o := range []Offer{OfferObject, OfferList, OfferWatch, OfferDocument} {
-			m, err := Negotiate(r, o)
+			m, err := negotiate(r, o)
 			switch {
 			case err != nil:
 			case m.as != "" && (o.documents || m.asVersion != "v1" && m.asVersion != "v1beta1"):
@@ -112,7 +112,7 @@ func FuzzAccept(f *testing.F) {
 				t.Error("a watch in YAML")
 			}
 		}
-		errorMedia(r) // must not panic
+		(&Responder{CBOR: true}).errorMedia(r) // must not panic
 	})
 }
 
@@ -128,7 +128,7 @@ func TestNotAcceptableWatch(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept", accept)
-		_, err := Negotiate(r, OfferWatch)
+		_, err := negotiate(r, OfferWatch)
 		if message := "only the following media types are accepted: " + want; err == nil || err.Error() != message {
 			t.Errorf("%s: %v, want %s", accept, err, message)
 		}

@@ -102,8 +102,8 @@ func errCorruptDeleted(err error) error {
 	return &ConversionError{&storage.CorruptDeletedError{Corrupt: corrupt}}
 }
 
-// append appends an event to the buffer: a line of JSON, or a protobuf WatchEvent after its
-// length.
+// append appends an event to the buffer: a line of JSON, a protobuf WatchEvent after its length, or
+// an item of a CBOR sequence.
 func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 	var object Encodable
 	var err error
@@ -120,9 +120,13 @@ func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 			return &ConversionError{err}
 		}
 	}
-	if s.view.Format == FormatProtobuf {
+	switch s.view.Format {
+	case FormatProtobuf:
 		data, err := s.view.proto(object)
 		s.appendProto(eventNames[e.Type], data)
+		return err
+	case FormatCBOR:
+		s.buf, err = s.view.appendCBOR(appendCBOREventHead(s.buf, eventNames[e.Type]), object)
 		return err
 	}
 	s.beginJSON(eventNames[e.Type])
@@ -152,19 +156,22 @@ func bookmark(c *Codec, e *storage.Event) Encodable {
 // Fail writes an error event, which is the last one.
 func (s *EventStream) Fail(status *metav1.Status) {
 	s.buf = s.buf[:0]
-	if s.view.Format == FormatProtobuf {
-		raw, err := status.Marshal()
-		if err != nil {
-			return
+	data, err := json.Marshal(status)
+	switch s.view.Format {
+	case FormatProtobuf:
+		if data, err = status.Marshal(); err == nil {
+			s.appendProto(eventError, proto.AppendRaw(nil, "v1", "Status", data))
 		}
-		s.appendProto(eventError, proto.AppendRaw(nil, "v1", "Status", raw))
-	} else {
-		data, err := json.Marshal(status)
-		if err != nil {
-			return
+	case FormatCBOR:
+		if data, err = ToCBOR(data); err == nil {
+			s.buf = append(appendCBOREventHead(s.buf, eventError), data...)
 		}
+	default:
 		s.beginJSON(eventError)
 		s.buf = append(append(s.buf, data...), "}\n"...)
+	}
+	if err != nil {
+		return
 	}
 	if s.frames.Event(s.buf) == nil {
 		_ = s.frames.Flush() // the watch ends either way

@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/cbor"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -33,7 +34,9 @@ func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValid
 	case b.proto:
 		return nil, errCannotHandle(b.gvk, c.gvk.Kind, errors.New("this kind has no protobuf form"))
 	case b.gvk.Kind == "":
-		return nil, unrecognized(runtime.NewMissingKindErr(string(b.data)))
+		return nil, unrecognized(runtime.NewMissingKindErr(b.shown()))
+	case b.gvk.Version == "" && b.cbor != nil:
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, runtime.NewMissingVersionErr(b.shown()))
 	}
 	u, err := b.content(c, fieldValidation)
 	if err != nil {
@@ -85,6 +88,13 @@ func (b *body) setTypeOfParsed() bool {
 // content decodes the body, and adds its duplicate and unknown fields to strict.
 func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error) {
 	u, strict := b.parsed, []error(nil)
+	if u == nil && b.cbor != nil {
+		content, err := cbor.Content(b.cbor)
+		if err != nil {
+			return nil, err
+		}
+		u = untyped.FromContent(content)
+	}
 	if u == nil {
 		var err error
 		if u, strict, err = untyped.ReadStrict(b.data); err != nil {
@@ -105,7 +115,7 @@ func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error
 			return nil, err
 		}
 	}
-	if fieldValidation == metav1.FieldValidationIgnore {
+	if fieldValidation == metav1.FieldValidationIgnore || b.cbor != nil { // as in kube-apiserver
 		return u, nil
 	}
 	b.strict = append(append(b.strict, strict...), unknown...)

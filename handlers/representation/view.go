@@ -76,7 +76,8 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	if !c.hasProto {
 		o = o.untyped()
 	}
-	m, err := Negotiate(r, o)
+	o.cbor = c.codecs.CBOR
+	m, err := negotiate(r, o)
 	if err != nil {
 		return View{}, err
 	}
@@ -182,11 +183,17 @@ func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 		return v.appendTableHead(b, meta, true)
 	}
 	b = append(b, objectHead(v.listKind())...)
-	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
-	if v.as == "" && v.codec.resource.Untyped && meta.Continue == "" {
-		b = append(b[:len(b)-1], `,"continue":""}`...)
-	}
+	b = append(append(b, `"metadata":`...), v.encodeListMeta(meta)...)
 	return append(b, `,"items":[`...)
+}
+
+// encodeListMeta returns the JSON of the metadata of a list.
+func (v *View) encodeListMeta(meta metav1.ListMeta) []byte {
+	data := encodeListMeta(meta)
+	if v.as == "" && v.codec.resource.Untyped && meta.Continue == "" {
+		data = append(data[:len(data)-1], `,"continue":""}`...)
+	}
+	return data
 }
 
 // appendPartial appends the PartialObjectMetadata of an object. The metadata is a part of the

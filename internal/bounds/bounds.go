@@ -2,7 +2,7 @@
 // body, whatever its verb and media type, and every object that a patch, a webhook or a
 // policy produces, before it decodes them.
 //
-//	MaxBody    3 MiB    the text, and a YAML document with its aliases expanded
+//	MaxBody    3 MiB    the text, a YAML document with its aliases expanded, and CBOR as JSON
 //	MaxDepth   512      nesting of objects and arrays
 //	maxNested  128 MiB  the sum of the lengths of all objects and arrays
 //	maxPaths   32 MiB   the sum of the lengths of the paths to all values

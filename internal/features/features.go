@@ -19,6 +19,7 @@ import (
 // Gates that change the behaviour of this server.
 const (
 	AllowUnsafeMalformedObjectDeletion      = "AllowUnsafeMalformedObjectDeletion"
+	CBORServingAndStorage                   = "CBORServingAndStorage"
 	CSIVolumeHealth                         = "CSIVolumeHealth"
 	ClusterTrustBundle                      = "ClusterTrustBundle"
 	ClusterTrustBundleProjection            = "ClusterTrustBundleProjection"
@@ -56,7 +57,7 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		AllowUnsafeMalformedObjectDeletion, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
+		AllowUnsafeMalformedObjectDeletion, CBORServingAndStorage, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRADeviceTaintRules,
 		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
 		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,

@@ -31,6 +31,9 @@ NONE < internal/kubeversion < api/expression;
 # Panics in goroutines, wherever they start.
 NONE < internal/recovery < request;
 
+# CBOR decoding and encoding, for stored custom resources and for clients.
+NONE < internal/cbor < api;
+
 # JSON decoding and encoding.
 internal/bounds < quickjson < api/custom/untyped;
 
