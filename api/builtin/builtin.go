@@ -56,7 +56,7 @@ func groups(functions expression.Library) []func(features.Gates) []*api.Resource
 		node.Kinds,
 		policy.Kinds,
 		rbac.Kinds,
-		resource.Kinds,
+		func(gates features.Gates) []*api.Resource { return resource.Kinds(gates, functions) },
 		scheduling.Kinds,
 		storage.Kinds,
 		storagemigration.Kinds,

@@ -6,6 +6,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/coordination"
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/node"
 	"github.com/miniapiserver/miniapiserver/api/policy"
 	"github.com/miniapiserver/miniapiserver/api/resource"
@@ -88,7 +89,7 @@ func TestNamespaceAndQuotaCells(t *testing.T) {
 
 func TestDeviceCells(t *testing.T) {
 	const gone = "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z, deletionTimestamp: 2026-05-04T11:00:00Z}\n"
-	testCells(t, resource.ResourceClaim(), []cellsTest{
+	testCells(t, resource.ResourceClaim(expression.Library{}), []cellsTest{
 		{"pending", testMeta, "a|pending|60m"},
 		{"allocated", testMeta + "status: {allocation: {}}", "a|allocated|60m"},
 		{"reserved", testMeta + "status: {allocation: {}, reservedFor: [{resource: pods, name: p, uid: u}]}", "a|allocated,reserved|60m"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/resource"
 	"github.com/miniapiserver/miniapiserver/api/storage"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -119,7 +120,7 @@ func TestClaimSources(t *testing.T) {
 
 func TestDeviceRules(t *testing.T) {
 	claim := func(request string) string { return `{"spec":{"devices":{"requests":[` + request + `]}}}` }
-	testRules(t, resource.ResourceClaim(), []ruleTest{
+	testRules(t, resource.ResourceClaim(expression.Library{}), []ruleTest{
 		{"good", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}}`), ""},
 		{"neither", "", claim(`{"name":"r"}`), "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"},
 		{"result", "", claim(`{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"1"}}]}}`), `must evaluate to bool or the unknown type, not int`},
@@ -127,11 +128,11 @@ func TestDeviceRules(t *testing.T) {
 		{"fixed", claim(``), claim(`{"name":"q","exactly":{"deviceClassName":"c"}}`),
 			`spec: Invalid value: {"Devices":{"Requests":[{"Name":"q","Exactly":{"DeviceClassName":"c","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null,"DerivedAttributes":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable`},
 	})
-	testStatusRules(t, resource.ResourceClaim(), []ruleTest{
+	testStatusRules(t, resource.ResourceClaim(expression.Library{}), []ruleTest{
 		{"reserved", `{}`, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"},
 		{"device", `{}`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]}}`, `status.devices[0]: Invalid value: {"Driver":"d","Pool":"p","Device":"x","ShareID":""}: must be an allocated device in the claim`},
 	})
-	testRules(t, resource.DeviceClass(), []ruleTest{
+	testRules(t, resource.DeviceClass(expression.Library{}), []ruleTest{
 		{"field", "", `{"spec":{"selectors":[{"cel":{"expression":"device.nothing"}}]}}`, "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'"},
 		{"config", "", `{"spec":{"config":[{}]}}`, "spec.config[0].opaque: Required value"},
 		{"parameters", "", `{"spec":{"config":[{"opaque":{"driver":"d","parameters":[]}}]}}`, `spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object`},

@@ -6,11 +6,13 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // DeviceClass describes the kind DeviceClass, which selects a class of devices for claims.
-func DeviceClass() *api.Resource {
+func DeviceClass(functions expression.Library) *api.Resource {
+	expressions := newDeviceExpressions(functions)
 	return api.NewResource(api.Kind[*resourcev1.DeviceClass]{
 		Names: api.Names{Name: "deviceclasses", Singular: "deviceclass", Kind: "DeviceClass"},
 		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
@@ -20,9 +22,9 @@ func DeviceClass() *api.Resource {
 		Create: api.CreateStrategy[*resourcev1.DeviceClass]{
 			// A declarative rule validates the name, and none the generateName.
 			ValidateName:     func(string, bool) []string { return nil },
-			ValidateOnCreate: validation.Rules(deviceClassRules),
+			ValidateOnCreate: validation.Rules(expressions.deviceClassRules),
 		},
-		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(deviceClassChanges), HasGeneration: true},
+		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(expressions.deviceClassChanges), HasGeneration: true},
 		Delete: api.DeleteStrategy[*resourcev1.DeviceClass]{ReturnDeletedObject: true},
 		Table:  api.NameAndAge[*resourcev1.DeviceClass](),
 	})

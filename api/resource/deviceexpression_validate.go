@@ -15,19 +15,25 @@ import (
 // celDeviceType is the CEL type of the variable device of selector expressions.
 const celDeviceType = "DRADevice"
 
-// deviceEnvironment is the CEL environment of device selectors.
-var deviceEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-	return expression.Library{}.Env().Extend(
-		ext.Bindings(ext.BindingsVersion(0)),
-		func(e *cel.Env) (*cel.Env, error) {
-			return cel.CustomTypeProvider(&deviceTypes{e.CELTypeProvider()})(e)
-		},
-		cel.Variable("device", cel.ObjectType(celDeviceType)),
-	)
-})
+// deviceExpressions returns the CEL environment of new device selectors.
+type deviceExpressions func() (*cel.Env, error)
 
-func deviceExpressionRules(at *validation.Path, text string) {
-	env, err := deviceEnvironment()
+// newDeviceExpressions returns the environment in which expressions may call some functions.
+func newDeviceExpressions(functions expression.Library) deviceExpressions {
+	return sync.OnceValues(func() (*cel.Env, error) {
+		return functions.Env().Extend(
+			ext.Bindings(ext.BindingsVersion(0)),
+			func(e *cel.Env) (*cel.Env, error) {
+				return cel.CustomTypeProvider(&deviceTypes{e.CELTypeProvider()})(e)
+			},
+			cel.Variable("device", cel.ObjectType(celDeviceType)),
+		)
+	})
+}
+
+// rules validates an expression.
+func (e deviceExpressions) rules(at *validation.Path, text string) {
+	env, err := e()
 	if err != nil {
 		at.Invalid(text, "compilation failed: "+err.Error())
 		return

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group, in which new expressions may call some functions.
+func Kinds(_ features.Gates, functions expression.Library) []*api.Resource {
 	return []*api.Resource{
-		DeviceClass(),
+		DeviceClass(functions),
 		DeviceTaintRule(time.Now),
-		ResourceClaim(),
-		ResourceClaimTemplate(),
+		ResourceClaim(functions),
+		ResourceClaimTemplate(functions),
 		ResourcePoolStatusRequest(),
 		ResourceSlice(time.Now),
 	}

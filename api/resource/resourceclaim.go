@@ -14,13 +14,15 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // ResourceClaim describes the kind ResourceClaim, which requests devices and records their
 // allocation.
-func ResourceClaim() *api.Resource {
+func ResourceClaim(functions expression.Library) *api.Resource {
+	expressions := newDeviceExpressions(functions)
 	return api.NewResource(api.Kind[*resourcev1.ResourceClaim]{
 		Names: api.Names{Name: "resourceclaims", Singular: "resourceclaim", Kind: "ResourceClaim", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
@@ -28,7 +30,7 @@ func ResourceClaim() *api.Resource {
 			claimV1beta1()),
 		Default: defaultClaim,
 		Storage: api.Storage{Prefix: "resourceclaims"},
-		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(resourceClaimRules), ValidateAccess: checkClaimAccess},
+		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(expressions.resourceClaimRules), ValidateAccess: checkClaimAccess},
 		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
 		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(resourceClaimStatusRules)},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},

@@ -17,6 +17,7 @@ import (
 
 // claimedDevices has the parameters of the validation of one claim.
 type claimedDevices struct {
+	expressions deviceExpressions
 	// requests has the names of requests, and "request/subrequest" for each of
 	// their alternatives.
 	requests map[string]bool
@@ -34,8 +35,8 @@ func newClaimedDevices(d *resourcev1.DeviceClaim) *claimedDevices {
 	return c
 }
 
-func resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
-	deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices)
+func (e deviceExpressions) resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
+	e.deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices)
 }
 
 // resourceClaimChanges does not validate the spec again: it is unchanged, or the change is the error.
@@ -43,13 +44,13 @@ func resourceClaimChanges(at *validation.Path, obj, old *resourcev1.ResourceClai
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
-func resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
+func (e deviceExpressions) resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
 	pod.TemplateMetadataRules(at.Child("spec").Child("metadata"), &t.Spec.ObjectMeta)
-	deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
+	e.deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
 }
 
+// resourceClaimTemplateChanges does not validate the spec again either.
 func resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
-	resourceClaimTemplateRules(at, obj)
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
@@ -76,8 +77,9 @@ func eachDistinct[T any, K comparable](at *validation.Path, list []T, limit int,
 
 func stringKey(s *string) string { return *s }
 
-func deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim) {
+func (e deviceExpressions) deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim) {
 	c := newClaimedDevices(d)
+	c.expressions = e
 	eachDistinct(at.Child("requests"), d.Requests, resourcev1.DeviceRequestsMaxSize,
 		func(r *resourcev1.DeviceRequest) string { return r.Name }, c.requestRules)
 	EachUpTo(at.Child("constraints"), d.Constraints, resourcev1.DeviceConstraintsMaxSize, c.constraintRules)
@@ -113,7 +115,7 @@ func (c *claimedDevices) deviceRules(at *validation.Path, class string, selector
 	mode resourcev1.DeviceAllocationMode, count int64, tolerations []resourcev1.DeviceToleration,
 ) {
 	validation.RequiredFormatOf(at.Child("deviceClassName"), class, "k8s-long-name", validation.DNSSubdomain)
-	deviceSelectorRules(at.Child("selectors"), selectors, false)
+	c.expressions.selectorRules(at.Child("selectors"), selectors, false)
 	switch mode {
 	case resourcev1.DeviceAllocationModeAll:
 		if count != 0 {
@@ -129,7 +131,7 @@ func (c *claimedDevices) deviceRules(at *validation.Path, class string, selector
 	validation.Each(at.Child("tolerations"), tolerations, deviceTolerationRules)
 }
 
-func deviceSelectorRules(at *validation.Path, list []resourcev1.DeviceSelector, stored bool) {
+func (e deviceExpressions) selectorRules(at *validation.Path, list []resourcev1.DeviceSelector, stored bool) {
 	EachUpTo(at, list, resourcev1.DeviceSelectorsMaxSize, func(at *validation.Path, s *resourcev1.DeviceSelector) {
 		if s.CEL == nil {
 			at.Child("cel").Required("")
@@ -141,7 +143,7 @@ func deviceSelectorRules(at *validation.Path, list []resourcev1.DeviceSelector, 
 		case len(s.CEL.Expression) > resourcev1.CELSelectorExpressionMaxLength:
 			expression.TooLong(resourcev1.CELSelectorExpressionMaxLength)
 		default:
-			deviceExpressionRules(expression, s.CEL.Expression)
+			e.rules(expression, s.CEL.Expression)
 		}
 	})
 }
@@ -266,14 +268,14 @@ func deviceIdentifier(at *validation.Path, id string) {
 	validation.Format(at, id, utilvalidation.IsCIdentifier)
 }
 
-func deviceClassRules(at *validation.Path, c *resourcev1.DeviceClass) {
-	deviceClassChanges(at, c, &resourcev1.DeviceClass{})
+func (e deviceExpressions) deviceClassRules(at *validation.Path, c *resourcev1.DeviceClass) {
+	e.deviceClassChanges(at, c, &resourcev1.DeviceClass{})
 }
 
 // deviceClassChanges does not compile unchanged selectors again.
-func deviceClassChanges(at *validation.Path, obj, old *resourcev1.DeviceClass) {
+func (e deviceExpressions) deviceClassChanges(at *validation.Path, obj, old *resourcev1.DeviceClass) {
 	at = at.Child("spec")
-	deviceSelectorRules(at.Child("selectors"), obj.Spec.Selectors, equality.Semantic.DeepEqual(obj.Spec.Selectors, old.Spec.Selectors))
+	e.selectorRules(at.Child("selectors"), obj.Spec.Selectors, equality.Semantic.DeepEqual(obj.Spec.Selectors, old.Spec.Selectors))
 	stored := equality.Semantic.DeepEqual(obj.Spec.Config, old.Spec.Config)
 	EachUpTo(at.Child("config"), obj.Spec.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
 		deviceConfigRules(at, &c.DeviceConfiguration, stored)
