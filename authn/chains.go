@@ -12,8 +12,8 @@ import (
 const maxVerified = 1024
 
 // chainVerifier verifies client certificates against a set of CAs and maps a valid one to a value.
-// Verifying a signature takes longer than serving a read, so verified chains are cached until one
-// of their certificates expires or the CAs change.
+// Verifying a signature takes longer than serving a read, so verified chains are cached while all of
+// their certificates are valid and the CAs do not change.
 type chainVerifier[T any] struct {
 	cas *CAFile
 	// value returns the value of a valid certificate.
@@ -27,8 +27,13 @@ type chainVerifier[T any] struct {
 
 type verified[T any] struct {
 	value T
-	until time.Time
+	validity
 }
+
+// validity is a period by the wall clock, which may also be set back before its begin.
+type validity struct{ from, until time.Time }
+
+func (v validity) contains(now time.Time) bool { return !now.Before(v.from) && !now.After(v.until) }
 
 func newChains[T any](cas *CAFile, value func(*x509.Certificate) (T, error)) *chainVerifier[T] {
 	return &chainVerifier[T]{cas: cas, value: value, now: time.Now, verified: map[[sha256.Size]byte]verified[T]{}}
@@ -42,7 +47,7 @@ func (c *chainVerifier[T]) check(chain []*x509.Certificate) (T, error) {
 		return value, nil
 	}
 	var none T
-	until, err := verifyClientChain(chain, pool, now)
+	valid, err := verifyClientChain(chain, pool, now)
 	if err != nil {
 		return none, err
 	}
@@ -50,7 +55,7 @@ func (c *chainVerifier[T]) check(chain []*x509.Certificate) (T, error) {
 	if err != nil {
 		return none, err
 	}
-	c.add(sum, verified[T]{value, until}, generation)
+	c.add(sum, verified[T]{value, valid}, generation)
 	return value, nil
 }
 
@@ -59,7 +64,7 @@ func (c *chainVerifier[T]) cached(sum [sha256.Size]byte, now time.Time, generati
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.verified[sum]
-	if !ok || c.generation != generation || now.After(v.until) {
+	if !ok || c.generation != generation || !v.contains(now) {
 		return value, false
 	}
 	return v.value, true
@@ -79,8 +84,8 @@ func (c *chainVerifier[T]) add(sum [sha256.Size]byte, v verified[T], generation 
 }
 
 // verifyClientChain verifies that a chain leads to one of the roots and is valid for client
-// authentication. It returns the time at which the first of its certificates expires.
-func verifyClientChain(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) (time.Time, error) {
+// authentication. It returns the period in which all of its certificates are valid.
+func verifyClientChain(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) (validity, error) {
 	intermediates := x509.NewCertPool()
 	for _, c := range chain[1:] {
 		intermediates.AddCert(c)
@@ -92,15 +97,18 @@ func verifyClientChain(chain []*x509.Certificate, roots *x509.CertPool, now time
 		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("verifying client certificate SN=%d: %w", chain[0].SerialNumber, err)
+		return validity{}, fmt.Errorf("verifying client certificate SN=%d: %w", chain[0].SerialNumber, err)
 	}
-	until := chain[0].NotAfter
+	v := validity{chain[0].NotBefore, chain[0].NotAfter}
 	for _, c := range found[0] {
-		if c.NotAfter.Before(until) {
-			until = c.NotAfter
+		if c.NotBefore.After(v.from) {
+			v.from = c.NotBefore
+		}
+		if c.NotAfter.Before(v.until) {
+			v.until = c.NotAfter
 		}
 	}
-	return until, nil
+	return v, nil
 }
 
 func sumOf(chain []*x509.Certificate) (sum [sha256.Size]byte) {

@@ -111,6 +111,16 @@ func stored(t *testing.T, tg *target, path string, obj any) {
 
 // getAs sends a GET with a token, or without a credential, and returns the code of the response.
 func getAs(ctx context.Context, tg *target, path, token string) (int, error) {
+	header := http.Header{}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	return getWith(ctx, tg, path, header)
+}
+
+// getWith sends a GET with a header, and with client certificates, if any, on a new connection, and
+// returns the code of the response.
+func getWith(ctx context.Context, tg *target, path string, header http.Header, certificates ...tls.Certificate) (int, error) {
 	tg.mu.Lock()
 	url := tg.url
 	tg.mu.Unlock()
@@ -118,10 +128,8 @@ func getAs(ctx context.Context, tg *target, path, token string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	anyone := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	r.Header = header
+	anyone := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}, DisableKeepAlives: true}}
 	resp, err := anyone.Do(r)
 	if err != nil {
 		return 0, err
