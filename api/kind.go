@@ -187,6 +187,8 @@ func (s StatusStrategy[T]) erase() StatusStrategy[Object] {
 		Served:           s.Served,
 		PrepareForUpdate: eraseChange(s.PrepareForUpdate),
 		ValidateUpdate:   eraseChangeResult(s.ValidateUpdate),
+		SkipFinalizers:   s.SkipFinalizers,
+		NoTable:          s.NoTable,
 		WarningsOnUpdate: eraseResult(s.WarningsOnUpdate),
 	}
 }

@@ -97,7 +97,11 @@ func (r *Resource) Warnings(obj, old Object) []string {
 // metadata and status.
 func (r *Resource) CheckStatusUpdate(v *Version, obj, old Object) field.ErrorList {
 	var errs field.ErrorList
-	if !r.isPlainUpdate(obj, old) {
+	switch {
+	case r.isPlainUpdate(obj, old):
+	case r.Status.SkipFinalizers:
+		errs = append(r.checkMetadata(obj, validation.SegmentName), r.checkMetadataUpdate(obj, old)...)
+	default:
 		errs = r.metadataUpdateErrors(obj, old)
 	}
 	if r.Status.ValidateUpdate != nil {
@@ -196,8 +200,9 @@ func FinalizerName(name string, at *field.Path) *field.Error {
 	return field.Invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified")
 }
 
-// DedupOwnerReferences removes duplicate owner references and warns of them.
-func DedupOwnerReferences(obj Object, warn func(text string)) {
+// DedupOwnerReferences removes duplicate owner references and warns of them. isAdmitted means
+// that mutating admission has changed the object.
+func DedupOwnerReferences(obj Object, isAdmitted bool, warn func(text string)) {
 	refs := obj.GetOwnerReferences()
 	if len(refs) < 2 {
 		return
@@ -207,7 +212,11 @@ func DedupOwnerReferences(obj Object, warn func(text string)) {
 		return
 	}
 	obj.SetOwnerReferences(kept)
-	warn(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
+	when := ""
+	if isAdmitted {
+		when = " after mutating admission happens"
+	}
+	warn(".metadata.ownerReferences contains duplicate entries" + when + "; API server dedups owner references in 1.20+, " +
 		"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
 		strings.Join(dropped, ", "))
 }

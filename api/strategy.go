@@ -143,8 +143,13 @@ type StatusStrategy[T Object] struct {
 	PrepareForUpdate func(obj, old T)
 	// ValidateUpdate returns the faults of the new status and metadata.
 	ValidateUpdate func(obj, old T) field.ErrorList
+	// SkipFinalizers: finalizers may have any name, as in kube-apiserver where the strategy
+	// of a status validates nothing.
+	SkipFinalizers bool
 	// WarningsOnUpdate returns the warnings for a valid status.
 	WarningsOnUpdate func(obj T) []string
+	// NoTable: the subresource has no representation as a table.
+	NoTable bool
 }
 
 // DeleteStrategy describes the end of an object, in this order.

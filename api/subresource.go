@@ -14,6 +14,8 @@ type Subresource struct {
 	// Name is the last part of the path, Verbs the served verbs.
 	Name  string
 	Verbs []string
+	// NoTable: the subresource has no representation as a table.
+	NoTable bool
 	// Kind is the kind of requests and responses, unless they carry the object itself.
 	// Only its names, versions and New are used; responses have the first version.
 	Kind *Resource
@@ -70,7 +72,7 @@ type Part[T Object] struct {
 
 // NewPart returns the subresource that p describes.
 func NewPart[T Object](p Part[T]) *Subresource {
-	return &Subresource{Name: p.Name, Verbs: p.Verbs, PrepareForUpdate: eraseChange(p.PrepareForUpdate), Validate: eraseChangeResult(p.ValidateUpdate)}
+	return &Subresource{Name: p.Name, Verbs: p.Verbs, NoTable: true, PrepareForUpdate: eraseChange(p.PrepareForUpdate), Validate: eraseChangeResult(p.ValidateUpdate)}
 }
 
 // Posting describes a subresource to which clients post objects of type K in order

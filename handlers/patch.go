@@ -16,7 +16,7 @@ import (
 )
 
 func (h *Handler) patch(c *call) error {
-	v, err := c.codec.View(c.r, c.Resource, representation.OfferObject)
+	v, err := c.codec.View(c.r, c.Resource, c.objectOffer())
 	if err != nil {
 		return err
 	}

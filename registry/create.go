@@ -110,8 +110,9 @@ func (w *creation) clearSystemFields(context.Context) error {
 
 // manageFields sets managedFields from the object as sent, before admission or the server
 // changes it.
-func (w *creation) manageFields(context.Context) error {
+func (w *creation) manageFields(ctx context.Context) error {
 	if !w.applied {
+		api.DedupOwnerReferences(w.obj, false, request.From(ctx).Warn)
 		w.r.updateManagedFields(w.t, nil, w.obj, w.o)
 	}
 	return nil
@@ -191,7 +192,7 @@ func (w *creation) prepare(ctx context.Context) error {
 	if t.Resource.Create.PrepareForCreate != nil {
 		t.Resource.Create.PrepareForCreate(obj)
 	}
-	api.DedupOwnerReferences(obj, request.From(ctx).Warn)
+	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	return nil
 }
 

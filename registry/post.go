@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -26,6 +27,7 @@ func (r *Registry) Post(ctx context.Context, t Target, sent api.Object, o WriteO
 
 // prepareSent prepares a posted object of a kind and runs mutating admission for it.
 func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource, sent api.Object, o WriteOptions) (*Attributes, error) {
+	api.DedupOwnerReferences(sent, false, request.From(ctx).Warn)
 	if t.Sub == nil || !t.Sub.KeepsSystemFields {
 		clearSystemFields(sent)
 	}

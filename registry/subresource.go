@@ -17,6 +17,9 @@ func (t Target) ApplySubresource(old, sent api.Object) (api.Object, error) {
 	if t.Sub == nil || t.Sub.Change == nil || t.Sub.Kind == nil {
 		return sent, nil
 	}
+	if err := setNamespace(t, sent); err != nil {
+		return nil, err
+	}
 	obj, err := t.Sub.Change(old, sent)
 	if err != nil {
 		return nil, err

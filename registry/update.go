@@ -152,16 +152,17 @@ func (w *update) checkPreconditions(context.Context) error {
 // the request changed it, before admission or the server changes it.
 func (w *update) applyChange(ctx context.Context) (err error) {
 	if w.options.IsApply { // which reads old, and sets managedFields
-		if w.obj, err = w.change(ctx, w.old); err == nil {
-			api.DedupOwnerReferences(w.obj, request.From(ctx).Warn)
-		}
+		w.obj, err = w.change(ctx, w.old)
 		return err
 	}
-	if w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object)); err == nil {
-		api.DedupOwnerReferences(w.obj, request.From(ctx).Warn)
-		w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
+	if w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object)); err != nil {
+		return err
 	}
-	return err
+	if w.options.IsReplace {
+		api.DedupOwnerReferences(w.obj, false, request.From(ctx).Warn)
+	}
+	w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
+	return nil
 }
 
 // checkResourceVersion compares the stored object with the resourceVersion and the uid
@@ -173,7 +174,7 @@ func (w *update) checkResourceVersion(context.Context) error {
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
-		if isReplace && t.Sub == nil && (t.Resource.Update.RequireResourceVersion || t.Version.RequireResourceVersion) {
+		if t.Sub == nil && (t.Resource.Update.RequireResourceVersion || t.Version.RequireResourceVersion) {
 			// As in kube-apiserver, the error has the resource in place of the kind.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
@@ -247,7 +248,7 @@ func (w *update) prepare(ctx context.Context) error {
 	if err := t.checkUsable(obj, old); err != nil {
 		return err
 	}
-	api.DedupOwnerReferences(obj, request.From(ctx).Warn)
+	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	return nil
 }
 

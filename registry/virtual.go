@@ -86,7 +86,7 @@ func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resourc
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
 	}
-	api.DedupOwnerReferences(obj, request.From(ctx).Warn)
+	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	if kind.Create.Validate != nil {
 		if errs := kind.Create.Validate(obj); len(errs) > 0 {
 			// As in kube-apiserver, the error has no name, and a kind only at a subresource.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -214,10 +215,19 @@ func validatingPolicyStatusRules(at *validation.Path, p, _ *admissionv1.Validati
 	if t := p.Status.TypeChecking; t != nil {
 		validation.Each(at.Child("typeChecking").Child("expressionWarnings"), t.ExpressionWarnings, func(at *validation.Path, w *admissionv1.ExpressionWarning) {
 			validation.Required(at.Child("warning"), w.Warning)
-			validation.Required(at.Child("fieldRef"), strings.TrimSpace(w.FieldRef))
+			fieldRefRules(at.Child("fieldRef"), strings.TrimSpace(w.FieldRef))
 		})
 	}
 	validation.ConditionRules(at.Child("conditions"), p.Status.Conditions)
+}
+
+func fieldRefRules(at *validation.Path, ref string) {
+	if !validation.Required(at, ref) {
+		return
+	}
+	if err := jsonpath.New("").Parse("{" + ref + "}"); err != nil {
+		at.Invalid(ref, fmt.Sprintf("invalid JSONPath: %v", err))
+	}
 }
 
 func validatingBindingRules(at *validation.Path, b *admissionv1.ValidatingAdmissionPolicyBinding) {

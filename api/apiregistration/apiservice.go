@@ -45,7 +45,7 @@ func APIService(now func() time.Time) *api.Resource {
 			Validate:                   validation.Rules(apiServiceRules),
 		},
 		Update: api.UpdateStrategy[*apiregistrationv1.APIService]{RequireResourceVersion: true, RevalidateMetadata: true},
-		Status: api.StatusStrategy[*apiregistrationv1.APIService]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*apiregistrationv1.APIService], ValidateUpdate: validation.Changes(apiServiceStatusRules)},
+		Status: api.StatusStrategy[*apiregistrationv1.APIService]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*apiregistrationv1.APIService], ValidateUpdate: validation.Changes(apiServiceStatusRules)},
 		Fields: api.Fields[*apiregistrationv1.APIService]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:  api.Table[*apiregistrationv1.APIService]{Columns: apiServiceColumns, Cells: apiServiceCells},
 	})

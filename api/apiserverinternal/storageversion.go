@@ -1,6 +1,7 @@
 package apiserverinternal
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func storageVersionCells(v *apiserverinternalv1alpha1.StorageVersion) []any {
 			servers = append(servers, s.APIServerID+"="+s.EncodingVersion)
 		}
 	}
-	return []any{v.Name, common, table.JoinFirst(servers, len(v.Status.StorageVersions)), table.Age(v)}
+	return []any{v.Name, common, cmp.Or(table.JoinFirst(servers, len(v.Status.StorageVersions)), table.CellUnset), table.Age(v)}
 }
 
 // storageVersionName validates a name of the form GROUP.RESOURCE.

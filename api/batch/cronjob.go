@@ -38,7 +38,7 @@ func CronJob() *api.Resource {
 			WarningsOnUpdate:         cronJobWarnings,
 			HasGeneration:            true,
 		},
-		Status: api.StatusStrategy[*batchv1.CronJob]{Served: true},
+		Status: api.StatusStrategy[*batchv1.CronJob]{Served: true, SkipFinalizers: true},
 		Table:  api.Table[*batchv1.CronJob]{Columns: cronJobColumns, Cells: cronJobCells},
 	}))
 }

@@ -92,7 +92,9 @@ func kindsOf(release string, gates features.Gates, functions expression.Library)
 	}
 	for _, r := range kinds {
 		r.ApplyFeatureGates(gates, fields)
-		r.ApplyDeclaredRules(rules)
+		if r.Storage.Encoding != api.JSON { // kinds of the extension servers have no declarative rules
+			r.ApplyDeclaredRules(rules)
+		}
 	}
 	return kinds
 }

@@ -144,14 +144,14 @@ func TestDedupOwnerReferences(t *testing.T) {
 	cm.OwnerReferences = []metav1.OwnerReference{ref("a", "1"), ref("a", "1"), ref("b", "1")}
 	var warnings []string
 	warn := func(text string) { warnings = append(warnings, text) }
-	api.DedupOwnerReferences(cm, warn)
+	api.DedupOwnerReferences(cm, false, warn)
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], "observed: 1") {
 		t.Errorf("warnings: %v", warnings)
 	}
 	if want := []metav1.OwnerReference{ref("a", "1"), ref("b", "1")}; !reflect.DeepEqual(cm.OwnerReferences, want) {
 		t.Errorf("got %v, want %v", cm.OwnerReferences, want)
 	}
-	if api.DedupOwnerReferences(cm, warn); len(warnings) != 1 {
+	if api.DedupOwnerReferences(cm, false, warn); len(warnings) != 1 {
 		t.Errorf("warned again: %v", warnings)
 	}
 }

@@ -34,7 +34,7 @@ func TestPreviewCells(t *testing.T) {
 			"a||3|0|0|0|0|2|Complete (1/2 pools)|10m"},
 	})
 	testCells(t, apiserverinternal.StorageVersion(), []cellsTest{
-		{"empty", testMeta, "a|<unset>||60m"},
+		{"empty", testMeta, "a|<unset>|<unset>|60m"},
 		{"many", testMeta + "status: {commonEncodingVersion: v1, storageVersions: [{apiServerID: a, encodingVersion: v1}, {apiServerID: b, encodingVersion: v1}, " +
 			"{apiServerID: c, encodingVersion: v1}, {apiServerID: d, encodingVersion: v1}]}", "a|v1|a=v1,b=v1,c=v1 + 1 more...|60m"},
 	})

@@ -31,10 +31,18 @@ func FlowSchema() *api.Resource {
 		Default: defaultFlowSchema,
 		Storage: api.Storage{Prefix: "flowschemas"},
 		Create:  api.CreateStrategy[*flowcontrolv1.FlowSchema]{Validate: validation.Rules(flowSchemaRules)},
-		Update:  api.UpdateStrategy[*flowcontrolv1.FlowSchema]{HasGeneration: true},
-		Status:  api.StatusStrategy[*flowcontrolv1.FlowSchema]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*flowcontrolv1.FlowSchema], ValidateUpdate: validation.Changes(flowSchemaStatusRules)},
+		Update:  api.UpdateStrategy[*flowcontrolv1.FlowSchema]{HasGeneration: true, RevalidateMetadata: true},
+		Status:  api.StatusStrategy[*flowcontrolv1.FlowSchema]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.FlowSchema], ValidateUpdate: validation.Changes(flowSchemaStatusRules)},
 		Table:   api.Table[*flowcontrolv1.FlowSchema]{Columns: flowSchemaColumns, Cells: flowSchemaCells, Order: flowSchemaOrder},
 	})
+}
+
+// keepMetadata restores all metadata but managedFields in a status update.
+func keepMetadata[T metav1.ObjectMetaAccessor](obj, old T) {
+	to, from := obj.GetObjectMeta().(*metav1.ObjectMeta), old.GetObjectMeta().(*metav1.ObjectMeta)
+	managed := to.ManagedFields
+	from.DeepCopyInto(to)
+	to.ManagedFields = managed
 }
 
 func flowSchemaColumns() []metav1.TableColumnDefinition {

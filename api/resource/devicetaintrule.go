@@ -35,7 +35,7 @@ func DeviceTaintRule(now func() time.Time) *api.Resource {
 			ValidateUpdate:   validation.Changes(deviceTaintRuleChanges),
 			HasGeneration:    true,
 		},
-		Status: api.StatusStrategy[*resourcev1.DeviceTaintRule]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
+		Status: api.StatusStrategy[*resourcev1.DeviceTaintRule]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
 		Fields: api.Fields[*resourcev1.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:  api.Table[*resourcev1.DeviceTaintRule]{Columns: deviceTaintRuleColumns, Cells: deviceTaintRuleCells},
 	})

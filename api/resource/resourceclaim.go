@@ -9,9 +9,11 @@ import (
 	resourcev1beta1 "k8s.io/api/resource/v1beta1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
@@ -32,7 +34,7 @@ func ResourceClaim(functions expression.Library) *api.Resource {
 		Storage: api.Storage{Prefix: "resourceclaims"},
 		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(expressions.resourceClaimRules), ValidateAccess: checkClaimAccess},
 		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
-		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(resourceClaimStatusRules)},
+		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, NoTable: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(resourceClaimStatusRules)},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*resourcev1.ResourceClaim]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*resourcev1.ResourceClaim]{Columns: resourceClaimColumns, Cells: resourceClaimCells},
@@ -198,7 +200,8 @@ func resourceClaimStatusRules(at *validation.Path, obj, old *resourcev1.Resource
 	case old.Status.Allocation == nil:
 		c.allocationRules(allocation, s.Allocation)
 	case !equality.Semantic.DeepEqual(s.Allocation, old.Status.Allocation):
-		validation.Immutable(allocation, s.Allocation, old.Status.Allocation)
+		// The origin is that of the declarative rule, which takes the place of this one.
+		allocation.Add(field.Invalid(allocation.ToField(), validation.InternalForm(s.Allocation), apivalidation.FieldImmutableErrorMsg).WithOrigin("update"))
 	}
 }
 

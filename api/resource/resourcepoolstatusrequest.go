@@ -26,7 +26,7 @@ func ResourcePoolStatusRequest() *api.Resource {
 		},
 		Storage: api.Storage{Prefix: "resourcepoolstatusrequests"},
 		Update:  api.UpdateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{RequireResourceVersion: true},
-		Status:  api.StatusStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest], ValidateUpdate: validation.Changes(poolStatusChanges)},
+		Status:  api.StatusStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest], ValidateUpdate: validation.Changes(poolStatusChanges)},
 		Delete:  api.DeleteStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*resourcev1alpha3.ResourcePoolStatusRequest]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*resourcev1alpha3.ResourcePoolStatusRequest]{Columns: resourcePoolStatusRequestColumns, Cells: resourcePoolStatusRequestCells},
@@ -104,9 +104,6 @@ func poolCounts(s *resourcev1alpha3.ResourcePoolStatusRequestStatus) (cells [5]s
 	return cells
 }
 
-// maxPoolConditions is the declared limit of a status. Longer lists are not searched for duplicates.
-const maxPoolConditions = 10
-
 // poolStatusChanges validates what no marker declares of a status, which is immutable once it is set.
 func poolStatusChanges(at *validation.Path, obj, stored *resourcev1alpha3.ResourcePoolStatusRequest) {
 	status := at.Child("status")
@@ -119,13 +116,7 @@ func poolStatusChanges(at *validation.Path, obj, stored *resourcev1alpha3.Resour
 	if obj.Status == nil {
 		return
 	}
-	var old []metav1.Condition
 	if stored.Status == nil {
 		validation.ConditionRules(status.Child("conditions"), obj.Status.Conditions)
-	} else {
-		old = stored.Status.Conditions
-	}
-	if list := obj.Status.Conditions; len(old) > 0 && len(list) <= maxPoolConditions && !equality.Semantic.DeepEqual(list, old) {
-		validation.UniqueKeys(status.Child("conditions"), list, func(c *metav1.Condition) string { return c.Type })
 	}
 }

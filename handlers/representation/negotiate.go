@@ -82,7 +82,7 @@ type Offer struct {
 	stream, documents bool
 	// noProto is set for objects without a protobuf form.
 	noProto bool
-	// noTable is set for reviews, which have no columns.
+	// noTable is set for reviews and some subresources, which have no columns.
 	noTable bool
 	// cbor is set if the server serves CBOR, and noCBOR for documents that have no such form.
 	cbor, noCBOR bool

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -184,7 +185,9 @@ func containerUserRules(at *validation.Path, pod *corev1.Pod) {
 				at.Forbidden("cannot be set for a windows pod")
 				continue
 			}
-			userID(at.Child("uid"), &u.Linux.UID)
+			if uid := u.Linux.UID; uid < 0 || uid > math.MaxUint32 {
+				at.Child("uid").Invalid(uid, fmt.Sprintf("must be between 0 and %d, inclusive", uint32(math.MaxUint32)))
+			}
 			groupID(at.Child("gid"), &u.Linux.GID)
 			for j := range u.Linux.SupplementalGroups {
 				groupID(at.Child("supplementalGroups").Index(j), &u.Linux.SupplementalGroups[j])

@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStatusWrites checks what writes of a status change and refuse, and which
+// representations a subresource has, as in kube-apiserver.
+func TestStatusWrites(t *testing.T) {
+	h := newHandlerWith(t, nil, true)
+	const (
+		merge = "application/merge-patch+json"
+		table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+		pods     = "/api/v1/namespaces/ns/pods"
+		jobs     = "/apis/batch/v1/namespaces/ns/cronjobs"
+		sets     = "/apis/apps/v1/namespaces/ns/replicasets"
+		budgets  = "/apis/policy/v1/namespaces/ns/poddisruptionbudgets"
+		schemas  = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
+		policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+		services = "/apis/apiregistration.k8s.io/v1/apiservices"
+	)
+	for _, c := range []struct {
+		request, body string
+		header        []string
+		code          int
+		want          string
+		count         int
+	}{
+		{"POST " + pods, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`, nil, 201, "", 0},
+		{"GET " + pods + "/p/resize", "", []string{"Accept", table}, 406, "only the following media types are accepted", 1},
+		{"GET " + pods + "/p/status", "", []string{"Accept", table}, 200, `"kind":"Table"`, 1},
+		{"PATCH " + pods + "/p/status", `{"status":{"podIPs":[{}]}}`, []string{"Content-Type", merge}, 422, `podIP and podIPs must either both be set or both be unset","field":"status.podIPs"`, 1},
+		{"PATCH " + pods + "/p/status", `{"status":{"containerStatuses":[{"name":"c","user":{"linux":{"uid":4294967295,"gid":1}}}]}}`, []string{"Content-Type", merge}, 200, "", 0},
+		{"PATCH " + pods + "/p/status", `{"status":{"containerStatuses":[{"name":"c","user":{"linux":{"uid":4294967296,"gid":1}}}]}}`, []string{"Content-Type", merge}, 422, "must be between 0 and 4294967295, inclusive", 2},
+
+		{"POST " + jobs, `{"metadata":{"name":"j"},"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}}}`, nil, 201, "", 0},
+		{"PATCH " + jobs + "/j", `{"metadata":{"finalizers":["a"]}}`, []string{"Content-Type", merge}, 422, "metadata.finalizers", 2},
+		{"PATCH " + jobs + "/j/status?dryRun=All", `{"metadata":{"finalizers":["a"]}}`, []string{"Content-Type", merge}, 200, `"finalizers":["a"]`, 1},
+
+		{"POST " + sets, `{"metadata":{"name":"s"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, nil, 201, "", 0},
+		{"PUT " + sets + "/s/scale", `{"metadata":{"name":"s","namespace":"other"},"spec":{"replicas":2}}`, nil, 400, "the namespace of the provided object does not match the namespace sent on the request", 1},
+		{"PATCH " + sets + "/s/scale", `{"metadata":{"namespace":"other"}}`, []string{"Content-Type", merge}, 400, "the namespace of the provided object does not match the namespace sent on the request", 1},
+		{"PUT " + sets + "/s/scale", `{"metadata":{"name":"s"},"spec":{"replicas":2}}`, nil, 200, `"replicas":2`, 1},
+
+		{"POST " + budgets, `{"metadata":{"name":"b"},"spec":{"minAvailable":1}}`, nil, 201, "", 0},
+		{"PATCH " + budgets + "/b", `{"metadata":{"resourceVersion":null}}`, []string{"Content-Type", merge}, 422, "must be specified for an update", 2},
+		{"PATCH " + budgets + "/b/status", `{"metadata":{"resourceVersion":"0"}}`, []string{"Content-Type", merge}, 422, "must be specified for an update", 2},
+		{"PATCH " + pods + "/p", `{"metadata":{"resourceVersion":null}}`, []string{"Content-Type", merge}, 200, "", 0},
+
+		{"POST " + schemas, `{"metadata":{"name":"f"},"spec":{"priorityLevelConfiguration":{"name":"exempt"}}}`, nil, 201, "", 0},
+		{"PATCH " + schemas + "/f", `{"metadata":{"generateName":"Bad!"}}`, []string{"Content-Type", merge}, 422, "metadata.generateName", 2},
+		{"PATCH " + schemas + "/f/status", `{"metadata":{"generateName":"Bad!","uid":"other"}}`, []string{"Content-Type", merge}, 200, "Bad", 0},
+
+		{"POST " + policies, `{"metadata":{"name":"v"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"],"operations":["*"]}]},"validations":[{"expression":"true"}]}}`, nil, 201, "", 0},
+		{"PATCH " + policies + "/v/status", `{"status":{"typeChecking":{"expressionWarnings":[{"warning":"w","fieldRef":"-a"}]}}}`, []string{"Content-Type", merge}, 422, "invalid JSONPath: cannot parse number -", 2},
+
+		{"POST " + services, `{"metadata":{"name":"v1.x.example"},"spec":{"group":"x.example","version":"v1","groupPriorityMinimum":1,"versionPriority":1,"insecureSkipTLSVerify":true,"service":{"namespace":"ns","name":"s"}}}`, nil, 201, "", 0},
+		{"PATCH " + services + "/v1.x.example", `{"metadata":{"uid":"other"}}`, []string{"Content-Type", merge}, 422, `"field":"metadata.uid"`, 2},
+		{"GET " + services + "/v1.x.example/status", "", []string{"Accept", table}, 406, "only the following media types are accepted", 1},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		w := sendText(t, h, method, path, c.body, c.header...)
+		if w.Code != c.code || c.want != "" && strings.Count(w.Body.String(), c.want) != c.count {
+			t.Errorf("%s %s: %d %s, want %d with %q %d times", c.request, c.body, w.Code, w.Body, c.code, c.want, c.count)
+		}
+	}
+}
+
+// TestDuplicateOwners checks when a write drops duplicate owner references, by its warning.
+func TestDuplicateOwners(t *testing.T) {
+	h := newHandlerWith(t, nil, true)
+	addMaps(t, h, "a")
+	const (
+		owners = `{"metadata":{"name":"a","ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"},{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"}]}}`
+		before = "contains duplicate entries; API server"
+		after  = "contains duplicate entries after mutating admission happens; API server"
+	)
+	for _, c := range []struct{ method, path, body, contentType, want string }{
+		{"POST", mapsPath, strings.Replace(owners, `"a"`, `"b"`, 1), "application/json", before},
+		{"PUT", mapsPath + "/a", owners, "application/json", before},
+		{"PATCH", mapsPath + "/a", `{"metadata":{"ownerReferences":null}}`, "application/merge-patch+json", ""},
+		{"PATCH", mapsPath + "/a", owners, "application/merge-patch+json", after},
+	} {
+		w := sendText(t, h, c.method, c.path, c.body, "Content-Type", c.contentType)
+		if warnings := w.Header()["Warning"]; c.want == "" && len(warnings) > 0 || c.want != "" && (len(warnings) != 1 || !strings.Contains(warnings[0], c.want)) {
+			t.Errorf("%s %s: %d %q, want %q", c.method, c.path, w.Code, warnings, c.want)
+		}
+	}
+}
