@@ -17,7 +17,8 @@ func Check(s *props, path *field.Path, writer expression.Writer) field.ErrorList
 	c := &checker{writer: writer}
 	in := location{root: true}
 	var errs field.ErrorList
-	if Unsupported(s) == nil {
+	unsupported := Unsupported(s)
+	if unsupported == nil {
 		errs = checkShape(s, path)
 		if len(errs) == 0 {
 			errs = checkDefaults(s, path)
@@ -32,7 +33,11 @@ func Check(s *props, path *field.Path, writer expression.Writer) field.ErrorList
 		errs = append(errs, c.total.errors(path)...)
 	}
 	if len(errs) == 0 {
-		if _, err := compile(s); err != nil {
+		err := unsupported
+		if err == nil {
+			_, err = compile(s)
+		}
+		if err != nil {
 			errs = append(errs, field.Invalid(path, "", err.Error()))
 		}
 	}

@@ -52,7 +52,7 @@ func (c *shaper) structure(s *props, l level, path *field.Path) {
 	if intOrString && s.XEmbeddedResource {
 		c.invalid(path.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true")
 	}
-	c.values(s, intOrString && isIntegerOrString(s.AnyOf), intOrString && len(s.AllOf) > 0 && isIntegerOrString(s.AllOf[0].AnyOf), l, path)
+	c.values(s, isIntegerOrString(s.AnyOf), len(s.AllOf) > 0 && isIntegerOrString(s.AllOf[0].AnyOf), l, path)
 	c.rootType(s, l, preserve, path)
 	if s.XEmbeddedResource && s.AdditionalProperties != nil {
 		c.forbid(path.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set")
@@ -132,7 +132,7 @@ func (c *shaper) metadata(s *props, l level, path *field.Path) {
 }
 
 // values checks allOf, anyOf, oneOf and not. It skips the anyOf that declares an integer
-// or a string.
+// or a string, as in kube-apiserver also without x-kubernetes-int-or-string.
 func (c *shaper) values(s *props, skipAnyOf, skipFirst bool, l level, path *field.Path) {
 	if !skipAnyOf {
 		for i := range s.AnyOf {
@@ -175,7 +175,7 @@ func (c *shaper) nested(s *props, skipAnyOf bool, l level, path *field.Path) {
 		{"title", "empty", s.Title != ""},
 		{"description", "empty", s.Description != ""},
 		{"default", "undefined", s.Default != nil},
-		{"additionalProperties", "undefined", s.AdditionalProperties != nil},
+		{"additionalProperties", "undefined", s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil)},
 		{"nullable", "false", s.Nullable},
 		{"x-kubernetes-preserve-unknown-fields", "false", s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields},
 		{"x-kubernetes-embedded-resource", "false", s.XEmbeddedResource},

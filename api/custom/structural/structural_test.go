@@ -129,9 +129,14 @@ func TestCheck(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"type":"object"}`: "",
 		`{}`:                `s.type: Required value: must not be empty at the root`,
-		`{"type":"object","properties":{"a":{"type":"string","default":1}}}`: `s.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`,
-		`{"type":"object","anyOf":[{"type":"object"}]}`:                      `s.anyOf[0].type: Forbidden: must be empty to be structural`,
-		`{"type":"object","anyOf":[{"properties":{"a":{"minimum":1}}}]}`:     `s.properties[a]: Required value: because it is defined in s.anyOf[0].properties[a]`,
+		`{"type":"object","properties":{"a":{"type":"string","default":1}}}`:           `s.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`,
+		`{"type":"object","anyOf":[{"type":"object"}]}`:                                `s.anyOf[0].type: Forbidden: must be empty to be structural`,
+		`{"type":"object","anyOf":[{"type":"integer"},{"type":"string"}]}`:             ``,
+		`{"type":"object","allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]}]}`: ``,
+		`{"type":"object","not":{"additionalProperties":false}}`:                       ``,
+		`{"type":"object","not":{"additionalProperties":true}}`:                        `s.not.additionalProperties: Forbidden: must be undefined to be structural`,
+		`{"type":"object","properties":{"a":{"type":"string","$schema":"x"}}}`:         `s: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`,
+		`{"type":"object","anyOf":[{"properties":{"a":{"minimum":1}}}]}`:               `s.properties[a]: Required value: because it is defined in s.anyOf[0].properties[a]`,
 	} {
 		var p props
 		if err := json.Unmarshal([]byte(in), &p); err != nil {
