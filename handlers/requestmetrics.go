@@ -24,6 +24,8 @@ type sizeMetrics struct {
 	watchLists, eventSizes                  *prometheus.HistogramVec
 	events, selfRequests                    *prometheus.CounterVec
 	terminations, aborts                    *prometheus.CounterVec
+	shardedWatches                          *prometheus.GaugeVec
+	outsideOfShards                         *prometheus.CounterVec
 	filters                                 [filterCount]prometheus.Observer
 }
 
@@ -62,6 +64,9 @@ func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
 			"verb", "group", "resource", "subresource"),
 		terminations: counter("apiserver_request_terminations_total", "[ALPHA] Number of requests that the server ended to protect itself: requests beyond its limits, and requests that took too long.",
 			"verb", "group", "version", "resource", "subresource", "scope", "component", "code"),
+		shardedWatches: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_watch_shards_total",
+			Help: "[ALPHA] Number of watches in progress that are restricted by a shard selector."}, []string{"group", "resource"}),
+		outsideOfShards: counter("apiserver_watch_filtered_events_total", "[ALPHA] Number of objects that watches did not get because of their shard selectors.", "group", "resource"),
 		aborts: counter("apiserver_request_aborts_total", "[ALPHA] Number of requests whose connection was closed in the middle of the response.",
 			"verb", "group", "version", "resource", "subresource", "scope"),
 	}
@@ -74,7 +79,7 @@ func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
 	slo := &formerName{of: m.sli, desc: prometheus.NewDesc("apiserver_request_slo_duration_seconds",
 		"[ALPHA] (Deprecated since 1.27.0) Former name of apiserver_request_sli_duration_seconds.", resource, nil)}
 	for _, c := range []prometheus.Collector{m.sli, slo, m.responses, m.bodies, m.fieldValidation, m.watchLists, m.eventSizes, m.events,
-		m.selfRequests, m.terminations, m.aborts, filters} {
+		m.selfRequests, m.terminations, m.aborts, m.shardedWatches, m.outsideOfShards, filters} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

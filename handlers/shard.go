@@ -10,7 +10,11 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/parser"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/sharding"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // A shard selector is a CEL expression such as
@@ -141,4 +145,31 @@ func shardBound(e ast.Expr, name string) (string, error) {
 		return "", fmt.Errorf("%s must be a 0x-prefixed %d-digit hex value or '%s', got %q", name, hashDigits, hashEnd, text)
 	}
 	return text, nil
+}
+
+// countedShard is a selector that counts the objects that it does not select.
+type countedShard struct {
+	sharding.Selector
+	outside prometheus.Counter
+}
+
+// countShard returns a selector that counts the objects that watches do not get because of it.
+func (m *metrics) countShard(i *request.Info, s sharding.Selector) sharding.Selector {
+	return countedShard{s, m.sizes.outsideOfShards.WithLabelValues(i.Group, i.Resource)}
+}
+
+// Matches implements sharding.Selector.
+func (s countedShard) Matches(obj runtime.Object) (bool, error) {
+	ok, err := s.Selector.Matches(obj)
+	if err == nil && !ok {
+		s.outside.Inc()
+	}
+	return ok, err
+}
+
+// countShardedWatch counts a watch until the returned function is called.
+func (m *metrics) countShardedWatch(i *request.Info) func() {
+	watches := m.sizes.shardedWatches.WithLabelValues(i.Group, i.Resource)
+	watches.Inc()
+	return watches.Dec
 }

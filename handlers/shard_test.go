@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 )
 
 const (
@@ -76,6 +77,9 @@ func TestShards(t *testing.T) {
 	for _, shard := range []string{lowerShard, upperShard} {
 		s := serveOver(t, h, false)
 		w, events := open(t, s, "&shardSelector="+url.QueryEscape(shard)+"&resourceVersion=0")
+		if got, err := seriestest.Read(h.Metrics); err != nil || got[`apiserver_watch_shards_total{group="",resource="configmaps"}`] < 1 {
+			t.Errorf("metrics during the watch: %v, %v", got, err)
+		}
 		for range list(h, shard, "", representation.MediaJSON).Items {
 			seen[next(t, events).Object.Metadata.Name]++
 		}
@@ -84,6 +88,16 @@ func TestShards(t *testing.T) {
 	if !maps.Equal(seen, found) {
 		t.Errorf("the watches have %v", seen)
 	}
+	got, err := seriestest.Read(h.Metrics)
+	const labels = `{group="",resource="configmaps"}`
+	if name := "apiserver_watch_filtered_events_total" + labels; err != nil || got[name] != float64(len(names)) {
+		t.Errorf("%s is %g, %v", name, got[name], err)
+	}
+	eventually(t, "the end of the watches in the metric", func() bool {
+		got, err := seriestest.Read(h.Metrics)
+		open, known := got["apiserver_watch_shards_total"+labels]
+		return err == nil && known && open == 0
+	})
 	h.ShardedLists = false
 	if all := list(h, "junk", "", representation.MediaJSON); len(all.Items) != len(names) || all.ShardInfo != nil {
 		t.Errorf("without the gate: %+v", all.ListMeta)

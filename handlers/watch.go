@@ -43,6 +43,9 @@ func (h *Handler) watch(c *call) error {
 	if websocket.IsWebSocketUpgrade(c.r) {
 		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.InText(), cancel)
 	}
+	if opts.Shard != nil {
+		opts.Shard = h.metrics.countShard(c.info, opts.Shard)
+	}
 	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
@@ -60,6 +63,9 @@ func (h *Handler) watch(c *call) error {
 	defer watcher.Stop()
 	defer h.metrics.countLongRunning(labelWatch, c.info)()
 	defer h.countWatch(c, o)()
+	if opts.Shard != nil {
+		defer h.metrics.countShardedWatch(c.info)()
+	}
 	if err := s.Begin(); err != nil {
 		h.responder.RequestLogger(c.r).Debug("watch did not begin", "error", err)
 		return nil
