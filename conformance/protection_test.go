@@ -13,6 +13,61 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
+// TestClaimUsage checks the condition Unused of a bound claim before, during and after its use by a pod,
+// and that another claim has none.
+func TestClaimUsage(t *testing.T) {
+	_, c := startWith(t, server.Options{})
+	ctx, core := t.Context(), c.CoreV1()
+	claims := core.PersistentVolumeClaims("default")
+	for _, name := range []string{"bound", "pending"} {
+		if _, err := claims.Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := claims.Patch(ctx, "bound", types.MergePatchType, []byte(`{"status":{"phase":"Bound"}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	wait := func(status corev1.ConditionStatus, reason string) {
+		t.Helper()
+		eventually(t, reason, func(ctx context.Context) (bool, error) {
+			claim, err := claims.Get(ctx, "bound", metav1.GetOptions{})
+			if err != nil || len(claim.Status.Conditions) == 0 {
+				return false, err
+			}
+			got := claim.Status.Conditions[0]
+			return len(claim.Status.Conditions) == 1 && got.Type == corev1.PersistentVolumeClaimUnused && got.Status == status && got.Reason == reason && !got.LastTransitionTime.IsZero(), nil
+		})
+	}
+	wait(corev1.ConditionTrue, "NoPodsUsingPVC")
+	volume := func(claim string) corev1.Volume {
+		return corev1.Volume{Name: claim, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
+	}
+	create := func(name string) {
+		t.Helper()
+		if _, err := core.Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "main", Image: "image"}}, Volumes: []corev1.Volume{volume("bound"), volume("pending")}}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("user")
+	wait(corev1.ConditionFalse, "PodUsingPVC")
+	if err := core.Pods("default").Delete(ctx, "user", *metav1.NewDeleteOptions(0)); err != nil {
+		t.Fatal(err)
+	}
+	wait(corev1.ConditionTrue, "NoPodsUsingPVC")
+	create("another")
+	wait(corev1.ConditionFalse, "PodUsingPVC")
+	if _, err := core.Pods("default").Patch(ctx, "another", types.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	wait(corev1.ConditionTrue, "NoPodsUsingPVC")
+	if claim, err := claims.Get(ctx, "pending", metav1.GetOptions{}); err != nil || len(claim.Status.Conditions) > 0 {
+		t.Errorf("the pending claim has %v, %v", claim.Status.Conditions, err)
+	}
+}
+
 // TestStorageProtection checks that storage objects in use are protected from deletion, and are
 // deleted once they are unused.
 func TestStorageProtection(t *testing.T) {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,17 +32,28 @@ func newClaimProtection(c Config) Controller {
 		}
 		return false, err
 	}
-	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
+	sync, usage := p.sync, &claimUsage{Config: c, client: p.client, claims: claims, pods: pods}
+	if c.RecordClaimUsage {
+		sync = func(ctx context.Context, key objectName) (reconcile.Result, error) {
+			if result, err := usage.sync(ctx, key); err != nil || result != reconcile.Done {
+				return result, err
+			}
+			return p.sync(ctx, key)
+		}
+	}
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: sync, Sources: []reconcile.Source[objectName]{
 		{Resource: claims, Keys: objectKey},
 		// Only the end of a pod can free a claim. The object of an unobserved deletion has
 		// no spec, so all claims of its namespace are synced.
 		{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
 			pod, known := ch.Object.(*corev1.Pod)
 			switch {
-			case known && (ch.Deleted || podEnded(pod)):
-				return claimsOfPod(pod)
 			case !known:
 				return cachedKeys(c, claims, ch.Object.GetNamespace())
+			case ch.Deleted || podEnded(pod) || c.RecordClaimUsage && podTerminated(pod):
+				return claimsOfPod(pod)
+			case c.RecordClaimUsage:
+				return usage.affectedBy(pod)
 			}
 			return nil
 		}},
@@ -51,18 +63,21 @@ func newClaimProtection(c Config) Controller {
 // podUsesClaim reports whether a pod uses a claim. An unscheduled pod does not, because it
 // cannot be started with a claim that is being deleted.
 func podUsesClaim(pod *corev1.Pod, claim api.Object) bool {
-	if pod.Spec.NodeName == "" {
-		return false
-	}
-	for i := range pod.Spec.Volumes {
-		v := &pod.Spec.Volumes[i]
-		switch {
-		case v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.GetName(),
-			v.Ephemeral != nil && pod.Name+"-"+v.Name == claim.GetName() && metav1.IsControlledBy(claim, pod) && !podEnded(pod):
-			return true
-		}
-	}
-	return false
+	return pod.Spec.NodeName != "" && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return mountsClaim(pod, &v, claim) && (v.Ephemeral == nil || !podEnded(pod))
+	})
+}
+
+// podHasClaim reports whether a volume of a pod is a claim.
+func podHasClaim(pod *corev1.Pod, claim api.Object) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return mountsClaim(pod, &v, claim) })
+}
+
+// mountsClaim reports whether a volume is a claim, or the ephemeral volume for which the claim was
+// created.
+func mountsClaim(pod *corev1.Pod, v *corev1.Volume, claim api.Object) bool {
+	return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.GetName() ||
+		v.Ephemeral != nil && pod.Name+"-"+v.Name == claim.GetName() && metav1.IsControlledBy(claim, pod)
 }
 
 // claimsOfPod returns the claims that a pod references and its ephemeral claims.

@@ -85,6 +85,8 @@ type Config struct {
 	// NamespaceConditionDelay is the time from the deletion of a namespace until
 	// its conditions report what remains in it.
 	NamespaceConditionDelay time.Duration
+	// RecordClaimUsage sets the condition Unused of persistent volume claims.
+	RecordClaimUsage bool
 	// Ledger has the quota charges of admission; nil means no charges.
 	Ledger *quota.Ledger
 	// Tokens signs the tokens in Secrets; nil turns such tokens off.

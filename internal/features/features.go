@@ -41,6 +41,7 @@ const (
 	ManifestBasedAdmissionControlConfig     = "ManifestBasedAdmissionControlConfig"
 	MaxUnavailableStatefulSet               = "MaxUnavailableStatefulSet"
 	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
+	PersistentVolumeClaimUnusedSinceTime    = "PersistentVolumeClaimUnusedSinceTime"
 	PodCertificateRequest                   = "PodCertificateRequest"
 	PodGroupPreemptionPolicy                = "PodGroupPreemptionPolicy"
 	ProcMountType                           = "ProcMountType"
@@ -61,7 +62,7 @@ func Effective() []string {
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRADeviceTaintRules,
 		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
 		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
+		NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
 		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
