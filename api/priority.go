@@ -97,7 +97,7 @@ func versionPriority(gv schema.GroupVersion) int32 {
 		{"resource.k8s.io", "v1", 21},
 		{"resource.k8s.io", "v1beta2", 15},
 		{"resource.k8s.io", "v1alpha3", 1},
-		{"scheduling.k8s.io", "v1alpha3", 1},
+		{"scheduling.k8s.io", "v1alpha3", 3},
 	} {
 		if v.group == gv.Group && v.version == gv.Version {
 			return v.priority

@@ -42,6 +42,22 @@ func TestGatedRoles(t *testing.T) {
 			"ClusterRole system:kube-scheduler scheduling.k8s.io/podgroups/status patch,update",
 			"ClusterRoleBinding system:controller:podgroup-protection-controller",
 		},
+		features.CompositePodGroup: {
+			"ClusterRole system:aggregate-to-edit scheduling.k8s.io/compositepodgroups create,delete,deletecollection,patch,update",
+			"ClusterRole system:aggregate-to-view scheduling.k8s.io/compositepodgroups,compositepodgroups/status get,list,watch",
+			"ClusterRole system:kube-scheduler scheduling.k8s.io/compositepodgroups get,list,watch",
+			"ClusterRole system:kube-scheduler scheduling.k8s.io/compositepodgroups/status patch,update",
+		},
+		features.EvictionRequestAPI: {
+			"ClusterRole system:aggregate-to-edit lifecycle.k8s.io/evictionrequests create,delete,deletecollection,patch,update",
+			"ClusterRole system:aggregate-to-view lifecycle.k8s.io/evictionrequests,evictions get,list,watch",
+		},
+		features.CSIVolumeHealth: {
+			"ClusterRole system:node storage.k8s.io/csinodes/status get,patch,update",
+		},
+		features.WorkloadWithJob: {
+			"ClusterRole system:controller:job-controller scheduling.k8s.io/podgroups,workloads create,get,list,patch,update,watch",
+		},
 		features.DRAResourcePoolStatus:     nil, // checked below
 		features.StorageVersionAPI:         nil,
 		features.StorageVersionMigrator:    nil,
