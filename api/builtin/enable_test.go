@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 func TestEnable(t *testing.T) {
@@ -115,5 +116,27 @@ func TestPreferredIsStable(t *testing.T) {
 		if strings.Contains(g.Versions[0].Version, "a") && len(g.Versions) > 1 {
 			t.Errorf("%s is preferred", g.Versions[0])
 		}
+	}
+}
+
+// TestStorageVersionOverrides checks the kinds that kube-apiserver stores in an older version whatever
+// --min-compatibility-version says.
+func TestStorageVersionOverrides(t *testing.T) {
+	newest := kubeversion.Binary()
+	resources, err := api.Enable(Kinds(), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: features.Default(),
+		Release: kubeversion.Effective{Emulated: newest, MinCompatibility: newest}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"clustertrustbundles": "v1beta1", "devicetaintrules": "v1beta2", "leasecandidates": "v1beta1", "podcertificaterequests": "v1beta1",
+		"storageversionmigrations": "v1beta1", "workloads": "v1beta1"}
+	for _, r := range resources {
+		if version, ok := want[r.Name]; ok && r.StoredVersion().Version != version {
+			t.Errorf("%s is stored in %s, not in %s", r.Name, r.StoredVersion().Version, version)
+		}
+		delete(want, r.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not served: %v", want)
 	}
 }

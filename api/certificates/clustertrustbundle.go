@@ -27,7 +27,7 @@ func ClusterTrustBundle() *api.Resource {
 			api.WithFieldLabels(api.WithGate(api.Served(certificatesv1.SchemeGroupVersion), features.ClusterTrustBundle), api.NameLabel, "spec.signerName"),
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1beta1.ClusterTrustBundle](certificatesv1beta1.SchemeGroupVersion),
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "clustertrustbundles"},
+		Storage: api.Storage{Prefix: "clustertrustbundles", StorageVersion: certificatesv1beta1.SchemeGroupVersion},
 		Create: api.CreateStrategy[*certificatesv1.ClusterTrustBundle]{
 			// Validate checks the name, because it depends on the signer.
 			ValidateName:     func(string, bool) []string { return nil },

@@ -28,7 +28,7 @@ func DeviceTaintRule(now func() time.Time) *api.Resource {
 		Names:    api.Names{Name: "devicetaintrules", Singular: "devicetaintrule", Kind: "DeviceTaintRule"},
 		Versions: versions,
 		Default:  func(obj *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, now) },
-		Storage:  api.Storage{Prefix: "devicetaintrules"},
+		Storage:  api.Storage{Prefix: "devicetaintrules", StorageVersion: resourcev1beta2.SchemeGroupVersion},
 		Create:   api.CreateStrategy[*resourcev1.DeviceTaintRule]{ValidateOnCreate: validation.Rules(deviceTaintRuleRules)},
 		Update: api.UpdateStrategy[*resourcev1.DeviceTaintRule]{
 			PrepareForUpdate: func(obj, old *resourcev1.DeviceTaintRule) { renewRuleTimeAdded(obj, old, now) },

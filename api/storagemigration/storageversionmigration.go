@@ -23,7 +23,7 @@ func StorageVersionMigration() *api.Resource {
 		Names: api.Names{Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: "StorageVersionMigration"},
 		Versions: api.WithOlderVersions(api.WithGate(api.Served(storagemigrationv1.SchemeGroupVersion), features.StorageVersionMigrator),
 			api.SameFields[storagemigrationv1.StorageVersionMigration, storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "storageversionmigrations"},
+		Storage: api.Storage{Prefix: "storageversionmigrations", StorageVersion: storagemigrationv1beta1.SchemeGroupVersion},
 		Create:  api.CreateStrategy[*storagemigrationv1.StorageVersionMigration]{Validate: validation.Rules(migrationRules)},
 		Update: api.UpdateStrategy[*storagemigrationv1.StorageVersionMigration]{
 			RequireResourceVersion:   true,
