@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ func managersOf(obj metav1.Object) string {
 	for _, m := range obj.GetManagedFields() {
 		out = append(out, m.Manager+"/"+m.Subresource)
 	}
+	slices.Sort(out) // the entries are ordered by the second in which they were made
 	return strings.Join(out, " ")
 }
 
