@@ -140,10 +140,20 @@ func TestDeviceRules(t *testing.T) {
 	slice := func(spec string) string {
 		return `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n",` + spec + `}}`
 	}
+	const counters = `"consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1"}}}]`
 	testRules(t, resource.ResourceSlice(time.Now), []ruleTest{
 		{"good", "", slice(`"devices":[{"name":"a","attributes":{"x":{"int":1}},"capacity":{"y":{"value":"1"}}}]`), ""},
 		{"two ways", "", slice(`"allNodes":true`), "spec: Invalid value: \"{`nodeName`, `allNodes`}\": exactly one of"},
 		{"attribute", "", slice(`"devices":[{"name":"a","attributes":{"x":{}}}]`), `spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be specified`},
+		{"type without counters", "", slice(`"partitionTypeAttribute":"d/x","devices":[{"name":"a"}]`),
+			`spec.partitionTypeAttribute: Invalid value: "d/x": may only be set on a slice which declares devices that consume counters`},
+		{"type missing", "", slice(`"partitionTypeAttribute":"d/x","devices":[{"name":"a",` + counters + `},{"name":"b"},{"name":"c","attributes":{"x":{"string":"1"}},` + counters + `}]`),
+			"spec.devices[0].attributes[d/x]: Required value: device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"},
+		{"type of another kind", "", slice(`"partitionTypeAttribute":"d/x","devices":[{"name":"a","attributes":{"d/x":{"int":1}},` + counters + `}]`),
+			"must be a string value because `partitionTypeAttribute` names this attribute"},
+		{"type of another domain", "", slice(`"partitionTypeAttribute":"e/x","devices":[{"name":"a","attributes":{"x":{"string":"1"}},` + counters + `}]`), "spec.devices[0].attributes[e/x]: Required value"},
+		{"skips", "", slice(`"skipNodeOperations":["NodePrepareResources"]`), "spec.skipNodeOperations: Invalid value: [\"NodePrepareResources\"]: NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"},
+		{"skips both", "", slice(`"skipNodeOperations":["NodePrepareResources","NodeUnprepareResources"]`), ""},
 		{"version", "", slice(`"devices":[{"name":"a","attributes":{"x":{"version":"1"}}}]`), "must be a string compatible with semver.org spec 2.0.0"},
 		{"steps", "", slice(`"devices":[{"name":"a","allowMultipleAllocations":true,"capacity":{"x":{"value":"10","requestPolicy":{"default":"3","validRange":{"min":"2","step":"2"}}}}}]`),
 			`spec.devices[0].capacity[x].requestPolicy.validRange.step: Invalid value: "3": value is not a multiple of a given step (2) from (2)`},

@@ -3,11 +3,14 @@ package resource
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -47,6 +50,55 @@ func resourceSliceChanges(at *validation.Path, obj, stored *resourcev1.ResourceS
 			validation.RequiredFormatOf(at.Child("name"), c.Name, "k8s-short-name", validation.DNSLabel)
 			counterRules(at.Child("counters"), c.Counters, resourcev1.ResourceSliceMaxCountersPerCounterSet)
 		})
+	if s.PartitionTypeAttribute != nil {
+		partitionTypeRules(at, s, string(*s.PartitionTypeAttribute))
+	}
+	skipsRules(at.Child("skipNodeOperations"), s.SkipNodeOperations)
+}
+
+// partitionTypeRules requires that each device that consumes counters has the attribute with a name,
+// a string. A name in the domain of the driver may stand without the domain. A declarative rule
+// validates the name, which no device has if it is malformed.
+func partitionTypeRules(at *validation.Path, s *resourcev1.ResourceSliceSpec, name string) {
+	if !slices.ContainsFunc(s.Devices, func(d resourcev1.Device) bool { return len(d.ConsumesCounters) > 0 }) {
+		at.Child("partitionTypeAttribute").Invalid(name, "may only be set on a slice which declares devices that consume counters")
+		return
+	}
+	if !isFullAttributeName(name) {
+		return
+	}
+	bare := strings.TrimPrefix(name, s.Driver+"/")
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		if len(d.ConsumesCounters) == 0 {
+			continue
+		}
+		attribute, ok := d.Attributes[resourcev1.QualifiedName(name)]
+		if !ok {
+			attribute, ok = d.Attributes[resourcev1.QualifiedName(bare)]
+		}
+		at := at.Child("devices").Index(i).Child("attributes").Key(name)
+		switch {
+		case !ok:
+			at.Required("device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set")
+		case attribute.StringValue == nil:
+			at.Invalid(attribute, "must be a string value because `partitionTypeAttribute` names this attribute")
+		}
+	}
+}
+
+// isFullAttributeName reports whether a name is a domain and an identifier.
+func isFullAttributeName(name string) bool {
+	domain, id, ok := strings.Cut(name, "/")
+	return ok && len(domain) <= resourcev1.DriverNameMaxLength && len(utilvalidation.IsDNS1123Subdomain(domain)) == 0 &&
+		len(id) <= resourcev1.DeviceMaxIDLength && len(utilvalidation.IsCIdentifier(id)) == 0
+}
+
+func skipsRules(at *validation.Path, skipped []resourcev1.SkipNodeOperation) {
+	if slices.Contains(skipped, resourcev1.SkipNodeOperationNodePrepareResources) &&
+		!slices.Contains(skipped, resourcev1.SkipNodeOperationNodeUnprepareResources) && !slices.Contains(skipped, resourcev1.SkipNodeOperationAll) {
+		at.Invalid(skipped, "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped")
+	}
 }
 
 func poolRules(at *validation.Path, p *resourcev1.ResourcePool) {
