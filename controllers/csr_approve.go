@@ -74,8 +74,10 @@ func (a *requestApprover) isAllowed(ctx context.Context, r *certificatesv1.Certi
 	for k, v := range r.Spec.Extra {
 		review.Spec.Extra[k] = authorizationv1.ExtraValue(v)
 	}
-	err := a.client.Do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", &review, &review)
-	return err == nil && review.Status.Allowed, err
+	// The response is decoded into another review, because the slices of this one belong to r, which is shared.
+	var answer authorizationv1.SubjectAccessReview
+	err := a.client.Do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", &review, &answer)
+	return err == nil && answer.Status.Allowed, err
 }
 
 func (a *requestApprover) approve(ctx context.Context, r *certificatesv1.CertificateSigningRequest, message string) error {
