@@ -52,8 +52,8 @@ func ipAddress(text string) error {
 }
 
 func etcdPrefix(text string) error {
-	if !strings.HasPrefix(text, "/") || text == "/" {
-		return fmt.Errorf("%q must begin with a slash, and be more than that", text)
+	if strings.Trim(text, "/") == "" {
+		return fmt.Errorf("%q must be more than slashes", text)
 	}
 	return nil
 }

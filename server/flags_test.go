@@ -57,7 +57,7 @@ func TestFlagFaults(t *testing.T) {
 		`--livez-grace-period: -1s is below 0`:                                                                       "livez-grace-period=-1s",
 		`--min-request-timeout: -1s is below 0`:                                                                      "min-request-timeout=-1",
 		`--authentication-token-webhook-cache-ttl: -1s is below 0`:                                                   "authentication-token-webhook-cache-ttl=-1s",
-		`--etcd-prefix: "registry" must begin with a slash, and be more than that`:                                   "etcd-prefix=registry",
+		`--etcd-prefix: "//" must be more than slashes`:                                                              "etcd-prefix=//",
 		`--tls-min-version: VersionTLS11 is not safe, must be VersionTLS12 or VersionTLS13`:                          "tls-min-version=VersionTLS11",
 		`--tls-cipher-suites: cipher suite NOPE is not supported or doesn't exist`:                                   "tls-cipher-suites=NOPE",
 		`--cors-allowed-origins: an expression is empty`:                                                             `cors-allowed-origins=""`,

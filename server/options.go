@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -158,9 +159,11 @@ type Options struct {
 // Ephemeral reports whether the server removes its files when it stops.
 func (o Options) Ephemeral() bool { return o.Dir == "" && !o.NoDataDir }
 
-// withDefaults replaces zero fields, except Dir, by their defaults.
+// withDefaults replaces zero fields, except Dir, by their defaults, and gives the prefix of keys the
+// slash that kube-apiserver does not require.
 func (o Options) withDefaults() Options {
 	o = withOptions(o).Options
+	o.EtcdPrefix = path.Join("/", o.EtcdPrefix)
 	if o.CertDir == "" {
 		o.CertDir = filepath.Join(o.Dir, "pki")
 	}

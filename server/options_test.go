@@ -34,8 +34,7 @@ func TestValidate(t *testing.T) {
 		{Options{EtcdCAFile: "ca"}, "--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are"},
 		{Options{EtcdServers: []string{"e"}, EtcdSnapshot: "s"}, "--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd"},
 		{Options{EtcdQuotaBytes: -1}, "--quota-backend-bytes: -1 is below 0"},
-		{Options{EtcdPrefix: "registry"}, `--etcd-prefix: "registry" must begin with a slash, and be more than that`},
-		{Options{EtcdPrefix: "/"}, `--etcd-prefix: "/" must begin with a slash, and be more than that`},
+		{Options{EtcdPrefix: "/"}, `--etcd-prefix: "/" must be more than slashes`},
 		{Options{ServiceClusterIPRange: "10.0.0.0"}, `--service-cluster-ip-range: "10.0.0.0" is not a CIDR such as 10.0.0.0/24`},
 		{Options{ServiceClusterIPRange: "10.0.0.0/30"}, `--service-cluster-ip-range: "10.0.0.0/30" has less than 8 addresses`},
 		{Options{ServiceClusterIPRange: "10.0.0.0/24,10.1.0.0/24"}, `--service-cluster-ip-range: "10.0.0.0/24,10.1.0.0/24" has two ranges of the same family`},
@@ -70,6 +69,20 @@ func TestEphemeralIsWithoutDir(t *testing.T) {
 	}
 	if o := (Options{}).withDefaults(); strings.HasPrefix(o.CertDir, "/") {
 		t.Errorf("certificates of no directory in %q", o.CertDir)
+	}
+}
+
+// TestEtcdPrefix checks that the prefix of keys begins with one slash and ends with none, however it
+// is given: kube-apiserver takes all of these.
+func TestEtcdPrefix(t *testing.T) {
+	for given, want := range map[string]string{"": "/registry", "registry": "/registry", "a/registry": "/a/registry", "/a/": "/a"} {
+		o := Options{EtcdPrefix: given}
+		if err := o.Validate(); err != nil {
+			t.Errorf("%q: %v", given, err)
+		}
+		if got := o.withDefaults().EtcdPrefix; got != want {
+			t.Errorf("%q: got %q, want %q", given, got, want)
+		}
 	}
 }
 

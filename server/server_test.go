@@ -228,7 +228,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 		t.Errorf("after Stop: %v", err)
 	}
 	// A failed start removes its directory too.
-	for _, o := range []Options{{ClientCAFile: filepath.Join(tmp, "none")}, {EtcdPrefix: "bad"}, {TokenFile: tmp}} {
+	for _, o := range []Options{{ClientCAFile: filepath.Join(tmp, "none")}, {EtcdPrefix: "/"}, {TokenFile: tmp}} {
 		if _, err := Start(t.Context(), o); err == nil {
 			t.Errorf("%+v: started", o)
 		}
