@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -14,7 +13,6 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
@@ -28,13 +26,11 @@ import (
 func TestGatedPlugins(t *testing.T) {
 	off, on := admissiontest.Objects(t), admissiontest.PreviewObjects(t)
 	all := admissiontest.Gates(t, "AllAlpha", "AllBeta")
-	for _, name := range []string{"PodGroupProtection", "PodGroupWorkloadExists", "JobValidation"} {
-		if p := newPlugin(t, name, Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
-			t.Errorf("%s handles %v of a server without its kind", name, p.Handles)
-		}
-		if p := newPlugin(t, name, Config{Objects: on, Gates: all}); len(p.Handles) != 1 {
-			t.Errorf("%s handles %v of a server with its kind", name, p.Handles)
-		}
+	if p := newPlugin(t, "PodGroupProtection", Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
+		t.Errorf("PodGroupProtection handles %v of a server without its kind", p.Handles)
+	}
+	if p := newPlugin(t, "PodGroupProtection", Config{Objects: on, Gates: all}); len(p.Handles) != 1 {
+		t.Errorf("PodGroupProtection handles %v of a server with its kind", p.Handles)
 	}
 	handlesGroups := func(o *admission.Objects, g features.Gates) bool {
 		return slices.ContainsFunc(newPlugin(t, "Priority", Config{Objects: o, Gates: g}).Handles, func(h admission.Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
@@ -93,44 +89,11 @@ func TestTrustBundleAttest(t *testing.T) {
 	}
 }
 
-func podGroupOf(workload, template string, change func(*schedulingv1beta1.PodGroup)) *schedulingv1beta1.PodGroup {
-	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
-	g.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
-	if workload != "" {
-		g.Spec.WorkloadRef = &schedulingv1beta1.WorkloadReference{WorkloadName: workload, TemplateName: template}
-	}
-	if change != nil {
-		change(g)
-	}
-	return g
-}
-
 func TestPodGroupPlugins(t *testing.T) {
-	w := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1beta1.WorkloadSpec{
-		PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}}}
-	tree := &schedulingv1beta1.Workload{ObjectMeta: metav1.ObjectMeta{Name: "tree", Namespace: "ns"}, Spec: schedulingv1beta1.WorkloadSpec{
-		CompositePodGroupTemplates: []schedulingv1beta1.CompositePodGroupTemplate{{Name: "top",
-			SchedulingPolicy: schedulingv1beta1.CompositePodGroupSchedulingPolicy{Basic: &schedulingv1beta1.CompositeBasicSchedulingPolicy{}},
-			PodGroupTemplates: []schedulingv1beta1.PodGroupTemplate{{Name: "leaf",
-				SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}}}}}
-	c := Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), w, tree, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100, PreemptionPolicy: new(corev1.PreemptLowerPriority)}),
+	c := Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100, PreemptionPolicy: new(corev1.PreemptLowerPriority)}),
 		Gates: admissiontest.Gates(t, "GenericWorkload")}
-	exists := newPlugin(t, "PodGroupWorkloadExists", c)
-	for name, test := range map[string]struct {
-		group *schedulingv1beta1.PodGroup
-		want  string
-	}{
-		"of nothing":       {podGroupOf("", "", nil), ""},
-		"of a template":    {podGroupOf("w", "t", nil), ""},
-		"of a composite":   {podGroupOf("tree", "leaf", nil), ""},
-		"no such template": {podGroupOf("w", "u", nil), `PodGroup rejected: PodGroupTemplate "u" not found in Workload "w"`},
-		"no such workload": {podGroupOf("v", "t", nil), `PodGroup rejected: Workload "v" not found`},
-	} {
-		if got := admissiontest.Run(t, exists, admissiontest.Write(t, "create", "podgroups", test.group, nil)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-	g := podGroupOf("", "", func(g *schedulingv1beta1.PodGroup) { g.Spec.PriorityClassName = "high" })
+	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}, Spec: schedulingv1beta1.PodGroupSpec{
+		PriorityClassName: "high", SchedulingPolicy: schedulingv1beta1.PodGroupSchedulingPolicy{Basic: &schedulingv1beta1.BasicSchedulingPolicy{}}}}
 	protection := newPlugin(t, "PodGroupProtection", c)
 	for range 2 {
 		if got := admissiontest.Run(t, protection, admissiontest.Write(t, "create", "podgroups", g, nil)); got != "" || !slices.Equal(g.Finalizers, []string{"scheduling.k8s.io/podgroup-protection"}) {
@@ -158,42 +121,6 @@ func TestPodGroupPlugins(t *testing.T) {
 	g.Spec.Priority = new(int32(7))
 	if got := admissiontest.Run(t, prio, admissiontest.Write(t, "create", "podgroups", g, nil)); !strings.HasSuffix(got, "priority set in the pod group (7) must match the priority computed (100) based on the priority class set in the spec") {
 		t.Error(got)
-	}
-}
-
-func TestJobValidation(t *testing.T) {
-	gang := func(name string, owner *metav1.OwnerReference) *schedulingv1beta1.PodGroup {
-		return podGroupOf("", "", func(g *schedulingv1beta1.PodGroup) {
-			g.Name, g.Spec.SchedulingPolicy = name, schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: 2}}
-			if owner != nil {
-				g.OwnerReferences = []metav1.OwnerReference{*owner}
-			}
-		})
-	}
-	job := func(uid types.UID, parallelism int32, group string) *batchv1.Job {
-		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: uid}, Spec: batchv1.JobSpec{Parallelism: &parallelism}}
-		if group != "" {
-			j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
-		}
-		return j
-	}
-	owner := &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "owner", Controller: new(true)}
-	basic := podGroupOf("", "", func(g *schedulingv1beta1.PodGroup) { g.Name = "basic" })
-	p := newPlugin(t, "JobValidation", Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), gang("named", nil), gang("owned", owner), basic), Gates: admissiontest.Gates(t, "GenericWorkload")})
-	for name, c := range map[string]struct {
-		is, was *batchv1.Job
-		want    string
-	}{
-		"same":       {job("", 1, "named"), job("", 1, "named"), ""},
-		"named":      {job("", 2, "named"), job("", 1, "named"), `cannot change parallelism for a Job referencing gang-scheduled PodGroup "named"`},
-		"basic":      {job("", 2, "basic"), job("", 1, "basic"), ""},
-		"missing":    {job("", 2, "none"), job("", 1, "none"), ""},
-		"controlled": {job("owner", 2, ""), job("owner", 1, ""), `gang-scheduled PodGroup "owned"`},
-		"alone":      {job("", 2, ""), job("", 1, ""), ""},
-	} {
-		if got := admissiontest.Run(t, p, admissiontest.Write(t, "update", "jobs", c.is, c.was)); (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
-			t.Errorf("%s: %q", name, got)
-		}
 	}
 }
 
