@@ -14,6 +14,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -167,7 +168,7 @@ func (n nodeRestrictionPlugin) claimStatus(_ context.Context, a *registry.Attrib
 	}
 	strip := func(obj api.Object) *corev1.PersistentVolumeClaim {
 		c := obj.DeepCopyObject().(*corev1.PersistentVolumeClaim)
-		c.ResourceVersion, c.ManagedFields = "", nil
+		c.TypeMeta, c.ResourceVersion, c.ManagedFields = metav1.TypeMeta{}, "", nil // a sent object may name its type
 		c.Status.Capacity, c.Status.Conditions = nil, nil
 		c.Status.AllocatedResources, c.Status.AllocatedResourceStatuses = nil, nil
 		return c

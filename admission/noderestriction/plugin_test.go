@@ -96,6 +96,7 @@ func TestNodeRestrictionStatus(t *testing.T) {
 		"the claim of a volume": {"persistentvolumeclaims", volume(nil), volume(nil), "may only update PVC status"},
 		"the capacity of a claim": {"persistentvolumeclaims/status", volume(func(c *corev1.PersistentVolumeClaim) {
 			c.Status.Capacity = corev1.ResourceList{"storage": resource.MustParse("1")}
+			c.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}
 		}), volume(nil), ""},
 		"the phase of a claim": {"persistentvolumeclaims/status", volume(func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost }), volume(nil),
 			"is not allowed to update fields other than status.quantity and status.conditions: @@ -"},
