@@ -111,21 +111,38 @@ func (r *Request) as(f Form, hub api.Object) (runtime.Object, error) {
 	return r.Resource.As(f.version, hub)
 }
 
-// Replace replaces the object of the request by one in form f. obj must not be used afterwards.
-func (r *Request) Replace(f Form, obj api.Object) error {
+// Sent returns what mutating admission may change: the new object, in the hub version, or the options
+// of a connection. It is nil for a deletion.
+func (r *Request) Sent() runtime.Object {
+	switch {
+	case r.Connect != nil:
+		return r.Connect
+	case r.Object != nil:
+		return r.Object
+	}
+	return nil
+}
+
+// Replace replaces what the request sent by an object in form f. obj must not be used afterwards.
+func (r *Request) Replace(f Form, obj runtime.Object) error {
 	if f.version != nil {
-		hub, err := r.Resource.Decoded(f.version, obj)
+		sent, ok := obj.(api.Object)
+		if !ok {
+			return fmt.Errorf("%T has no metadata", obj)
+		}
+		hub, err := r.Resource.Decoded(f.version, sent)
 		if err != nil {
 			return err
 		}
 		obj = hub
 	}
-	is, becomes := reflect.ValueOf(r.Object), reflect.ValueOf(obj)
+	sent := r.Sent()
+	is, becomes := reflect.ValueOf(sent), reflect.ValueOf(obj)
 	if is.Type() != becomes.Type() {
-		return fmt.Errorf("cannot replace object of type %T by %T", r.Object, obj)
+		return fmt.Errorf("cannot replace object of type %T by %T", sent, obj)
 	}
 	if _, ok := obj.(*untyped.Object); !ok {
-		obj.GetObjectKind().SetGroupVersionKind(r.Object.GetObjectKind().GroupVersionKind())
+		obj.GetObjectKind().SetGroupVersionKind(sent.GetObjectKind().GroupVersionKind())
 	}
 	// Callers hold a pointer to the object, so its content is replaced.
 	is.Elem().Set(becomes.Elem())
@@ -133,12 +150,12 @@ func (r *Request) Replace(f Form, obj api.Object) error {
 	return nil
 }
 
-// New returns an empty object in form f. The request must have an object.
-func (r *Request) New(f Form) api.Object {
+// New returns an empty object in form f. The request must have sent one.
+func (r *Request) New(f Form) runtime.Object {
 	if f.version != nil {
 		return r.Resource.NewOf(f.version)
 	}
-	return reflect.New(reflect.TypeOf(r.Object).Elem()).Interface().(api.Object)
+	return reflect.New(reflect.TypeOf(r.Sent()).Elem()).Interface().(runtime.Object)
 }
 
 // As returns the new object in form f, with its kind, as JSON values. It must not be changed.

@@ -14,14 +14,13 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 // applyConfiguration merges the apply configuration that an expression returns into the object,
 // like server-side apply but without changing field ownership.
-func applyConfiguration(_ context.Context, t *target, change ref.Val) (api.Object, error) {
+func applyConfiguration(_ context.Context, t *target, change ref.Val) (runtime.Object, error) {
 	kind := t.form.Kind
 	schema, ok := t.schemas(kind)
 	if !ok {
@@ -81,7 +80,7 @@ func (t *target) merge(schema typed.ParseableType, fields map[string]any) (map[s
 }
 
 // object converts fields to the Go type of t's form.
-func (t *target) object(fields map[string]any) (api.Object, error) {
+func (t *target) object(fields map[string]any) (runtime.Object, error) {
 	obj := t.New(t.form)
 	if u, ok := obj.(*untyped.Object); ok {
 		u.SetUnstructuredContent(fields)

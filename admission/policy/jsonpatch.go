@@ -17,7 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/cel/mutation/dynamic"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
@@ -27,7 +26,7 @@ const maxCopiedBytes = 3 << 20
 
 // applyPatches applies the JSON patch that an expression returns. If a test operation fails, the
 // object stays unchanged.
-func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, error) {
+func applyPatches(ctx context.Context, t *target, change ref.Val) (runtime.Object, error) {
 	patch, err := newPatch(change)
 	if err != nil {
 		return nil, err

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/cel-go/common/types/ref"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
@@ -24,7 +24,7 @@ type mutatingPolicy struct {
 // mutation is an expression that returns a change, and the function that applies the change.
 type mutation struct {
 	change *expression.Program
-	apply  func(ctx context.Context, t *target, change ref.Val) (api.Object, error)
+	apply  func(ctx context.Context, t *target, change ref.Val) (runtime.Object, error)
 }
 
 // target is the object to be changed, in the form that a policy matches.

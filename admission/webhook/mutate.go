@@ -150,7 +150,7 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 		return false, apierrors.NewInternalError(err)
 	case p.Len() == 0:
 		return false, nil
-	case s.Object == nil:
+	case s.Sent() == nil:
 		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
 	case p.Len() > maxOperations:
 		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, p.Len()))

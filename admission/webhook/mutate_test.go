@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -85,6 +86,27 @@ func TestPatchOfDeletion(t *testing.T) {
 	}))
 	err := f.client.CoreV1().ConfigMaps(f.ns).Delete(t.Context(), "a", metav1.DeleteOptions{})
 	if got := outcome(err); got != `500 InternalError: Internal error occurred: admission webhook "h.example.com" attempted to modify the object, which is not supported for this operation` {
+		t.Error(got)
+	}
+}
+
+// TestPatchOfConnection checks that a hook can change the options of a connection.
+func TestPatchOfConnection(t *testing.T) {
+	f := start(t, server.Options{})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	if _, err := f.client.CoreV1().Pods(f.ns).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.mutating("h.example.com", f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		var options corev1.PodExecOptions
+		if err := json.Unmarshal(q.Object.Raw, &options); err != nil || options.Container != "c" {
+			t.Errorf("the hook got %s: %v", q.Object.Raw, err)
+		}
+		return patch(`[{"op":"replace","path":"/container","value":"another"}]`)
+	}), func(w *admissionregistrationv1.MutatingWebhook) { w.Rules[0].Resources = []string{"pods/exec"} })
+	err := f.client.CoreV1().RESTClient().Post().Namespace(f.ns).Resource("pods").Name("p").SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: "c", Command: []string{"id"}, Stdout: true}, scheme.ParameterCodec).Do(t.Context()).Error()
+	if got := outcome(err); !strings.Contains(got, "container another is not valid for pod p") {
 		t.Error(got)
 	}
 }
