@@ -50,6 +50,26 @@ func shown(c *Catalogue) (out []string) {
 	return out
 }
 
+// TestCustomKindAmongBuiltIn checks that a custom kind in a version of built-in ones is served, but not
+// listed there.
+func TestCustomKindAmongBuiltIn(t *testing.T) {
+	custom := plainKind("apps", "bars", "v1", "vfake")
+	custom.Untyped = true
+	c, err := New(plainKind("apps", "app", "v1"), custom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]string{"v1": "app", "vfake": "bars"} {
+		gv := schema.GroupVersion{Group: "apps", Version: version}
+		if list := c.In(gv); len(list) != 1 || list[0].Name != want {
+			t.Errorf("%s lists %v, want %s", gv, list, want)
+		}
+		if r, _, ok := c.Lookup(gv, "bars"); !ok || r != custom {
+			t.Errorf("%s does not serve bars", gv)
+		}
+	}
+}
+
 // TestChanges checks with random changes that a catalogue equals a new one with the same
 // resources, that published indexes don't change, and that a Follower sees all changes.
 func TestChanges(t *testing.T) {

@@ -130,9 +130,14 @@ func (g *group) addVersions(r *Resource, first int) error {
 }
 
 // arrange sorts the served versions and resources for discovery: versions by priority, then
-// stable and newer ones first; resources by name.
+// stable and newer ones first; resources by name. As in kube-apiserver, discovery does not list a custom
+// kind in a version of built-in ones, although it is served.
 func (g *group) arrange() {
 	for name, list := range g.lists {
+		if slices.ContainsFunc(list, func(r *Resource) bool { return !r.Untyped }) {
+			list = slices.DeleteFunc(list, func(r *Resource) bool { return r.Untyped })
+			g.lists[name] = list
+		}
 		slices.SortFunc(list, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
 		g.Versions = append(g.Versions, schema.GroupVersion{Group: g.Name, Version: name})
 	}
