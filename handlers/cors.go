@@ -53,11 +53,11 @@ func (h *Handler) allowsOrigin(origin string) bool {
 
 // refuseForeignUpgrades refuses WebSockets from pages of other origins. A browser lets
 // any page open one and adds the client certificate of its user; a page cannot set the
-// Origin header. Other clients send none.
+// Origin header, nor add a bearer token to the request, by which other programs are known.
 func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, origin := range r.Header["Origin"] {
-			if proxy.WantsUpgrade(r) && !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) {
+			if proxy.WantsUpgrade(r) && !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) && !hasBearerToken(r) {
 				h.responder.WriteError(w, r, representation.NewStatusError(http.StatusForbidden, metav1.StatusReasonForbidden,
 					fmt.Sprintf("forbidden: upgrade requests of the origin %q are not allowed", origin), &metav1.StatusDetails{}))
 				return
@@ -65,6 +65,12 @@ func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc 
 		}
 		next(w, r)
 	}
+}
+
+// hasBearerToken reports whether a request has a bearer token in its header Authorization.
+func hasBearerToken(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer")
 }
 
 // isSameOrigin reports whether an origin is the host to which the request was sent.

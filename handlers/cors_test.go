@@ -93,7 +93,7 @@ func TestWebSocketOrigin(t *testing.T) {
 				"http://" + host + ".evil":  403,
 				"null":                      403,
 			} {
-				code, body := openWebSocket(t, host, path, protocol, origin)
+				code, body := openWebSocket(t, host, path, map[string]string{"Origin": origin, "Sec-WebSocket-Protocol": protocol})
 				if want != 0 && (code != want || !strings.Contains(body, "forbidden: upgrade requests of the origin")) || want == 0 && code == 403 {
 					t.Errorf("%s (%s) by origin %q, configured %v: %d %s", path, protocol, origin, configured, code, body)
 				}
@@ -102,8 +102,22 @@ func TestWebSocketOrigin(t *testing.T) {
 	}
 }
 
-// openWebSocket requests a WebSocket, and returns the code and the body of the response.
-func openWebSocket(t *testing.T, host, path, protocol, origin string) (int, string) {
+// TestWebSocketOfProgram checks that a program, which a page is not because it cannot add a bearer
+// token, opens a WebSocket whatever its origin.
+func TestWebSocketOfProgram(t *testing.T) {
+	_, front := newCluster(t, upgrade)
+	for authorization, foreign := range map[string]bool{"Bearer x": false, "bearer x": false, "Basic eDp5": true, "Bearerx": true} {
+		code, body := openWebSocket(t, front.Listener.Addr().String(), "/api/v1/namespaces?watch=1",
+			map[string]string{"Origin": "http://localhost", "Authorization": authorization})
+		if (code == http.StatusForbidden) != foreign {
+			t.Errorf("%q: %d %s", authorization, code, body)
+		}
+	}
+}
+
+// openWebSocket requests a WebSocket with headers, of which empty ones are left out, and returns the
+// code and the body of the response.
+func openWebSocket(t *testing.T, host, path string, headers map[string]string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", host)
 	if err != nil {
@@ -112,7 +126,7 @@ func openWebSocket(t *testing.T, host, path, protocol, origin string) (int, stri
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nGroup: %s\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: XW7visyKGwFcxlEMU8FsHg==\r\n",
 		path, host, request.GroupMasters)
-	for name, value := range map[string]string{"Origin": origin, "Sec-WebSocket-Protocol": protocol} {
+	for name, value := range headers {
 		if value != "" {
 			fmt.Fprintf(conn, "%s: %s\r\n", name, value)
 		}
