@@ -192,12 +192,15 @@ func FinalizerNames(names []string, at *field.Path) field.ErrorList {
 
 // FinalizerName validates that a finalizer has a domain or is a standard finalizer.
 func FinalizerName(name string, at *field.Path) *field.Error {
-	switch {
-	case strings.Contains(name, "/"),
-		name == "kubernetes", name == metav1.FinalizerOrphanDependents, name == metav1.FinalizerDeleteDependents:
+	if strings.Contains(name, "/") || IsStandardFinalizer(name) {
 		return nil
 	}
 	return field.Invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified")
+}
+
+// IsStandardFinalizer reports whether a finalizer without a domain is one of Kubernetes.
+func IsStandardFinalizer(name string) bool {
+	return name == "kubernetes" || name == metav1.FinalizerOrphanDependents || name == metav1.FinalizerDeleteDependents
 }
 
 // DedupOwnerReferences removes duplicate owner references and warns of them. isAdmitted means

@@ -64,9 +64,6 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 	if s == "" {
 		return nil, nil
 	}
-	if n, err := parseResourceVersion(resourceVersion); err != nil || n != 0 {
-		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
-	}
 	bad := func(why string) (*continueToken, error) {
 		return nil, apierrors.NewBadRequest("invalid continue token: " + why)
 	}
@@ -87,6 +84,9 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 		return bad("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
 	case path.Clean("/"+t.Start) != "/"+t.Start: // must not leave the collection
 		return bad(fmt.Sprintf("continue key is not valid: %s", t.Start))
+	}
+	if n, err := parseResourceVersion(resourceVersion); err != nil || n != 0 {
+		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	return &t, nil
 }

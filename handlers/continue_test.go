@@ -36,6 +36,7 @@ func TestBadContinueTokens(t *testing.T) {
 	for _, c := range []struct{ token, version, message string }{
 		{tokenAfter("a", "", 7), "7", "specifying resource version is not allowed when using continue"},
 		{"%", "", "illegal base64"},
+		{"%", "7", "illegal base64"},
 		{"e30", "", `does not recognize this encoded version ""`},
 		{base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":"7"}`)), "", "cannot unmarshal"},
 		{continueToken{Start: "a"}.String(), "", "incorrect encoded start resourceVersion"},

@@ -56,6 +56,8 @@ func TestResponses(t *testing.T) {
 		// Reading.
 		{"GET " + mapsPath + "/a", "", nil, 200, `{"kind":"ConfigMap","apiVersion":"v1",`},
 		{"GET " + mapsPath + "/b", "", nil, 404, `configmaps \"b\" not found`},
+		{"GET " + mapsPath + "/a?export=true", "", nil, 400, "the export parameter, deprecated since v1.14, is no longer supported"},
+		{"GET " + mapsPath + "/a?export=false", "", nil, 200, `"ConfigMap"`},
 		{"GET " + mapsPath + "/a?resourceVersion=99999999999", "", nil, 504, "Too large resource version"},
 		{"GET " + mapsPath + "/a?resourceVersion=18446744073709551615", "", nil, 504, "Too large resource version"},
 		{"GET " + mapsPath + "/a?resourceVersion=x", "", nil, 500, `"message":"resourceVersion: Invalid value: \"x\"`},

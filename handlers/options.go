@@ -13,6 +13,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -52,10 +53,22 @@ func errInvalidVersion(err error) error {
 	return representation.NewStatusError(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
-// readOfGet returns the required freshness of a get with a resourceVersion.
-func (c *call) readOfGet(rv string) (storage.Read, error) {
+// readOfGet returns the required freshness of a get with a query. It refuses the parameter export.
+func (c *call) readOfGet() (storage.Read, error) {
+	if export := c.info.Query["export"]; len(export) > 0 {
+		var asked bool
+		if err := runtime.Convert_Slice_string_To_bool(&export, &asked, nil); err != nil {
+			return storage.Read{}, apierrors.NewBadRequest("the export parameter cannot be parsed: " + err.Error())
+		}
+		if asked {
+			return storage.Read{}, apierrors.NewBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+		}
+	}
+	rv := c.info.Query.Get("resourceVersion")
 	n, err := parseResourceVersion(rv)
 	switch {
+	case rv == "":
+		return storage.Read{}, nil
 	case err != nil && c.Resource.Storage.Uncached:
 		return storage.Read{}, errInvalidListVersion(err)
 	case err != nil:

@@ -27,8 +27,8 @@ func (h *Handler) get(c *call) error {
 		return err
 	}
 	var read storage.Read
-	if rv := c.info.Query.Get("resourceVersion"); rv != "" {
-		if read, err = c.readOfGet(rv); err != nil {
+	if c.info.Query != nil {
+		if read, err = c.readOfGet(); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,15 @@ func (h *Handler) serveVirtual(c *call) error {
 }
 
 func (h *Handler) listVirtual(c *call, v *representation.View) error {
-	objects, err := h.Registry.VirtualList(c.r.Context(), c.Target)
+	o, err := c.listOptions()
+	if err != nil {
+		return err
+	}
+	selection, err := c.selection(o)
+	if err != nil {
+		return err
+	}
+	objects, err := h.Registry.VirtualList(c.r.Context(), c.Target, selection)
 	if err != nil {
 		return err
 	}

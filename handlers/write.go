@@ -97,8 +97,11 @@ func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Out
 		c.span.Event(verbSpanOf(c.info.Verb).stored)
 	}
 	code := http.StatusOK
-	if out.Created {
+	switch {
+	case out.Created:
 		code = http.StatusCreated
+	case out.Accepted:
+		code = http.StatusAccepted
 	}
 	if out.Item != nil && (c.Sub == nil || c.Sub.Kind == nil) {
 		c.codec.CacheCells(out.Item)

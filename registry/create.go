@@ -232,6 +232,9 @@ func (w *creation) commit(ctx context.Context) error {
 		return err
 	}
 	item, err := c.Create(ctx, t.Key(), stored)
+	if errors.Is(err, storage.ErrTooLarge) && w.dropManagedFields(w.applied) {
+		return w.commit(ctx)
+	}
 	if errors.Is(err, storage.ErrExists) {
 		existing, _ := c.Get(ctx, t.Key(), storage.Read{})
 		return r.errAlreadyExists(t, existing)

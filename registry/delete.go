@@ -23,6 +23,9 @@ type DeleteOptions struct {
 	// Propagation determines what happens to the dependents of the object. If it is empty,
 	// existing finalizers decide, and then the kind's default.
 	Propagation metav1.DeletionPropagation
+	// TellAccepted means that the request says orphanDependents: false. As in kube-apiserver, it alone
+	// is told when the object is only marked as terminating.
+	TellAccepted bool
 
 	// IgnoreReadErrors means that the request is for DeleteCorrupt instead of Delete.
 	IgnoreReadErrors bool
@@ -39,7 +42,9 @@ func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outco
 			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)
 		}
 	}
-	return r.delete(ctx, t, o)
+	out, err := r.delete(ctx, t, o)
+	out.Accepted = o.TellAccepted && err == nil && !out.Deleted
+	return out, err
 }
 
 func (r *Registry) delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
@@ -243,6 +248,7 @@ func NewDeleteOptions(o *metav1.DeleteOptions) (DeleteOptions, error) {
 	case o.OrphanDependents != nil:
 		out.Propagation = metav1.DeletePropagationBackground
 	}
+	out.TellAccepted = o.OrphanDependents != nil && !*o.OrphanDependents
 	return out, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -210,4 +212,45 @@ func retryAfter(s metav1.Status) int32 {
 		return 0
 	}
 	return s.Details.RetryAfterSeconds
+}
+
+// TestVirtualListIsSelected checks that selectors select computed objects as well.
+func TestVirtualListIsSelected(t *testing.T) {
+	r := newRegistry(t)
+	r.o.Virtual = map[string]Source{"componentstatuses": fixedSource{"a", "b"}}
+	at := r.at(t, corev1.SchemeGroupVersion, "componentstatuses", "")
+	for _, c := range []struct{ label, field, want string }{
+		{"", "", "a b"}, {"x=y", "", ""}, {"!x", "metadata.name=b", "b"}, {"", "metadata.name!=b", "a"},
+	} {
+		byLabel, err := labels.Parse(c.label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := r.VirtualList(t.Context(), at, Selection{Labels: byLabel, Fields: fields.ParseSelectorOrDie(c.field)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, obj := range objects {
+			names = append(names, obj.GetName())
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("labels %q, fields %q: got %q, want %q", c.label, c.field, got, c.want)
+		}
+	}
+}
+
+// fixedSource is the Source of objects with these names.
+type fixedSource []string
+
+func (s fixedSource) Get(context.Context, string) (api.Object, error) {
+	return nil, storage.ErrNotFound
+}
+
+func (s fixedSource) List(context.Context) ([]api.Object, error) {
+	var out []api.Object
+	for _, name := range s {
+		out = append(out, &corev1.ComponentStatus{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	return out, nil
 }

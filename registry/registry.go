@@ -261,4 +261,6 @@ type Outcome struct {
 	Created bool
 	// Deleted means that the object was removed, and not only marked as terminating.
 	Deleted bool
+	// Accepted means that the object is marked, and that the client asked to be told so.
+	Accepted bool
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,8 +86,12 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	if err != nil {
 		return Outcome{}, err
 	}
-	if o.IsReplace && obj.GetUID() != "" { // the precondition on a uid fails for a missing object
-		return Outcome{}, r.preconditionError(t, o.DryRun, "UID", string(obj.GetUID()), "")
+	switch uid := obj.GetUID(); { // a uid is a precondition, which fails for a missing object
+	case uid != "" && o.IsReplace:
+		return Outcome{}, r.preconditionError(t, o.DryRun, "UID", string(uid), "")
+	case uid != "" && o.IsApply:
+		return Outcome{}, apierrors.NewConflict(t.groupResource(), t.Name,
+			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 	}
 	if rv := obj.GetResourceVersion(); rv != "" {
 		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
@@ -296,6 +301,9 @@ func (w *update) commit(ctx context.Context) (err error) {
 		w.out.Object, err = w.t.roundTripStored(ctx, w.obj)
 	default:
 		w.out, err = w.r.replace(ctx, w.t, w.collection, w.item, w.obj)
+		if errors.Is(err, storage.ErrTooLarge) && w.dropManagedFields(w.options.IsApply) {
+			return w.commit(ctx)
+		}
 	}
 	return err
 }

@@ -235,6 +235,22 @@ func TestCreateOnUpdateWipesMetadata(t *testing.T) {
 	}
 }
 
+// TestApplyOfAnotherObject checks that an apply with a uid creates nothing: it means an object that
+// is there no more.
+func TestApplyOfAnotherObject(t *testing.T) {
+	r := newRegistry(t)
+	gone := configMap("gone", "")
+	gone.UID = "1"
+	at := r.configMap(t, "gone")
+	_, err := r.Update(t.Context(), at, replaceBy(gone), UpdateOptions{AuthorizeCreate: allowed, IsApply: true})
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "specified uid 1, and no existing object was found") {
+		t.Errorf("got %v", err)
+	}
+	if stored(t, r, at) != nil {
+		t.Error("it was created")
+	}
+}
+
 // allowed authorizes every creation.
 func allowed(context.Context) error { return nil }
 

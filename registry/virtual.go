@@ -3,7 +3,10 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -41,13 +44,16 @@ func (r *Registry) VirtualGet(ctx context.Context, t Target) (api.Object, error)
 	return obj, nil
 }
 
-// VirtualList computes all objects.
-func (r *Registry) VirtualList(ctx context.Context, t Target) ([]api.Object, error) {
+// VirtualList computes the selected objects.
+func (r *Registry) VirtualList(ctx context.Context, t Target, o Selection) ([]api.Object, error) {
 	s, err := r.source(t)
 	if err != nil {
 		return nil, err
 	}
-	return s.List(ctx)
+	objects, err := s.List(ctx)
+	return slices.DeleteFunc(objects, func(obj api.Object) bool {
+		return !o.Labels.Matches(labels.Set(obj.GetLabels())) || !o.Fields.Matches(fields.Set{"metadata.name": obj.GetName()})
+	}), err
 }
 
 // Review answers a review, such as a SubjectAccessReview, by returning the object for the

@@ -47,6 +47,17 @@ func (w *write) allocate(ctx context.Context) error {
 	return allocate(ctx, w.allocation, w.obj, w.old)
 }
 
+// dropManagedFields removes the managedFields of an object that is too large for etcd, and reports
+// whether there were any: who does not apply has not asked for them, and they can be as large as the
+// rest. After an apply the error stands.
+func (w *write) dropManagedFields(applied bool) bool {
+	if applied || len(w.obj.GetManagedFields()) == 0 {
+		return false
+	}
+	w.obj.SetManagedFields(nil)
+	return true
+}
+
 // judge returns an error if the rules of the kind, which the function rules applies, or
 // those for all kinds find faults in the object. Otherwise it adds the warnings about it.
 func (w *write) judge(ctx context.Context, rules func() field.ErrorList) error {

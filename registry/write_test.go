@@ -3,13 +3,18 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // steps records the steps of writes that a kind and admission see.
@@ -97,4 +102,75 @@ func TestOrderOfWrites(t *testing.T) {
 			t.Errorf("%q fails in an update:\n got %s\nwant %s", c.fail, got, c.updated)
 		}
 	}
+}
+
+// TestLargeObjectLosesManagedFields checks that an object that only its managedFields make too large
+// for etcd is stored without them, but not after an apply, which is about them.
+func TestLargeObjectLosesManagedFields(t *testing.T) {
+	r := newRegistry(t)
+	o := UpdateOptions{WriteOptions: WriteOptions{Manager: "test"}}
+	large := configMap("large", "")
+	for i := range 9999 {
+		large.Data[fmt.Sprintf("a-long-key-whose-path-in-managedFields-is-about-as-long-as-the-key-itself-%d", i)] = "A"
+	}
+	created, err := r.Create(t.Context(), r.configMap(t, ""), large.DeepCopy(), o.WriteOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, r, r.configMap(t, ""), configMap("small", ""))
+	replacement := large.DeepCopy()
+	replacement.Name = "small"
+	updated, err := r.Update(t.Context(), r.configMap(t, "small"), replaceBy(replacement), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []Outcome{created, updated} {
+		if n := len(out.Object.GetManagedFields()); n > 0 {
+			t.Errorf("%s has %d entries of managedFields", out.Object.GetName(), n)
+		}
+	}
+	o.IsApply = true
+	applied := func(_ context.Context, old api.Object) (api.Object, error) {
+		obj := old.DeepCopyObject().(api.Object)
+		fields := &metav1.FieldsV1{Raw: []byte(`{"f:data":{"f:` + strings.Repeat("x", 1<<20) + `":{}}}`)}
+		obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "test", Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: fields}})
+		return obj, nil
+	}
+	if _, err := r.Update(t.Context(), r.configMap(t, "large"), applied, o); !errors.Is(err, storage.ErrTooLarge) {
+		t.Errorf("an apply that is too large: %v", err)
+	}
+}
+
+// TestOwnerReferencesAreDeduplicated checks when a write warns of duplicate owner references: those
+// that were sent before mutating admission sees them, those of a patch after it.
+func TestOwnerReferencesAreDeduplicated(t *testing.T) {
+	r := newRegistry(t)
+	ref := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "1"}
+	doubled := configMap("x", "")
+	doubled.OwnerReferences = []metav1.OwnerReference{ref, ref}
+	const early, late = ".metadata.ownerReferences contains duplicate entries; ", ".metadata.ownerReferences contains duplicate entries after mutating admission happens; "
+	write := func(want string, do func(ctx context.Context) (Outcome, error)) {
+		t.Helper()
+		scope := &request.Scope{}
+		out, err := do(request.With(t.Context(), scope))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(out.Object.GetOwnerReferences()); n != 1 {
+			t.Errorf("%d owner references are stored", n)
+		}
+		if w := scope.Warnings(); len(w) != 1 || !strings.HasPrefix(w[0], want) {
+			t.Errorf("got the warnings %q, want %q", w, want)
+		}
+	}
+	at := r.configMap(t, "x")
+	write(early, func(ctx context.Context) (Outcome, error) {
+		return r.Create(ctx, at, doubled.DeepCopy(), WriteOptions{})
+	})
+	write(early, func(ctx context.Context) (Outcome, error) {
+		return r.Update(ctx, at, replaceBy(doubled), UpdateOptions{IsReplace: true})
+	})
+	write(late, func(ctx context.Context) (Outcome, error) {
+		return r.Update(ctx, at, changeBy(func(c *corev1.ConfigMap) { c.OwnerReferences = doubled.OwnerReferences }), UpdateOptions{})
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +20,6 @@ func managersOf(obj metav1.Object) string {
 	for _, m := range obj.GetManagedFields() {
 		out = append(out, m.Manager+"/"+m.Subresource)
 	}
-	slices.Sort(out) // the entries are ordered by the second in which they were made
 	return strings.Join(out, " ")
 }
 

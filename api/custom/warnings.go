@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// finalizerWarnings returns a warning for each added finalizer without a domain. Built-in
+// finalizerWarnings returns warnings about added finalizers that are no qualified names. Built-in
 // kinds refuse these; custom kinds permitted them before there was a rule.
 func finalizerWarnings(obj, old api.Object) []string {
 	added := slices.Clone(obj.GetFinalizers())
@@ -22,10 +22,17 @@ func finalizerWarnings(obj, old api.Object) []string {
 	slices.Sort(added)
 	var out []string
 	for _, f := range slices.Compact(added) {
-		if strings.Contains(f, "/") || f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents {
-			continue
+		warn := func(text string) { out = append(out, fmt.Sprintf("metadata.finalizers: %q: %s", f, text)) }
+		for _, fault := range validation.IsQualifiedName(f) {
+			warn(fault)
 		}
-		out = append(out, fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers", f))
+		switch {
+		case strings.Contains(f, "/"), api.IsStandardFinalizer(f):
+		case strings.Contains(f, "."):
+			warn("prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers")
+		default:
+			warn("prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers")
+		}
 	}
 	return out
 }
