@@ -53,6 +53,20 @@ func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
 	return obj, nil
 }
 
+// converted converts an object of the hub type, which may be nil, to version v and back. The state
+// that a request replaces has the version of the request, so that a conversion which is not exact
+// is no change of fields that other versions show.
+func (m *Manager) converted(v *view, hub api.Object) (api.Object, error) {
+	if hub == nil || v.version.ToHub == nil {
+		return hub, nil
+	}
+	obj, err := m.resource.As(v.version, hub.DeepCopyObject().(api.Object))
+	if err != nil {
+		return nil, err
+	}
+	return v.version.ToHub(obj)
+}
+
 // convert converts decoded JSON from one version to another.
 func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any, error) {
 	if from == to {

@@ -71,8 +71,14 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &differences{manager: m, subresource: w.Subresource, core: w.Version.Group == "", find: func(v *view) (Set, error) {
-		return m.difference(v, live, obj)
+	d := &differences{manager: m, subresource: w.Subresource, core: w.Version.Group == "", find: func(other *view) (Set, error) {
+		before := live
+		if other != v {
+			if before, err = m.converted(v, live); err != nil {
+				return nil, err
+			}
+		}
+		return m.difference(other, before, obj)
 	}}
 	if os, err = m.reconcile(os); err != nil {
 		return nil, err
