@@ -187,6 +187,8 @@ type Version struct {
 	// means that the types are the same. The result may share memory with the argument, which
 	// must not change.
 	ToHub, FromHub func(Object) (Object, error)
+	// Default sets the defaults that only this version has, in a decoded object of the version.
+	Default func(Object)
 	// Deprecated is the deprecation that clients of this version are warned about, or nil.
 	Deprecated *Deprecation
 	// OpenAPI returns the definitions of objects and lists of a kind without a

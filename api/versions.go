@@ -77,6 +77,9 @@ func (r *Resource) NewOf(v *Version) Object {
 // Decoded converts a decoded object of version v to the hub version and sets its defaults.
 // It may change obj, and the result may share memory with it.
 func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
+	if v.Default != nil {
+		v.Default(obj)
+	}
 	hub := obj
 	if v.ToHub != nil {
 		var err error

@@ -21,7 +21,7 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
 			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
-			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)),
+			bindingV1alpha1()),
 		Default: func(obj *admissionv1.MutatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
@@ -30,6 +30,17 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding]},
 		Table:   api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
 	})
+}
+
+// bindingV1alpha1 returns v1alpha1, which has a default for a field that later versions require.
+func bindingV1alpha1() api.Version {
+	v := api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)
+	v.Default = func(obj api.Object) {
+		if p := obj.(*admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding).Spec.ParamRef; p != nil {
+			api.SetDefault(&p.ParameterNotFoundAction, admissionregistrationv1alpha1.DenyAction)
+		}
+	}
+	return v
 }
 
 func mutatingAdmissionPolicyBindingCells(b *admissionv1.MutatingAdmissionPolicyBinding) []any {

@@ -42,6 +42,8 @@ func TestDeviceErrors(t *testing.T) {
 			`spec.devices.requests[0].firstAvailable[0].deviceClassName: Invalid value: "` + long + `": must be no more than 253 bytes`, false},
 		{"a template without labels", "resourceclaimtemplates", "v1", template, strings.Replace(template, `{"a":"b"}`, `{},"annotations":{}`, 1),
 			`spec: Invalid value: {"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable`, false},
+		{"a changed template", "resourceclaimtemplates", "v1", template, strings.Replace(template, `{"a":"b"}`, `{},"finalizers":["a"]`, 1),
+			`[spec.metadata.finalizers: Forbidden: cannot be set, spec: Invalid value: {"finalizers":["a"],"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable]`, false},
 		{"an extended resource", "deviceclasses", "v1", "", `{"spec":{"extendedResourceName":"pods"}}`,
 			`spec.extendedResourceName: Invalid value: "pods": a name must be a domain-prefixed path, such as 'example.com/my-prop'`, false},
 		{"a generated name", "deviceclasses", "v1", "", `{"metadata":{"name":"x","generateName":"A_"}}`, "", false},

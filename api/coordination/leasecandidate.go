@@ -40,7 +40,7 @@ func LeaseCandidate() *api.Resource {
 
 func leaseCandidateColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("LeaseName", table.Doc(coordinationv1beta1.LeaseCandidateSpec{}, "leaseName")),
+		table.NameColumn(), table.TextColumn("LeaseName", table.Doc(coordinationv1alpha2.LeaseCandidateSpec{}, "leaseName")),
 		table.TextColumn("BinaryVersion", ""), table.TextColumn("EmulationVersion", ""), table.AgeColumn(),
 	}
 }

@@ -8,11 +8,13 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/autoscaling/scale"
+	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
 // missingReplicas represents a spec.replicas field that the object does not have.
@@ -29,6 +31,7 @@ func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefini
 	return scale.NewForAccessors(res.Namespaced, scale.Accessors{
 		Replicas: specReplicasPaths(d),
 		OwnRules: true,
+		Columns:  scaleColumns,
 		Wanted: func(obj api.Object) (int32, error) {
 			n, ok, err := unstructured.NestedInt64(contentOf(obj), wanted...)
 			if err == nil && !ok {
@@ -102,3 +105,16 @@ func validateScaleFields(s *apiextensionsv1.CustomResourceSubresourceScale, cont
 }
 
 func splitPath(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
+
+// scaleColumns returns the columns of a Scale of a custom kind, which differ from those of
+// built-in kinds as in kube-apiserver.
+func scaleColumns() []metav1.TableColumnDefinition {
+	age := table.AgeColumn()
+	age.Type = "date"
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Desired", "Number of desired replicas"),
+		table.NumberColumn("Available", "Number of actual replicas"),
+		age,
+	}
+}

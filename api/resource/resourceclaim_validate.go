@@ -49,8 +49,12 @@ func (e deviceExpressions) resourceClaimTemplateRules(at *validation.Path, t *re
 	e.deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
 }
 
-// resourceClaimTemplateChanges does not validate the spec again either.
-func resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
+// resourceClaimTemplateChanges reports the errors of a changed spec, too, although a spec must not
+// change.
+func (e deviceExpressions) resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
+	if !equality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+		e.resourceClaimTemplateRules(at, obj)
+	}
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 

@@ -24,7 +24,7 @@ func ResourceClaimTemplate(functions expression.Library) *api.Resource {
 		Default: func(obj *resourcev1.ResourceClaimTemplate) { defaultDeviceClaim(&obj.Spec.Spec.Devices) },
 		Storage: api.Storage{Prefix: "resourceclaimtemplates"},
 		Create:  api.CreateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateOnCreate: validation.Rules(expressions.resourceClaimTemplateRules), ValidateAccess: checkTemplateAccess},
-		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(resourceClaimTemplateChanges), RevalidateMetadata: true},
+		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(expressions.resourceClaimTemplateChanges), RevalidateMetadata: true},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaimTemplate]{ReturnDeletedObject: true},
 		Table:   api.NameAndAge[*resourcev1.ResourceClaimTemplate](),
 	})

@@ -34,7 +34,7 @@ const ReplicasPath = "spec.replicas"
 // New returns the subresource scale of a built-in kind.
 func New[T api.Object](of Replicas[T]) *api.Subresource {
 	return NewForAccessors(true, Accessors{
-		Replicas: of.Replicas,
+		Replicas: of.Replicas, Columns: scaleColumns,
 		Wanted: func(obj api.Object) (n int32, err error) {
 			if p := *of.Wanted(obj.(T)); p != nil {
 				n = *p
@@ -66,6 +66,8 @@ type Accessors struct {
 	OwnRules bool
 	// Unreadable is Subresource.Unreadable.
 	Unreadable func(obj api.Object) error
+	// Columns are the columns of a Scale in a table.
+	Columns func() []metav1.TableColumnDefinition
 }
 
 // NewForAccessors returns the subresource scale of a kind that need not have a Go type.
@@ -77,7 +79,7 @@ func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
 			Names:           api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
 			Versions:        api.Served(autoscalingv1.SchemeGroupVersion),
 			RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
-			Table:           api.Table[*autoscalingv1.Scale]{Columns: scaleColumns, Cells: scaleCells},
+			Table:           api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
 		}),
 		View: func(obj api.Object) (api.Object, error) {
 			status, err := of.Status(obj)
