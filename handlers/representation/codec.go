@@ -146,6 +146,9 @@ func (c *Codec) hub(obj api.Object) (api.Object, error) {
 
 // defaulted converts an object from a client to the hub version and sets its defaults.
 func (c *Codec) defaulted(obj api.Object) (api.Object, error) {
+	if c.version.Default != nil {
+		c.version.Default(obj)
+	}
 	obj, err := c.hub(obj)
 	if err == nil && c.resource.Default != nil {
 		c.resource.Default(obj)
