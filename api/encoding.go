@@ -102,6 +102,9 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
 	}
+	if r.DefaultStored != nil {
+		r.DefaultStored(hub)
+	}
 	return hub, nil
 }
 
@@ -128,6 +131,9 @@ func (r *Resource) AsStored() func(Object) bool {
 		}
 		if r.Default != nil {
 			r.Default(obj)
+		}
+		if r.DefaultStored != nil {
+			r.DefaultStored(obj)
 		}
 		return true
 	}

@@ -30,6 +30,9 @@ type Kind[T Object] struct {
 	Deprecated string
 	// Default sets the fields that a client may leave out. See Resource.Default.
 	Default func(obj T)
+	// DefaultStored sets the fields that older servers left out of stored objects. See
+	// Resource.DefaultStored.
+	DefaultStored func(obj T)
 	// CompleteBookmark sets the fields that even the empty object of a bookmark has.
 	CompleteBookmark func(obj T)
 	// DropDisabledFields removes the fields of disabled features. See
@@ -57,6 +60,7 @@ func NewResource[T Object](k Kind[T]) *Resource {
 		Names: k.Names, Versions: k.Versions, RemovedVersions: k.RemovedVersions, Deprecated: k.Deprecated,
 		New:              newObject[T](),
 		Default:          eraseType(k.Default),
+		DefaultStored:    eraseType(k.DefaultStored),
 		CompleteBookmark: eraseType(k.CompleteBookmark),
 		Storage:          k.Storage,
 		Create:           k.Create.erase(),

@@ -109,6 +109,10 @@ type Resource struct {
 	// version, and for written objects, parts of which others may read at the same
 	// time: it changes only fields that differ from their default.
 	Default func(obj Object)
+	// DefaultStored sets the fields that writes of this server set and those of older servers
+	// did not, such as the plural of a field. It is called after Default for objects from
+	// etcd.
+	DefaultStored func(obj Object)
 	// Prune, of an untyped kind, removes the fields that the schema does not allow from
 	// an object that was read from etcd, before Default. Objects in requests are pruned
 	// by Version.Coerce.

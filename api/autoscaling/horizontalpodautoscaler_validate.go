@@ -18,12 +18,16 @@ import (
 type autoscalerCheck struct{ gates features.Gates }
 
 func (c autoscalerCheck) create(at *validation.Path, a *autoscalingv2.HorizontalPodAutoscaler) {
-	c.specRules(at.Child("spec"), &a.Spec, &autoscalingv2.HorizontalPodAutoscalerSpec{})
+	c.specRules(at.Child("spec"), &a.Spec, nil)
 }
 
-// specRules validates a spec. old is the old spec, or an empty one for a create:
+// specRules validates a spec. old is the old spec, or nil for a create:
 // the update may keep some values that were invalid before.
 func (c autoscalerCheck) specRules(at *validation.Path, s, old *autoscalingv2.HorizontalPodAutoscalerSpec) {
+	isNew := old == nil
+	if isNew {
+		old = &autoscalingv2.HorizontalPodAutoscalerSpec{}
+	}
 	if s.MinReplicas != nil {
 		var least int32 = 1
 		if c.gates.Enabled(features.HPAScaleToZero) || old.MinReplicas != nil && *old.MinReplicas == 0 {
@@ -42,7 +46,7 @@ func (c autoscalerCheck) specRules(at *validation.Path, s, old *autoscalingv2.Ho
 	}
 	target := &s.ScaleTargetRef
 	scaledReference(at.Child("scaleTargetRef"), target)
-	if old.MaxReplicas == 0 || target.Kind != old.ScaleTargetRef.Kind || target.APIVersion != old.ScaleTargetRef.APIVersion {
+	if isNew || target.Kind != old.ScaleTargetRef.Kind || target.APIVersion != old.ScaleTargetRef.APIVersion {
 		groupRules(at.Child("scaleTargetRef").Child("apiVersion"), target.APIVersion, target.Kind == "ReplicationController")
 	}
 	lenient := slices.ContainsFunc(old.Metrics, hasInvalidVersion)

@@ -32,6 +32,8 @@ func TestAutoscalerRules(t *testing.T) {
 			`spec.metrics[0].object.describedObject.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c`},
 		{"window", "", `{"spec":{"maxReplicas":1,` + target + `,"behavior":{"scaleUp":{"stabilizationWindowSeconds":-1}}}}`, "stabilizationWindowSeconds: Invalid value: -1: must be greater than or equal to zero"},
 		{"core", "", `{"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"v1","kind":"ReplicationController","name":"a"}}}`, ""},
+		{"no maximum before", `{"spec":{` + core + `}}`, `{"spec":{"minReplicas":1,` + core + `}}`,
+			"[spec.maxReplicas: Required value: must be set and greater than 0, spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`]"},
 		{"no group before", `{"spec":{"maxReplicas":1,` + core + `}}`, `{"spec":{"maxReplicas":2,` + core + `}}`, ""},
 	})
 }

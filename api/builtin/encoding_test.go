@@ -19,6 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/batch"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/core/service"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
@@ -202,6 +204,35 @@ func TestDecodeStoredJSON(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestFieldsOfOlderServers checks fields that older servers did not write.
+func TestFieldsOfOlderServers(t *testing.T) {
+	const ofClaim, svc = `{"kind":"PersistentVolumeClaim","apiVersion":"v1","spec":`, `{"kind":"Service","apiVersion":"v1","spec":`
+	for value, want := range map[string]string{
+		ofClaim + `{"dataSource":{"kind":"a","name":"b","apiGroup":"c"}}}`:                          `"dataSourceRef":{"apiGroup":"c","kind":"a","name":"b"}`,
+		ofClaim + `{"dataSourceRef":{"kind":"a","name":"b"}}}`:                                      `"dataSource":{"apiGroup":null,"kind":"a","name":"b"}`,
+		svc + `{"clusterIP":"10.0.0.1"}}`:                                                           `"clusterIPs":["10.0.0.1"],"type":"ClusterIP","sessionAffinity":"None","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack"`,
+		svc + `{"clusterIP":"fd00::1","clusterIPs":["fd00::1","10.0.0.1"]}}`:                        `"ipFamilies":["IPv6","IPv4"],"ipFamilyPolicy":"RequireDualStack"`,
+		svc + `{"clusterIP":"None"}}`:                                                               `"clusterIPs":["None"],"type":"ClusterIP","sessionAffinity":"None","internalTrafficPolicy":"Cluster"}`,
+		svc + `{"type":"ExternalName","externalName":"a.example","internalTrafficPolicy":"Local"}}`: `"spec":{"type":"ExternalName","sessionAffinity":"None","externalName":"a.example"}`,
+	} {
+		r := service.Service()
+		if strings.HasPrefix(value, ofClaim) {
+			r = claim.PersistentVolumeClaim()
+		}
+		obj, err := r.DecodeStored([]byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%s\n got %s\nwant %s", value, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -194,10 +195,18 @@ func TestServiceKeepsAddresses(t *testing.T) {
 	old := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"},
 		Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30000}}}}
 	update := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
+	update.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{}} // of an older server
 	r.Default(update)
 	r.Update.PrepareForUpdate(update, old)
+	if len(update.Status.LoadBalancer.Ingress) > 0 {
+		t.Errorf("addresses of a load balancer: %+v", update.Status)
+	}
 	if update.Spec.ClusterIP != "10.0.0.1" || len(update.Spec.ClusterIPs) != 1 || update.Spec.Ports[0].NodePort != 30000 {
 		t.Errorf("got %+v", update.Spec)
+	}
+	odd := fixture(t, r, `{"metadata":{"name":"x"},"spec":{"clusterIP":"a","clusterIPs":["a","b"],"ports":[{"port":80}]}}`)
+	if got := joined(r.Update.ValidateUpdate(odd, odd)); !strings.Contains(got, "spec.clusterIPs: Internal error: failed to check for dual stack with error:invalid IP[0]: a") {
+		t.Errorf("stored addresses that cannot be parsed: %s", got)
 	}
 	name := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	r.Default(name)

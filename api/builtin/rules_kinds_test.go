@@ -105,6 +105,11 @@ func TestAccessRules(t *testing.T) {
 		{"no selectors", "", `{"aggregationRule":{}}`, "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil"},
 		{"selector", "", `{"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a b":"c"}}]}}`, "aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector."},
 	})
+	// An invalid value of a stored selector is allowed, but the selector must be readable.
+	role := ruleObject(t, rbac.ClusterRole(), `{"aggregationRule":{"clusterRoleSelectors":[{"matchExpressions":[{"key":"a","operator":"In","values":["b c"]}]}]}}`)
+	if errs := rbac.ClusterRole().Update.ValidateUpdate(role, role); len(errs) != 1 || errs[0].Detail != "invalid label selector." {
+		t.Errorf("the value of a stored selector: %v", errs)
+	}
 	binding := `{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"}]}`
 	testRules(t, rbac.RoleBinding(), []ruleTest{
 		{"groups are defaults", "", binding, ""},
@@ -173,6 +178,16 @@ func TestNodeAndNamespaceRules(t *testing.T) {
 		{"ranges", "", `{"spec":{"podCIDRs":["10.0.0.0/24","10.1.0.0/24"]}}`, "may specify no more than one CIDR for each IP family"},
 		{"range fixed", `{"spec":{"podCIDR":"10.0.0.0/24"}}`, `{"spec":{"podCIDR":"10.1.0.0/24"}}`, `spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`},
 		{"capacity", "", `{"status":{"capacity":{"cpu":"-1"}}}`, `status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0`},
+	})
+	const configMap = `{"namespace":"a","name":"b","kubeletConfigKey":"c"`
+	testRules(t, core.Node(), []ruleTest{
+		{"configuration of an older server", `{"spec":{"configSource":{}}}`, `{"spec":{"configSource":{}}}`, `spec.configSource: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil`},
+		{"its names", `{"spec":{"configSource":{}}}`, `{"spec":{"configSource":{"configMap":{"uid":"u","resourceVersion":"1","namespace":"a.b"}}}}`,
+			"[spec.configSource.configMap.uid: Forbidden: uid must not be set in spec, spec.configSource.configMap.resourceVersion: Forbidden: resourceVersion must not be set in spec, " +
+				`spec.configSource.configMap.namespace: Invalid value: "a.b": must not contain dots, spec.configSource.configMap.name: Required value, spec.configSource.configMap.kubeletConfigKey: Required value]`},
+		{"it is valid", `{"spec":{"configSource":{}}}`, `{"spec":{"configSource":{"configMap":` + configMap + `}}}}`, ""},
+		{"in the status", `{}`, `{"status":{"config":{"active":{"configMap":` + configMap + `}}}}}`,
+			"[status.config.active.configMap.uid: Required value, status.config.active.configMap.resourceVersion: Required value]"},
 	})
 	testStatusRules(t, core.Node(), []ruleTest{
 		{"address twice", `{}`, `{"status":{"addresses":[{"type":"Hostname","address":"a"},{"type":"Hostname","address":"a"}]}}`, "status.addresses[1]: Duplicate value"},

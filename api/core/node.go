@@ -238,10 +238,45 @@ func nodeChanges(at *validation.Path, obj, old *corev1.Node) {
 	default:
 		at.Child("spec").Child("providerID").InvalidOrigin("update", nil, "field cannot be modified once set")
 	}
+	configSourceRules(at.Child("spec").Child("configSource"), obj.Spec.ConfigSource, false)
+	if config := obj.Status.Config; config != nil {
+		at := at.Child("status").Child("config")
+		configSourceRules(at.Child("assigned"), config.Assigned, true)
+		configSourceRules(at.Child("active"), config.Active, true)
+		configSourceRules(at.Child("lastKnownGood"), config.LastKnownGood, true)
+	}
 	taintRules(at.Child("metadata").Child("taints"), obj.Spec.Taints)
 	if obj.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		at.Child("spec").Child("externalID").Forbidden("may not be updated")
 	}
+}
+
+// configSourceRules validates a source of a kubelet's configuration, which only nodes of older servers
+// have.
+func configSourceRules(at *validation.Path, s *corev1.NodeConfigSource, isStatus bool) {
+	switch {
+	case s == nil:
+		return
+	case s.ConfigMap == nil:
+		at.Invalid(s, "exactly one reference subfield must be non-nil")
+		return
+	}
+	at, m := at.Child("configMap"), s.ConfigMap
+	uid, version := at.Child("uid"), at.Child("resourceVersion")
+	if isStatus {
+		validation.Required(uid, m.UID)
+		validation.Required(version, m.ResourceVersion)
+	} else {
+		if m.UID != "" {
+			uid.Forbidden("uid must not be set in spec")
+		}
+		if m.ResourceVersion != "" {
+			version.Forbidden("resourceVersion must not be set in spec")
+		}
+	}
+	validation.RequiredFormat(at.Child("namespace"), m.Namespace, validation.DNSLabel)
+	validation.RequiredFormat(at.Child("name"), m.Name, validation.DNSSubdomain)
+	validation.RequiredFormat(at.Child("kubeletConfigKey"), m.KubeletConfigKey, utilvalidation.IsConfigMapKey)
 }
 
 // podCIDRChanges validates that pod CIDRs, once set, are immutable.

@@ -23,6 +23,12 @@ func ClusterRole() *api.Resource {
 			ValidateName:     validation.WholeSegmentName,
 			Validate:         validation.Rules(clusterRoleRules),
 		},
-		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{AllowCreateOnUpdate: true, RevalidateMetadata: true, PrepareForUpdate: func(obj, _ *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) }},
+		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{
+			AllowCreateOnUpdate:      true,
+			PrepareForUpdate:         func(obj, _ *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) },
+			RevalidateMetadata:       true,
+			ValidateUpdate:           validation.Changes(clusterRoleChanges),
+			ValidateUpdateIsComplete: true,
+		},
 	})
 }

@@ -1,11 +1,14 @@
 package rbac
 
 import (
+	"slices"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/api/workload"
 )
 
 // Validation of the four RBAC kinds.
@@ -15,6 +18,12 @@ func roleRules(at *validation.Path, r *rbacv1.Role) {
 }
 
 func clusterRoleRules(at *validation.Path, r *rbacv1.ClusterRole) {
+	clusterRoleChanges(at, r, &rbacv1.ClusterRole{})
+}
+
+// clusterRoleChanges validates a role. The values of its selectors may be invalid if those of the old
+// role are.
+func clusterRoleChanges(at *validation.Path, r, old *rbacv1.ClusterRole) {
 	validation.Each(at.Child("rules"), r.Rules, func(at *validation.Path, rule *rbacv1.PolicyRule) { policyRules(at, rule, false) })
 	if r.AggregationRule == nil {
 		return
@@ -23,8 +32,10 @@ func clusterRoleRules(at *validation.Path, r *rbacv1.ClusterRole) {
 	if len(r.AggregationRule.ClusterRoleSelectors) == 0 {
 		selectors.Required("at least one clusterRoleSelector required if aggregationRule is non-nil")
 	}
+	lenient := old.AggregationRule != nil && slices.ContainsFunc(old.AggregationRule.ClusterRoleSelectors,
+		func(s metav1.LabelSelector) bool { return workload.HasInvalidSelectorValues(&s) })
 	validation.Each(selectors, r.AggregationRule.ClusterRoleSelectors, func(at *validation.Path, s *metav1.LabelSelector) {
-		validation.SelectorRules(at, s)
+		validation.LenientSelectorRules(at, s, lenient)
 		if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
 			at.Invalid(nil, "invalid label selector.")
 		}

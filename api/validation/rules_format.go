@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,8 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 )
 
 // Protocol validates the transport protocol of a port.
@@ -109,6 +112,16 @@ func IPOrStored(at *Path, value string, known []string) bool {
 	}
 	at.Add(utilvalidation.IsValidIPForLegacyField(at.ToField(), value, true, known)...)
 	return false
+}
+
+// IsDualStack reports whether addresses of both families are in the list. An address that cannot be
+// parsed, which only a stored object has, is an internal error as in kube-apiserver.
+func IsDualStack(at *Path, ips []string) bool {
+	dual, err := netutils.IsDualStackIPStrings(ips)
+	if err != nil {
+		at.Add(field.InternalError(at.ToField(), fmt.Errorf("failed to check for dual stack with error:%v", err)))
+	}
+	return dual
 }
 
 // CIDROrStored validates a CIDR of an older field, and also allows the CIDRs of the stored

@@ -26,7 +26,8 @@ func PersistentVolumeClaim() *api.Resource {
 		},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		// Default sets the phase of a new claim, which is not stored.
-		Default: func(obj *corev1.PersistentVolumeClaim) { DefaultClaim(obj) },
+		Default:       func(obj *corev1.PersistentVolumeClaim) { DefaultClaim(obj) },
+		DefaultStored: func(obj *corev1.PersistentVolumeClaim) { normalizeSources(&obj.Spec) },
 		DropDisabledFields: func(gates features.Gates, obj, old *corev1.PersistentVolumeClaim) {
 			if !gates.Enabled(features.CrossNamespaceVolumeDataSource) {
 				dropForeignSource(obj, old)

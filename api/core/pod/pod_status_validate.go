@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -163,11 +162,7 @@ func atMostOnePerFamily(at *validation.Path, ips []string, value any) {
 	if len(ips) < 2 {
 		return
 	}
-	dual, err := netutils.IsDualStackIPStrings(ips)
-	if err != nil {
-		at.Add(field.InternalError(at.ToField(), fmt.Errorf("failed to check for dual stack with error:%v", err)))
-	}
-	if !dual || len(ips) > 2 {
+	if !validation.IsDualStack(at, ips) || len(ips) > 2 {
 		at.Invalid(value, "may specify no more than one IP for each IP family")
 	}
 }

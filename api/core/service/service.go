@@ -3,6 +3,7 @@ package service
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -20,9 +21,10 @@ func Service() *api.Resource {
 			Categories: []string{"all"},
 			Namespaced: true,
 		},
-		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "spec.clusterIP", "spec.type"),
-		Default:  defaultService,
-		Storage:  api.Storage{Prefix: "services/specs"},
+		Versions:      api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "spec.clusterIP", "spec.type"),
+		Default:       defaultService,
+		DefaultStored: defaultStoredService,
+		Storage:       api.Storage{Prefix: "services/specs"},
 		Create: api.CreateStrategy[*corev1.Service]{
 			PrepareForCreate: func(obj *corev1.Service) {
 				alignClusterIPs(&obj.Spec, nil)
@@ -62,7 +64,7 @@ func Service() *api.Resource {
 func prepareServiceUpdate(obj, old *corev1.Service) {
 	dropTrafficPolicy(&obj.Spec)
 	s, stored := &obj.Spec, &old.Spec
-	if stored.Type == corev1.ServiceTypeLoadBalancer && s.Type != stored.Type {
+	if s.Type != corev1.ServiceTypeLoadBalancer {
 		obj.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}
 	keepAddresses(s, stored)
@@ -99,6 +101,29 @@ func defaultService(svc *corev1.Service) {
 		if in := &svc.Status.LoadBalancer.Ingress[i]; in.IP != "" {
 			api.SetDefault(&in.IPMode, corev1.LoadBalancerIPModeVIP)
 		}
+	}
+}
+
+// defaultStoredService sets the plural fields of a service with an address that was stored before
+// they existed, and removes the policy that older servers set for external names.
+func defaultStoredService(svc *corev1.Service) {
+	s := &svc.Spec
+	alignClusterIPs(s, nil)
+	dropTrafficPolicy(s)
+	if s.Type == corev1.ServiceTypeExternalName || len(s.IPFamilies) > 0 || len(s.ClusterIPs) == 0 || s.ClusterIP == corev1.ClusterIPNone {
+		return
+	}
+	policy := corev1.IPFamilyPolicySingleStack
+	if len(s.ClusterIPs) > 1 {
+		policy = corev1.IPFamilyPolicyRequireDualStack
+	}
+	s.IPFamilyPolicy = &policy
+	for _, ip := range s.ClusterIPs {
+		family := corev1.IPv4Protocol
+		if strings.Contains(ip, ":") {
+			family = corev1.IPv6Protocol
+		}
+		s.IPFamilies = append(s.IPFamilies, family)
 	}
 }
 

@@ -168,7 +168,7 @@ func clusterIPRules(at *validation.Path, s *corev1.ServiceSpec, known []string) 
 
 func familyRules(ips *validation.Path, s *corev1.ServiceSpec) {
 	if len(s.ClusterIPs) > 1 {
-		if dual, err := netutils.IsDualStackIPStrings(s.ClusterIPs); err != nil || !dual {
+		if !validation.IsDualStack(ips, s.ClusterIPs) {
 			ips.Invalid(s.ClusterIPs, "may specify no more than one IP for each IP family")
 		}
 	}
