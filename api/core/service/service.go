@@ -67,7 +67,7 @@ func prepareServiceUpdate(obj, old *corev1.Service) {
 	if s.Type != corev1.ServiceTypeLoadBalancer {
 		obj.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}
-	keepAddresses(s, stored)
+	keepAllocated(s, stored)
 	dropUnneeded(s, stored)
 	trimSecond(s, stored)
 }
@@ -150,43 +150,55 @@ func defaultAffinity(s *corev1.ServiceSpec) {
 // service; in an update that changes only one of the two fields, the other one follows.
 func alignClusterIPs(s, old *corev1.ServiceSpec) {
 	switch {
-	case s.ClusterIP != "" && len(s.ClusterIPs) == 0:
-		s.ClusterIPs = []string{s.ClusterIP}
-	case old == nil || len(s.ClusterIPs) == 0:
-	case s.ClusterIP == "" && s.ClusterIP != old.ClusterIP && s.ClusterIPs[0] == old.ClusterIP:
+	case old == nil:
+		if s.ClusterIP != "" && len(s.ClusterIPs) == 0 {
+			s.ClusterIPs = []string{s.ClusterIP}
+		}
+	case s.ClusterIP == old.ClusterIP:
+		if len(s.ClusterIPs) == 0 {
+			s.ClusterIPs = old.ClusterIPs
+		}
+	case !slices.Equal(s.ClusterIPs, old.ClusterIPs): // validation compares the two
+	case s.ClusterIP == "":
 		s.ClusterIPs = nil
-	case s.ClusterIP != "" && s.ClusterIP != old.ClusterIP && slices.Equal(s.ClusterIPs, old.ClusterIPs):
-		s.ClusterIPs = append([]string{s.ClusterIP}, s.ClusterIPs[1:]...)
+	default:
+		s.ClusterIPs = []string{s.ClusterIP}
 	}
 }
 
-// keepAddresses copies addresses and ports that an update omits from the stored service, as
-// far as its type still needs them.
-func keepAddresses(s, old *corev1.ServiceSpec) {
-	needs := func(t corev1.ServiceType) bool { return t != corev1.ServiceTypeExternalName }
-	if needs(s.Type) && needs(old.Type) {
-		if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
-			s.ClusterIP, s.ClusterIPs = old.ClusterIP, old.ClusterIPs
+// keepAllocated copies addresses and ports that an update omits from the stored service, as
+// far as both services have them, so that a client can send what it created the service with.
+func keepAllocated(s, old *corev1.ServiceSpec) {
+	if s.Type != corev1.ServiceTypeExternalName && old.Type != corev1.ServiceTypeExternalName {
+		if s.ClusterIP == "" {
+			s.ClusterIP = old.ClusterIP
+		}
+		if len(s.ClusterIPs) == 0 {
+			s.ClusterIPs = old.ClusterIPs
 		}
 	}
 	alignClusterIPs(s, old)
-	nodes := func(t corev1.ServiceType) bool {
-		return t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer
+	if wantsNodePorts(s) && wantsNodePorts(old) {
+		keepNodePorts(s.Ports, old.Ports)
 	}
-	if !nodes(s.Type) || !nodes(old.Type) {
-		return
+	if wantsHealthPort(s) && wantsHealthPort(old) && s.HealthCheckNodePort == 0 {
+		s.HealthCheckNodePort = old.HealthCheckNodePort
 	}
-	type port struct {
-		protocol corev1.Protocol
-		number   int32
+}
+
+// keepNodePorts gives ports without a node port the one that the old port of this name had, unless
+// another one has it now.
+func keepNodePorts(ports, old []corev1.ServicePort) {
+	kept, taken := map[string]int32{}, map[int32]bool{}
+	for _, p := range old {
+		kept[p.Name] = p.NodePort
 	}
-	had := map[port]int32{}
-	for _, p := range old.Ports {
-		had[port{p.Protocol, p.Port}] = p.NodePort
+	for _, p := range ports {
+		taken[p.NodePort] = true
 	}
-	for i := range s.Ports {
-		if p := &s.Ports[i]; p.NodePort == 0 {
-			p.NodePort = had[port{p.Protocol, p.Port}]
+	for i := range ports {
+		if p := &ports[i]; p.NodePort == 0 && !taken[kept[p.Name]] {
+			p.NodePort = kept[p.Name]
 		}
 	}
 }

@@ -31,7 +31,7 @@ func dropUnneeded(s, old *corev1.ServiceSpec) {
 	onNodes := func(s *corev1.ServiceSpec) bool {
 		return s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeLoadBalancer
 	}
-	if onNodes(old) && !onNodes(s) && slices.Equal(listedNodePorts(s), listedNodePorts(old)) {
+	if onNodes(old) && !onNodes(s) && !hasNewNodePort(s, old) {
 		for i := range s.Ports {
 			s.Ports[i].NodePort = 0
 		}
@@ -62,13 +62,11 @@ func dropTrafficPolicy(s *corev1.ServiceSpec) {
 	}
 }
 
-// listedNodePorts returns the node ports of a service in the order of its ports.
-func listedNodePorts(s *corev1.ServiceSpec) []int32 {
-	ports := make([]int32, len(s.Ports))
-	for i := range s.Ports {
-		ports[i] = s.Ports[i].NodePort
-	}
-	return ports
+// hasNewNodePort reports whether a service has a node port that its old state did not have.
+func hasNewNodePort(s, old *corev1.ServiceSpec) bool {
+	return slices.ContainsFunc(s.Ports, func(p corev1.ServicePort) bool {
+		return p.NodePort != 0 && !slices.ContainsFunc(old.Ports, func(o corev1.ServicePort) bool { return o.NodePort == p.NodePort })
+	})
 }
 
 // trimSecond removes the second address and family of a service whose policy becomes
