@@ -171,18 +171,13 @@ func addFamily(s *corev1.ServiceSpec, family string) {
 
 func isHeadless(s *corev1.ServiceSpec) bool { return s.ClusterIP == corev1.ClusterIPNone }
 
-// clusterIPs returns the cluster IPs of a service. One that was stored before there were several has
-// only clusterIP.
+// clusterIPs returns the cluster IPs of a service.
 func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 	if s.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
-	texts := s.ClusterIPs
-	if len(texts) == 0 {
-		texts = []string{s.ClusterIP}
-	}
 	var out []netip.Addr
-	for _, text := range texts {
+	for _, text := range s.ClusterIPs {
 		if ip, err := netip.ParseAddr(text); err == nil {
 			out = append(out, ip)
 		}

@@ -67,10 +67,3 @@ func TestKeptAddresses(t *testing.T) {
 		}
 	}
 }
-
-// TestClusterIPBeforeClusterIPs checks the address of a service that was stored when it had only one.
-func TestClusterIPBeforeClusterIPs(t *testing.T) {
-	if got := clusterIPs(&corev1.ServiceSpec{ClusterIP: "10.0.0.1"}); len(got) != 1 || got[0].String() != "10.0.0.1" {
-		t.Errorf("got %v", got)
-	}
-}
