@@ -43,13 +43,17 @@ func TestPodGracePeriod(t *testing.T) {
 func TestPodQOS(t *testing.T) {
 	for spec, want := range map[string]corev1.PodQOSClass{
 		`{"containers":[{}]}`: corev1.PodQOSBestEffort,
-		`{"containers":[{"resources":{"requests":{"ephemeral-storage":"1Gi"}}}]}`:                                       corev1.PodQOSBestEffort,
-		`{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}`:                                                       corev1.PodQOSBurstable,
-		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}}]}`:    corev1.PodQOSGuaranteed,
-		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"500m","memory":"1Gi"}}}]}`: corev1.PodQOSBurstable,
-		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}},{}]}`: corev1.PodQOSBurstable,
-		`{"containers":[{}],"initContainers":[{"resources":{"requests":{"cpu":"1"}}}]}`:                                 corev1.PodQOSBurstable,
-		`{"containers":[{}],"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}}`:   corev1.PodQOSGuaranteed,
+		`{"containers":[{"resources":{"requests":{"ephemeral-storage":"1Gi"}}}]}`:                                                                                                                      corev1.PodQOSBestEffort,
+		`{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}`:                                                                                                                                      corev1.PodQOSBurstable,
+		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}}]}`:                                                                                   corev1.PodQOSGuaranteed,
+		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"500m","memory":"1Gi"}}}]}`:                                                                                corev1.PodQOSBurstable,
+		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}},{}]}`:                                                                                corev1.PodQOSBurstable,
+		`{"containers":[{}],"initContainers":[{"resources":{"requests":{"cpu":"1"}}}]}`:                                                                                                                corev1.PodQOSBurstable,
+		`{"containers":[{}],"resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}}}`:                                                                                  corev1.PodQOSGuaranteed,
+		`{"containers":[{"resources":{"requests":{"cpu":"1"}}}],"resources":{"limits":{},"requests":{}}}`:                                                                                              corev1.PodQOSBurstable,
+		`{"containers":[{"resources":{"requests":{"cpu":"0"}}}]}`:                                                                                                                                      corev1.PodQOSBestEffort,
+		`{"containers":[{"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]}`:                                                                                                                 corev1.PodQOSBurstable,
+		`{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1"},"requests":{"cpu":"2","memory":"1"}}},{"resources":{"limits":{"cpu":"2","memory":"1"},"requests":{"cpu":"1","memory":"1"}}}]}`: corev1.PodQOSBurstable,
 	} {
 		var s corev1.PodSpec
 		if err := json.Unmarshal([]byte(spec), &s); err != nil {
