@@ -118,8 +118,8 @@ func (p *parts) otherStoreChecks() []description.Check {
 	var checks []description.Check
 	for i, store := range p.others {
 		checks = append(checks,
-			description.Check{Name: fmt.Sprintf("etcd-override-%d", i), Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, store.Healthy)},
-			description.Check{Name: fmt.Sprintf("etcd-override-readiness-%d", i), Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, store.Healthy)})
+			description.Check{Name: fmt.Sprintf("etcd-override-%d", i), Group: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, store.Healthy)},
+			description.Check{Name: fmt.Sprintf("etcd-override-readiness-%d", i), Group: "etcd-readiness", Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, store.Healthy)})
 	}
 	return checks
 }

@@ -22,6 +22,8 @@ import (
 // Check is one health check.
 type Check struct {
 	Name string
+	// Group is the name of a check with which ?exclude= leaves out this one as well; it may be empty.
+	Group string
 	// Run returns nil if the check passes. The error is shown in the log and to users
 	// who may read the path of the check, never to anonymous clients.
 	Run func(ctx context.Context) error
@@ -165,6 +167,11 @@ func (h *Handler) serveHealth(name string, checks []Check, failures *failureLog)
 			if excluded[c.Name] {
 				delete(unknown, c.Name)
 				fmt.Fprintf(&out, "[+]%s excluded: ok\n", c.Name)
+				continue
+			}
+			if c.Group != "" && excluded[c.Group] {
+				delete(unknown, c.Group)
+				fmt.Fprintf(&out, "[+]%s excluded with %s: ok\n", c.Name, c.Group)
 				continue
 			}
 			err := c.run(r.Context())

@@ -69,6 +69,26 @@ func TestHealth(t *testing.T) {
 	check("/readyz", 500, "[+]ping ok\n[+]etcd ok\n[+]log ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n")
 }
 
+// TestHealthGroups checks that excluding a check excludes those of its group, and that nothing is of a
+// group without a name.
+func TestHealthGroups(t *testing.T) {
+	h := newHandler(t, func(c *Config) {
+		c.Checks = []Check{
+			{Name: "etcd", Health: true},
+			{Name: "etcd-override-0", Group: "etcd", Health: true},
+		}
+	})
+	for query, want := range map[string]string{
+		"exclude=etcd":            "[+]etcd excluded: ok\n[+]etcd-override-0 excluded with etcd: ok\n",
+		"exclude=etcd-override-0": "[+]etcd ok\n[+]etcd-override-0 excluded: ok\n",
+		"exclude=":                "[+]etcd ok\n[+]etcd-override-0 ok\n",
+	} {
+		if w := send(t, h, http.MethodGet, "/healthz?verbose&"+query); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s, want %s", query, w.Body, want)
+		}
+	}
+}
+
 // TestHealthIndicators checks that the results of the three paths are counted, but neither
 // excluded checks nor requests for single checks.
 func TestHealthIndicators(t *testing.T) {
