@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -154,7 +155,7 @@ type writeOptions struct {
 // writeOptions parses and validates the options of a write, which are of the given kind.
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
 	q := c.info.Query
-	if q == nil && !isApply(patchType) {
+	if q == nil && !slices.Contains(applyTypes, patchType) {
 		return writeOptions{WriteOptions: registry.WriteOptions{Manager: ssa.ManagerName("", c.r.UserAgent())}}, nil
 	}
 	if q == nil {

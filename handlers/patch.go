@@ -4,6 +4,7 @@ import (
 	"context"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,7 @@ import (
 )
 
 func (h *Handler) patch(c *call) error {
-	v, err := c.codec.View(c.r, c.Resource, c.objectOffer())
+	v, err := c.codec.View(c.r, c.Resource, c.offer)
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (h *Handler) patch(c *call) error {
 		return err
 	case c.Name == "":
 		return errNoName()
-	case isApply(kind):
+	case slices.Contains(applyTypes, kind):
 		return h.apply(c, kind, &v)
 	}
 	o, err := c.writeOptions("PatchOptions", kind)
@@ -55,7 +56,7 @@ func (h *Handler) patch(c *call) error {
 func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
 	name, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	kind := types.PatchType(name)
-	known := isApply(kind) || err == nil && representation.PatchParser(kind) != nil
+	known := slices.Contains(applyTypes, kind) || err == nil && representation.PatchParser(kind) != nil
 	if !servesCBOR && kind == types.ApplyCBORPatchType {
 		known = false
 	}
@@ -72,10 +73,8 @@ func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
 	return kind, nil
 }
 
-// isApply reports whether a patch is an apply configuration.
-func isApply(kind types.PatchType) bool {
-	return kind == types.ApplyYAMLPatchType || kind == types.ApplyCBORPatchType
-}
+// applyTypes are the types of patches that are apply configurations.
+var applyTypes = []types.PatchType{types.ApplyYAMLPatchType, types.ApplyCBORPatchType}
 
 // errPatchType returns the error of a patch whose media type is not one of the known ones.
 func errPatchType(known ...types.PatchType) error {

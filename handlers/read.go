@@ -13,16 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// objectOffer returns the representations of the object that a request addresses.
-func (c *call) objectOffer() representation.Offer {
-	if c.Status && c.Resource.Status.NoTable || c.Sub != nil && c.Sub.NoTable {
-		return representation.OfferReview
-	}
-	return representation.OfferObject
-}
-
 func (h *Handler) get(c *call) error {
-	v, err := c.codec.View(c.r, c.Resource, c.objectOffer())
+	v, err := c.codec.View(c.r, c.Resource, c.offer)
 	if err != nil {
 		return err
 	}

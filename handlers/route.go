@@ -24,7 +24,9 @@ type call struct {
 	registry.Target
 	// codec is that of the objects in requests and responses, which some subresources have
 	// of another kind than the resource.
-	codec   *representation.Codec
+	codec *representation.Codec
+	// offer has the representations of the object that the request addresses.
+	offer   representation.Offer
 	info    *request.Info
 	metrics *metrics
 	// span is that of the verb; nil if the request is not traced.
@@ -106,10 +108,13 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !res.Namespaced {
 		namespace = "" // in the path of a namespace, info has its name as the namespace
 	}
-	c := &call{w: w, r: r, info: info, allowsShards: h.ShardedLists, metrics: h.metrics, codec: h.codecs.Codec(res, v), Target: registry.Target{
+	c := &call{w: w, r: r, info: info, allowsShards: h.ShardedLists, metrics: h.metrics, codec: h.codecs.Codec(res, v), offer: representation.OfferObject, Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
 		Status: info.Subresource == "status", Sub: subresource,
 	}}
+	if c.Status && res.Status.NoTable || subresource != nil && subresource.NoTable {
+		c.offer = representation.OfferReview
+	}
 	if subresource != nil && subresource.Kind != nil {
 		c.codec = h.codecs.Codec(subresource.Kind, &subresource.Kind.Versions[0])
 	}

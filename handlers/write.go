@@ -57,7 +57,7 @@ func (h *Handler) update(c *call) error {
 	if c.Name == "" {
 		return errNoName()
 	}
-	v, err := c.codec.View(c.r, c.Resource, c.objectOffer())
+	v, err := c.codec.View(c.r, c.Resource, c.offer)
 	if err != nil {
 		return err
 	}

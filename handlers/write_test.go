@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDeleteIsAccepted checks which deletions of an object that remains for its finalizer are
-// answered with 202: those that say orphanDependents: false.
+// TestDeleteIsAccepted checks that a deletion with orphanDependents: false gets status 202 if the
+// object remains for its finalizer, and that other deletions get 200.
 func TestDeleteIsAccepted(t *testing.T) {
 	h := newHandler(t, nil)
 	for i, c := range []struct {

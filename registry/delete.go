@@ -23,8 +23,8 @@ type DeleteOptions struct {
 	// Propagation determines what happens to the dependents of the object. If it is empty,
 	// existing finalizers decide, and then the kind's default.
 	Propagation metav1.DeletionPropagation
-	// TellAccepted means that the request says orphanDependents: false. As in kube-apiserver, it alone
-	// is told when the object is only marked as terminating.
+	// TellAccepted means that the request says orphanDependents: false. As in kube-apiserver, only
+	// such a request gets status 202 if the object remains as a terminating one.
 	TellAccepted bool
 
 	// IgnoreReadErrors means that the request is for DeleteCorrupt instead of Delete.

@@ -104,8 +104,8 @@ func TestOrderOfWrites(t *testing.T) {
 	}
 }
 
-// TestLargeObjectLosesManagedFields checks that an object that only its managedFields make too large
-// for etcd is stored without them, but not after an apply, which is about them.
+// TestLargeObjectLosesManagedFields checks that an object that is too large for etcd only by its
+// managedFields is stored without them. An apply gets an error, because the server would forget which fields it owns.
 func TestLargeObjectLosesManagedFields(t *testing.T) {
 	r := newRegistry(t)
 	o := UpdateOptions{WriteOptions: WriteOptions{Manager: "test"}}

@@ -341,15 +341,6 @@ func (c *Codec) hideAnnotations(metadata []byte) ([]byte, error) {
 	return metadata, nil
 }
 
-// encodeListMeta returns the JSON of a list's metadata.
-func encodeListMeta(meta metav1.ListMeta) []byte {
-	data, err := json.Marshal(meta)
-	if err != nil {
-		return []byte("{}") // strings and numbers have a JSON form
-	}
-	return data
-}
-
 // indent indents JSON as kube-apiserver does for pretty output.
 func indent(data []byte) []byte {
 	var b bytes.Buffer

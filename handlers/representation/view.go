@@ -2,6 +2,7 @@ package representation
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -187,9 +188,13 @@ func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 	return append(b, `,"items":[`...)
 }
 
-// encodeListMeta returns the JSON of the metadata of a list.
+// encodeListMeta returns the JSON of the metadata of a list. Lists of custom resources have
+// an empty continue token.
 func (v *View) encodeListMeta(meta metav1.ListMeta) []byte {
-	data := encodeListMeta(meta)
+	data, err := json.Marshal(meta)
+	if err != nil {
+		return []byte("{}") // strings and numbers have a JSON form
+	}
 	if v.as == "" && v.codec.resource.Untyped && meta.Continue == "" {
 		data = append(data[:len(data)-1], `,"continue":""}`...)
 	}
@@ -225,7 +230,7 @@ var metadataKey = []byte(`"metadata":`)
 // appendTableHead appends a Table up to its first row.
 func (v *View) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool) []byte {
 	b = append(b, objectHead(asTable, v.asGroupVersion())...)
-	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
+	b = append(append(b, `"metadata":`...), v.encodeListMeta(meta)...)
 	b = append(b, `,"columnDefinitions":`...)
 	if withColumns {
 		b = append(b, v.codec.columns()...)

@@ -34,7 +34,8 @@ func requirementsQOS(r *corev1.ResourceRequirements) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// resourceQOS returns the class of the requirements of one resource. What is missing is zero.
+// resourceQOS returns the class of the requirements of one resource. A missing request or limit
+// counts as zero.
 func resourceQOS(r *corev1.ResourceRequirements, name corev1.ResourceName) corev1.PodQOSClass {
 	request, limit := r.Requests[name], r.Limits[name]
 	switch {
