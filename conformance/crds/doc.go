@@ -14,6 +14,10 @@
 // The tests also change accepted examples to violate one rule of the definition at a time, and
 // expect a rejection for that reason.
 //
+// TestManifests writes the objects of built-in kinds in the manifests of these and other projects.
+// The exceptions in testdata/manifests are patches, templates and other objects that kube-apiserver
+// refuses as well.
+//
 // gateway-api has its own tests of the rules in its definitions: hundreds of objects to be accepted
 // or rejected. TestGatewayRules builds and runs them; gateway/go.mod pins them and their
 // dependencies.

@@ -47,11 +47,12 @@ func withBinary(f func() int) (int, error) {
 	return f(), nil
 }
 
-// serve runs a server until the test ends, and returns the administrator's kubeconfig.
-func serve(t *testing.T) string {
+// serve runs a server with the given flags until the test ends, and returns the administrator's
+// kubeconfig.
+func serve(t *testing.T, flags ...string) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	c := exec.Command(binary, "--data-dir", data, "--secure-port", "0")
+	c := exec.Command(binary, append([]string{"--data-dir", data, "--secure-port", "0"}, flags...)...)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
