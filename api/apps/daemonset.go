@@ -49,7 +49,7 @@ func DaemonSet() *api.Resource {
 			},
 			ValidateUpdate:           validation.Changes(daemonSetChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(daemonSetTemplate, "spec", "template"),
+			WarningsOnUpdate:         daemonSetWarnings,
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*appsv1.DaemonSet]{
@@ -60,6 +60,15 @@ func DaemonSet() *api.Resource {
 		Fields: api.Fields[*appsv1.DaemonSet]{HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration}},
 		Table:  api.Table[*appsv1.DaemonSet]{Columns: daemonSetColumns, Cells: daemonSetCells},
 	}))
+}
+
+// daemonSetWarnings returns the warnings for an update of the pod template. Unlike those of other
+// workloads, an update of another field has none.
+func daemonSetWarnings(obj, old *appsv1.DaemonSet) []string {
+	if templateGeneration(obj) == templateGeneration(old) {
+		return nil
+	}
+	return pod.TemplateWarnings(daemonSetTemplate, "spec", "template")(obj, old)
 }
 
 func daemonSetTemplate(obj *appsv1.DaemonSet) *corev1.PodTemplateSpec {

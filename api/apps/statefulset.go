@@ -194,7 +194,7 @@ func statefulTemplateRules(at *validation.Path, s *appsv1.StatefulSetSpec, c sta
 	}
 	validation.LabelRules(at.Child("labels"), t.Labels)
 	validation.AnnotationRules(at.Child("annotations"), t.Annotations)
-	pod.PodAnnotationRules(at.Child("annotations"), t.Annotations, &t.Spec)
+	pod.TemplateAnnotationRules(at, &t, c.old)
 }
 
 // withClaims returns the volumes of the pods: one for each claim template, and the volumes

@@ -25,6 +25,9 @@ func said(t *testing.T, r *api.Resource, before, body string) string {
 	obj, old := read(body), api.Object(nil)
 	if before != "" {
 		old = read(before)
+		if r.Update.PrepareForUpdate != nil {
+			r.Update.PrepareForUpdate(obj, old)
+		}
 		if r.IncrementsGeneration(obj, old) {
 			obj.SetGeneration(2)
 		}
@@ -56,6 +59,8 @@ func TestWarnings(t *testing.T) {
 		{"pods", "", `{"metadata":{"name":"x.y"},"spec":{}}`, `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]`},
 		{"pods", "", pod(twice), `spec.containers[0].env[1]: ` + hides},
 		{"pods", pod(twice), pod(twice), ``},
+		{"daemonsets", template(twice), `{"metadata":{"name":"x"},"spec":{"minReadySeconds":3,"template":{"spec":{` + twice + `}}}}`, ``},
+		{"daemonsets", template(``), template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
 		{"pods", "", pod(`"containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"$(A)2"}]}]`), ``},
 		{"pods", "", pod(`"containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"$(A)"}]}]`), `spec.containers[0].env[1]: ` + hides},
 		{"pods", "", pod(`"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":80,"hostPort":8080}]},{"name":"d","ports":[{"containerPort":80}]}]`),

@@ -1,6 +1,8 @@
 package validation
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -15,6 +17,19 @@ func NodeSelectorRules(at *Path, s *corev1.NodeSelector, lenient bool) {
 	for i := range s.NodeSelectorTerms {
 		NodeTermRules(terms.Index(i), &s.NodeSelectorTerms[i], lenient)
 	}
+}
+
+// HasInvalidNodeLabelValues reports whether a stored node selector has invalid values of labels, which
+// an update may then have.
+func HasInvalidNodeLabelValues(s *corev1.NodeSelector) bool {
+	for _, t := range s.NodeSelectorTerms {
+		for _, r := range t.MatchExpressions {
+			if slices.ContainsFunc(r.Values, func(value string) bool { return len(LabelValue(value)) > 0 }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // NodeTermRules validates a term of a node selector; lenient as in NodeSelectorRules.

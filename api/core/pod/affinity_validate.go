@@ -75,7 +75,6 @@ func (c *podCheck) podTerm(at *validation.Path, t *corev1.PodAffinityTerm) {
 func matchKeyRules(at *validation.Path, t *corev1.PodAffinityTerm) {
 	keyListRules(at.Child("matchLabelKeys"), t.MatchLabelKeys, t.LabelSelector)
 	keyListRules(at.Child("mismatchLabelKeys"), t.MismatchLabelKeys, t.LabelSelector)
-	// The error has the path of the term and the index of the key.
 	refuseSelectedKeys(at, t.MatchLabelKeys, t.LabelSelector)
 	for i, key := range t.MatchLabelKeys {
 		if lastIndex(t.MismatchLabelKeys, key) >= 0 {
@@ -133,15 +132,53 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 	}
 	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-	keyListRules(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
-	refuseSelectedKeys(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
+	if c.lenient.spreadKeys {
+		unmergedKeyRules(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
+	} else {
+		mergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
+	}
 	if !c.lenient.spread {
 		validation.SelectorRules(at.Child("labelSelector"), s.LabelSelector)
 	}
 }
 
+// mergedKeyRules validates the matchLabelKeys of a topology spread constraint, which
+// PrepareForCreate has merged into the selector. at is the path of the constraint.
+func mergedKeyRules(at *validation.Path, keys []string, s *metav1.LabelSelector) {
+	keyListRules(at.Child("matchLabelKeys"), keys, s)
+	refuseSelectedKeys(at, keys, s)
+}
+
+// unmergedKeyRules validates the matchLabelKeys of a pod that was stored before they were merged
+// into the selector, which must not have any of them. at is the path of the keys.
+func unmergedKeyRules(at *validation.Path, keys []string, s *metav1.LabelSelector) {
+	if len(keys) == 0 {
+		return
+	}
+	var selected validation.Unique[string]
+	if s == nil {
+		at.Forbidden("must not be specified when labelSelector is not set")
+	} else {
+		for key := range s.MatchLabels {
+			selected.Insert(key)
+		}
+		for _, e := range s.MatchExpressions {
+			selected.Insert(e.Key)
+		}
+	}
+	for i, key := range keys {
+		validation.Format(at.Index(i), key, validation.QualifiedName)
+		if selected.Has(key) {
+			at.Index(i).Invalid(key, selectedTwice)
+		}
+	}
+}
+
+const selectedTwice = "exists in both matchLabelKeys and labelSelector"
+
 // refuseSelectedKeys refuses keys that the selector contains twice: as the client wrote it,
-// and because PrepareForCreate merged them into it.
+// and because PrepareForCreate merged them into it. As in kube-apiserver, an error has the path of the
+// term or constraint, at, and the index of the key.
 func refuseSelectedKeys(at *validation.Path, keys []string, s *metav1.LabelSelector) {
 	if s == nil || len(keys) == 0 {
 		return
@@ -152,7 +189,7 @@ func refuseSelectedKeys(at *validation.Path, keys []string, s *metav1.LabelSelec
 	}
 	for _, e := range s.MatchExpressions {
 		if i := lastIndex(keys, e.Key); i >= 0 && seen.Has(e.Key) {
-			at.Index(i).Invalid(e.Key, "exists in both matchLabelKeys and labelSelector")
+			at.Index(i).Invalid(e.Key, selectedTwice)
 		}
 		seen.Insert(e.Key)
 	}

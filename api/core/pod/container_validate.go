@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +56,9 @@ func (c *podCheck) initContainerListRules(at *validation.Path) {
 			c.serviceRules(at, ctr)
 		} else {
 			noService(at, ctr)
+			if !c.lenient.restartOnResize {
+				noRestartOnResize(at.Child("resizePolicy"), ctr.ResizePolicy)
+			}
 		}
 	}
 }
@@ -77,6 +81,20 @@ func noService(at *validation.Path, ctr *corev1.Container) {
 			at.Child(f.name).Forbidden("may not be set for init containers without restartPolicy=Always")
 		}
 	}
+}
+
+// noRestartOnResize forbids that a resize restarts an init container that is no sidecar.
+func noRestartOnResize(at *validation.Path, list []corev1.ContainerResizePolicy) {
+	for i, p := range list {
+		if p.RestartPolicy == corev1.RestartContainer {
+			at.Index(i).Child("restartPolicy").Invalid(p.RestartPolicy, "must not be set to 'RestartContainer' for non-sidecar initContainers")
+		}
+	}
+}
+
+// restartsOnResize reports whether a resize restarts a container.
+func restartsOnResize(ctr *corev1.Container) bool {
+	return slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
 }
 
 // ephemeralContainerField reports whether an ephemeral container can have a field.

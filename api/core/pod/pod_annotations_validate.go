@@ -21,7 +21,8 @@ const (
 	localhostProfile     = "localhost/"
 )
 
-func PodAnnotationRules(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) {
+// annotationRules validates the annotations of a pod or pod template that the server interprets.
+func annotationRules(at *validation.Path, annotations map[string]string, s *corev1.PodSpec, lenient annotationLeniency) {
 	if len(annotations) == 0 {
 		return
 	}
@@ -33,10 +34,10 @@ func PodAnnotationRules(at *validation.Path, annotations map[string]string, s *c
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			at.Invalid(tolerationAnnotation, err.Error())
 		} else {
-			TolerationRules(at.Child(tolerationAnnotation), list, false)
+			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons)
 		}
 	}
-	if cost, ok := annotations[corev1.PodDeletionCost]; ok && !canonicalInt32(cost) {
+	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) {
 		at.Key(corev1.PodDeletionCost).Invalid(cost, "must be a 32bit integer")
 	}
 	for _, key := range validation.SortedKeys(annotations) {
@@ -48,6 +49,20 @@ func PodAnnotationRules(at *validation.Path, annotations map[string]string, s *c
 			appArmorName(at.Key(key), value, name, s)
 		}
 	}
+}
+
+// TemplateAnnotationRules validates the annotations of a pod template. old is the stored template, or nil.
+func TemplateAnnotationRules(at *validation.Path, t, old *corev1.PodTemplateSpec) {
+	var lenient annotationLeniency
+	if old != nil {
+		lenient = annotationFailings(old.Annotations, &old.Spec)
+	}
+	annotationRules(at.Child("annotations"), t.Annotations, &t.Spec, lenient)
+}
+
+func hasInvalidDeletionCost(annotations map[string]string) bool {
+	cost, ok := annotations[corev1.PodDeletionCost]
+	return ok && !canonicalInt32(cost)
 }
 
 func seccompName(at *validation.Path, profile string) {
@@ -203,7 +218,8 @@ func sameAppArmor(at *validation.Path, value string, p *corev1.AppArmorProfile) 
 
 // podAnnotationChanges validates an update of annotations. Those for AppArmor and mirror pods
 // can only be set at creation.
-func podAnnotationChanges(at *validation.Path, values, old map[string]string, s *corev1.PodSpec) {
+func podAnnotationChanges(at *validation.Path, obj, stored *corev1.Pod) {
+	values, old := obj.Annotations, stored.Annotations
 	for _, key := range validation.SortedKeys(old) {
 		if value, ok := values[key]; ok && value == old[key] {
 			continue
@@ -226,5 +242,5 @@ func podAnnotationChanges(at *validation.Path, values, old map[string]string, s 
 			at.Key(key).Forbidden("may not add mirror pod annotation")
 		}
 	}
-	PodAnnotationRules(at, values, s)
+	annotationRules(at, values, &obj.Spec, annotationFailings(old, &stored.Spec))
 }

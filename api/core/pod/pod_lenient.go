@@ -16,18 +16,37 @@ type podLeniency struct {
 	// volumeDevices: a pod with a user namespace may have block devices. hostNetworkUsers: it
 	// may use the network of the node.
 	volumeDevices, hostNetworkUsers bool
-	// comparisons: tolerations may compare numbers.
-	comparisons bool
 	// emptyImages: image volumes may have no reference. sysAdmins: containers that must not escalate
 	// privileges may have CAP_SYS_ADMIN.
 	emptyImages, sysAdmins bool
+	// spreadKeys: the rule for matchLabelKeys of topology spread constraints is that of servers which
+	// do not merge them into the selector.
+	spreadKeys bool
+	// restartOnResize: a resize may restart an init container that is no sidecar.
+	restartOnResize bool
+	annotationLeniency
 }
 
-// podFailings returns the later rules that a stored pod violates.
-func podFailings(s *corev1.PodSpec) podLeniency {
+// annotationLeniency has the rules for annotations that are not applied to an update.
+type annotationLeniency struct {
+	// deletionCost: the cost of deleting the pod need not be a number. comparisons: tolerations, also
+	// those of the spec, may compare numbers.
+	deletionCost, comparisons bool
+}
+
+// annotationFailings returns the later rules for annotations that a stored pod or template violates.
+func annotationFailings(annotations map[string]string, s *corev1.PodSpec) annotationLeniency {
+	return annotationLeniency{
+		deletionCost: hasInvalidDeletionCost(annotations),
+		comparisons:  slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }),
+	}
+}
+
+// podFailings returns the later rules that a stored pod or template violates.
+func podFailings(annotations map[string]string, s *corev1.PodSpec) podLeniency {
 	strict := podCheck{spec: s}
 	breaks := func(rules func(at *validation.Path)) bool { return len(validation.Check(rules)) > 0 }
-	var l podLeniency
+	l := podLeniency{annotationLeniency: annotationFailings(annotations, s)}
 	if a := s.Affinity; a != nil {
 		l.selectors = breaks(func(at *validation.Path) {
 			podTerms(a, func(t *corev1.PodAffinityTerm) {
@@ -36,13 +55,13 @@ func podFailings(s *corev1.PodSpec) podLeniency {
 			})
 		})
 		if n := a.NodeAffinity; n != nil && n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-			l.nodeValues = breaks(func(at *validation.Path) {
-				validation.NodeSelectorRules(at, n.RequiredDuringSchedulingIgnoredDuringExecution, false)
-			})
+			l.nodeValues = validation.HasInvalidNodeLabelValues(n.RequiredDuringSchedulingIgnoredDuringExecution)
 		}
 	}
 	for i := range s.TopologySpreadConstraints {
-		l.spread = l.spread || breaks(func(at *validation.Path) { validation.SelectorRules(at, s.TopologySpreadConstraints[i].LabelSelector) })
+		c := &s.TopologySpreadConstraints[i]
+		l.spread = l.spread || breaks(func(at *validation.Path) { validation.SelectorRules(at, c.LabelSelector) })
+		l.spreadKeys = l.spreadKeys || breaks(func(at *validation.Path) { mergedKeyRules(at, c.MatchLabelKeys, c.LabelSelector) })
 	}
 	if s.SecurityContext != nil && len(s.SecurityContext.Sysctls) > 0 {
 		l.hostSysctls = breaks(func(at *validation.Path) {
@@ -55,20 +74,18 @@ func podFailings(s *corev1.PodSpec) podLeniency {
 		l.hostNetworkUsers = s.HostNetwork
 		eachContainerOf(s, func(ctr *corev1.Container) { l.volumeDevices = l.volumeDevices || len(ctr.VolumeDevices) > 0 })
 	}
-	l.comparisons = slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) })
 	eachContainerOf(s, func(ctr *corev1.Container) {
 		c := ctr.SecurityContext
-		l.sysAdmins = l.sysAdmins || c != nil && c.AllowPrivilegeEscalation != nil && !*c.AllowPrivilegeEscalation &&
+		// As in kube-apiserver, a stored container that says nothing of escalation counts.
+		l.sysAdmins = l.sysAdmins || c != nil && (c.AllowPrivilegeEscalation == nil || !*c.AllowPrivilegeEscalation) &&
 			c.Capabilities != nil && slices.Contains(c.Capabilities.Add, capSysAdmin)
+		l.hugePages = l.hugePages || oddPages(&ctr.Resources)
 	})
+	l.hugePages = l.hugePages || oddPages(&corev1.ResourceRequirements{Limits: s.Overhead})
+	l.restartOnResize = slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool { return !IsSidecar(&ctr) && restartsOnResize(&ctr) })
 	for i := range s.Volumes {
 		l.emptyImages = l.emptyImages || s.Volumes[i].Image != nil && s.Volumes[i].Image.Reference == ""
 		l.tokenPaths = l.tokenPaths || strayToken(s.Volumes[i].Projected)
-	}
-	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
-		for i := range list {
-			l.hugePages = l.hugePages || oddPages(&list[i].Resources)
-		}
 	}
 	return l
 }

@@ -1,8 +1,6 @@
 package pod
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -86,9 +84,7 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 		if !equality.Semantic.DeepEqual(ctr, old) {
 			at.Child("initContainers").Index(i).Forbidden("only cpu and memory resources for init or sidecar containers are mutable")
 		}
-		if changed && !IsSidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
-			return p.RestartPolicy == corev1.RestartContainer
-		}) {
+		if changed && !IsSidecar(ctr) && restartsOnResize(ctr) {
 			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
 		}
 	}

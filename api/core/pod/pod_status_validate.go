@@ -17,7 +17,7 @@ import (
 func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
 		metadata, status := at.Child("metadata"), at.Child("status")
-		podAnnotationChanges(metadata.Child("annotations"), obj.Annotations, old.Annotations, &obj.Spec)
+		podAnnotationChanges(metadata.Child("annotations"), obj, old)
 		podConditionRules(status.Child("conditions"), obj.Status.Conditions)
 		if n := obj.Status.NominatedNodeName; n != old.Status.NominatedNodeName && n != "" {
 			validation.Format(status.Child("nominatedNodeName"), n, validation.DNSSubdomain)

@@ -24,7 +24,6 @@ func keepButEphemeralContainers(pod, old *corev1.Pod) {
 	wanted := pod.Spec.EphemeralContainers
 	keepIdentified(pod, old)
 	pod.Spec.EphemeralContainers = wanted
-	dropDisabledOfPod(nil, pod, old)
 }
 
 // keepIdentified restores all fields except managedFields and the UID, whose change is refused.
@@ -49,7 +48,6 @@ func keepButResources(pod, old *corev1.Pod) {
 	}
 	keepPodResources(pod, old)
 	defaultPodResources(&pod.Spec)
-	dropDisabledOfPod(nil, pod, old)
 }
 
 // takeResources returns containers with the resources of wanted or, if names differ, wanted.

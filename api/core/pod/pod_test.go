@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 func TestPodGracePeriod(t *testing.T) {
@@ -185,29 +183,6 @@ func TestPodResourcesFromContainers(t *testing.T) {
 	}
 }
 
-// TestStoredFaultsOfPods checks that later rules leave stored pods alone that violate them.
-func TestStoredFaultsOfPods(t *testing.T) {
-	s := &corev1.PodSpec{
-		Volumes: []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{PullPolicy: corev1.PullAlways}}}},
-		Containers: []corev1.Container{{Name: "c", SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"CAP_SYS_ADMIN"}},
-		}}},
-	}
-	faults := func(l podLeniency) int {
-		return len(validation.Check(func(at *validation.Path) {
-			c := podCheck{pod: &corev1.Pod{}, spec: s, lenient: l}
-			c.volumeRules(at, &s.Volumes[0])
-			c.securityRules(at, s.Containers[0].SecurityContext)
-		}))
-	}
-	if got := faults(podLeniency{}); got != 2 {
-		t.Errorf("%d faults of a new pod, want 2", got)
-	}
-	if got := faults(podFailings(s)); got != 0 {
-		t.Errorf("%d faults of a stored pod", got)
-	}
-}
-
 // TestOldClients checks that a client which does not send fields that it does not know removes none
 // of them.
 func TestOldClients(t *testing.T) {
@@ -228,6 +203,13 @@ func TestOldClients(t *testing.T) {
 		}
 	}
 	p := &corev1.Pod{}
+	// Values of features stay in new ephemeral containers.
+	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{}}
+	p.Spec.EphemeralContainers[0].SecurityContext = &corev1.SecurityContext{ProcMount: new(corev1.UnmaskedProcMount)}
+	if keepButEphemeralContainers(p, old); *p.Spec.EphemeralContainers[0].SecurityContext.ProcMount != corev1.UnmaskedProcMount {
+		t.Errorf("ephemeral container %+v", p.Spec.EphemeralContainers[0].SecurityContext)
+	}
+	p = &corev1.Pod{}
 	preparePodStatus(p, old)
 	if p.Status.ExtendedResourceClaimStatus == nil || len(p.Status.ResourceClaimStatuses) != 1 {
 		t.Errorf("status %+v", p.Status)

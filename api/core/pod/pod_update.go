@@ -20,7 +20,7 @@ const fixedPod = "pod updates may not change fields other than `spec.containers[
 func validatePodUpdate(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
 		podRules(at, obj, old)
-		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj.Annotations, old.Annotations, &obj.Spec)
+		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj, old)
 		podSpecChanges(at.Child("spec"), &obj.Spec, &old.Spec)
 	})
 }
@@ -197,7 +197,7 @@ func validateEphemeralContainers(obj, old *corev1.Pod) field.ErrorList {
 			return
 		}
 		podRules(at, obj, old)
-		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj.Annotations, old.Annotations, &obj.Spec)
+		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj, old)
 		list := at.Child("spec").Child("ephemeralContainers")
 		for i := range old.Spec.EphemeralContainers {
 			before := &old.Spec.EphemeralContainers[i]

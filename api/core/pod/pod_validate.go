@@ -22,9 +22,9 @@ func validatePod(obj *corev1.Pod) field.ErrorList {
 func podRules(at *validation.Path, pod, old *corev1.Pod) {
 	c := podCheck{spec: &pod.Spec, pod: pod}
 	if old != nil {
-		c.lenient = podFailings(&old.Spec)
+		c.lenient = podFailings(old.Annotations, &old.Spec)
 	}
-	PodAnnotationRules(at.Child("metadata").Child("annotations"), pod.Annotations, &pod.Spec)
+	annotationRules(at.Child("metadata").Child("annotations"), pod.Annotations, &pod.Spec, c.lenient.annotationLeniency)
 	c.specRules(at.Child("spec"))
 	if pod.Spec.ServiceAccountName == "" {
 		noTokens(at.Child("spec").Child("volumes"), pod.Spec.Volumes)
@@ -76,11 +76,11 @@ func trimmedImage(at *validation.Path, image string) {
 func TemplateRules(at *validation.Path, t, old *corev1.PodTemplateSpec) {
 	c := podCheck{spec: &t.Spec}
 	if old != nil {
-		c.lenient = podFailings(&old.Spec)
+		c.lenient = podFailings(old.Annotations, &old.Spec)
 	}
 	validation.LabelRules(at.Child("labels"), t.Labels)
 	validation.AnnotationRules(at.Child("annotations"), t.Annotations)
-	PodAnnotationRules(at.Child("annotations"), t.Annotations, &t.Spec)
+	annotationRules(at.Child("annotations"), t.Annotations, &t.Spec, c.lenient.annotationLeniency)
 	c.specRules(at.Child("spec"))
 	profileAnnotationRules(at.Child("spec"), t.Annotations, &t.Spec)
 	if len(t.Spec.EphemeralContainers) > 0 {

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -159,15 +160,23 @@ func (c *podCheck) sysctlRules(at *validation.Path, list []corev1.Sysctl) {
 	}
 }
 
+// ipcSysctls are the parameters of the IPC namespace, apart from those of message queues.
+var ipcSysctls = []string{
+	"kernel.sem", "kernel.shm", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced",
+	"kernel.msg", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni",
+}
+
 // hostSysctl refuses parameters of namespaces that the pod shares with its node.
 func (c *podCheck) hostSysctl(at *validation.Path, name string) []*field.Error {
+	known := name
 	// Both separators are valid; the first one in the name determines which it is.
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
-		name = strings.ReplaceAll(name, "/", ".")
+		known = strings.ReplaceAll(name, "/", ".")
 	}
-	ofIPC := strings.HasPrefix(name, "kernel.shm") || strings.HasPrefix(name, "kernel.msg") || name == "kernel.sem" || strings.HasPrefix(name, "fs.mqueue.")
+	known, _, _ = strings.Cut(known, "*")
+	ofIPC := slices.Contains(ipcSysctls, known) || strings.HasPrefix(known, "fs.mqueue.")
 	switch {
-	case c.spec.HostNetwork && strings.HasPrefix(name, "net."):
+	case c.spec.HostNetwork && strings.HasPrefix(known, "net."):
 		return []*field.Error{field.Invalid(at.ToField(), name, "may not be specified when 'hostNetwork' is true")}
 	case c.spec.HostIPC && ofIPC:
 		return []*field.Error{field.Invalid(at.ToField(), name, "may not be specified when 'hostIPC' is true")}
