@@ -89,14 +89,14 @@ func TestNamespaceAndQuotaCells(t *testing.T) {
 
 func TestDeviceCells(t *testing.T) {
 	const gone = "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z, deletionTimestamp: 2026-05-04T11:00:00Z}\n"
-	testCells(t, resource.ResourceClaim(expression.Library{}), []cellsTest{
+	testCells(t, resource.ResourceClaim(resource.NewRules(features.Default(), expression.Library{})), []cellsTest{
 		{"pending", testMeta, "a|pending|60m"},
 		{"allocated", testMeta + "status: {allocation: {}}", "a|allocated|60m"},
 		{"reserved", testMeta + "status: {allocation: {}, reservedFor: [{resource: pods, name: p, uid: u}]}", "a|allocated,reserved|60m"},
 		{"deleted", gone, "a|deleted|60m"},
 		{"deleted while in use", gone + "status: {allocation: {}, reservedFor: [{resource: pods, name: p, uid: u}]}", "a|deleted,allocated,reserved|60m"},
 	})
-	testCells(t, resource.ResourceSlice(nil), []cellsTest{
+	testCells(t, resource.ResourceSlice(resource.NewRules(features.Default(), expression.Library{}), nil), []cellsTest{
 		{"node", testMeta + "spec: {nodeName: n1, driver: d, pool: {name: p}}", "a|n1|d|p|60m"},
 		{"all nodes", testMeta + "spec: {allNodes: true, driver: d, pool: {name: p}}", "a||d|p|60m"},
 	})

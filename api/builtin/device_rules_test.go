@@ -70,7 +70,7 @@ func TestDeviceErrors(t *testing.T) {
 		{"a taint in v1beta1", "resourceslices", "v1beta1", "", `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","devices":[{"name":"a","basic":{"taints":[{"key":"k"}]}}]}}`,
 			"spec.devices[0].basic.taints[0].effect: Required value", false},
 	} {
-		r, v := kindInVersion(t, c.resource, c.version)
+		r, v := kindInVersion(t, features.Default(), c.resource, c.version)
 		read := func(text string) api.Object {
 			obj := r.NewOf(v)
 			if err := json.Unmarshal([]byte(text), obj); err != nil {
@@ -119,7 +119,7 @@ func TestDeviceErrors(t *testing.T) {
 
 // TestSliceGeneration checks that a change counts although it is dropped.
 func TestSliceGeneration(t *testing.T) {
-	r, _ := kindInVersion(t, "resourceslices", "v1")
+	r, _ := kindInVersion(t, features.Default(), "resourceslices", "v1")
 	const text = `{"metadata":{"generation":1},"spec":{"driver":"d","nodeName":"n","pool":{"name":"p","resourceSliceCount":1},"devices":[{"name":"a","attributes":{"a":{"string":"s"X}}}]}}`
 	for added, want := range map[string]int64{"": 1, `,"bools":[true]`: 2} {
 		old, obj := ruleObject(t, r, strings.Replace(text, "X", "", 1)), ruleObject(t, r, strings.Replace(text, "X", added, 1))
@@ -130,10 +130,105 @@ func TestSliceGeneration(t *testing.T) {
 	}
 }
 
-// kindInVersion returns a kind with the default feature gates, and one of its versions.
-func kindInVersion(t *testing.T, resource, version string) (*api.Resource, *api.Version) {
+// TestGatedDeviceErrors compares the errors of rules that need feature gates with those of kube-apiserver.
+func TestGatedDeviceErrors(t *testing.T) {
+	gates, err := features.New(map[string]bool{"AllAlpha": true, "AllBeta": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const nested = "device.attributes.all(x, device.attributes.all(y, device.attributes.all(z, x.contains(y))))"
+	derived := func(constraint string, attributes ...string) string {
+		return `{"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c","derivedAttributes":[` + strings.Join(attributes, ",") +
+			`]}},{"name":"q","firstAvailable":[{"name":"s","deviceClassName":"c"}]}],"constraints":[` + constraint + `]}}}`
+	}
+	attribute := func(name, expression string) string {
+		return `{"name":"` + name + `","expression":"` + strings.ReplaceAll(expression, `"`, `\"`) + `"}`
+	}
+	device := func(fields string) string {
+		return `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","devices":[{"name":"a",` + fields + `}]}}`
+	}
+	policy := func(policy string) string {
+		return device(`"allowMultipleAllocations":true,"capacity":{"m":{"value":"10","requestPolicy":` + policy + `}}`)
+	}
+	class := func(expression string) string {
+		return `{"spec":{"selectors":[{"cel":{"expression":"` + strings.ReplaceAll(expression, `"`, `\"`) + `"}}]}}`
+	}
+	const (
+		first       = "spec.devices.requests[0].exactly.derivedAttributes[0]."
+		unconnected = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
+		resources   = "spec.devices[0].nodeAllocatableResources"
+		selector    = "spec.selectors[0].cel.expression: "
+		validRange  = "spec.devices[0].capacity[m].requestPolicy.validRange."
+	)
+	const matches = `{"matchAttribute":"a/x"}`
+	for _, c := range []struct {
+		name  string
+		gates features.Gates
+		kind  string
+		text  string
+		want  string
+	}{
+		{"a derived attribute", gates, "resourceclaims", derived(matches, attribute("a/x", "device.driver")), ""},
+		{"one for a request", gates, "resourceclaims", derived(`{"requests":["r"],"matchAttribute":"a/x"}`, attribute("a/x", "device.driver")), ""},
+		{"one for another request", gates, "resourceclaims", derived(`{"requests":["q/s"],"matchAttribute":"a/x"}`, attribute("a/x", "device.driver")),
+			first + `name: Invalid value: "a/x": ` + unconnected},
+		{"a list", gates, "resourceclaims", derived(matches, attribute("a/x", "[device.driver]")), ""},
+		{"a list of lists", gates, "resourceclaims", derived(matches, attribute("a/x", "[[1]]")),
+			first + `expression: Invalid value: "[[1]]": must evaluate to a primitive scalar (string, integer, boolean, semver) or a list of these scalars, not list(list(int))`},
+		{"an expensive attribute", gates, "resourceclaims", derived(matches, attribute("a/x", nested)),
+			"[" + first + "expression: Forbidden: too complex, exceeds cost limit, spec.devices: Forbidden: too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit]"},
+		{"equal names", gates, "resourceclaims", derived(matches, attribute("a/x", "true"), attribute("a/x", "true")),
+			`spec.devices.requests[0].exactly.derivedAttributes[1]: Duplicate value: "a/x"`},
+		{"no name", gates, "resourceclaims", derived(matches, `{"expression":"true"}`), first + "name: Required value"},
+		{"a disabled constraint", features.Gates{"DRAPrioritizedList": true}, "resourceclaims", derived("{}"), "spec.devices.constraints[0].matchAttribute: Required value"},
+
+		{"an expensive selector", features.Default(), "deviceclasses", class(nested), selector + "Forbidden: too complex, exceeds cost limit"},
+		{"a quantity", features.Default(), "deviceclasses", class(`device.capacity["a"].b == 3`), selector + `Invalid value: "device.capacity[\"a\"].b == 3": ` +
+			"compilation failed: ERROR: <input>:1:24: found no matching overload for '_==_' applied to '(kubernetes.Quantity, int)'\n | device.capacity[\"a\"].b == 3\n | .......................^"},
+		{"a pattern", features.Default(), "deviceclasses", class(`device.driver.matches("a(b")`),
+			selector + `Invalid value: "device.driver.matches(\"a(b\")": compilation failed: ERROR: <input>:1:23: invalid matches argument` +
+				"\n | device.driver.matches(\"a(b\")\n | ......................^"},
+		{"a list attribute", features.Default(), "deviceclasses", class(`device.attributes["a"].b.exists(x, x == "a")`), selector +
+			`Invalid value: "device.attributes[\"a\"].b.exists(x, x == \"a\")": compilation failed: ERROR: <input>:1:23: expression of type 'any' cannot be range of a comprehension (must be list, map, or dynamic)` +
+			"\n | device.attributes[\"a\"].b.exists(x, x == \"a\")\n | ......................^"},
+		{"an enabled list attribute", gates, "deviceclasses", class(`device.attributes["a"].b.exists(x, x == "a")`), ""},
+		{"sharing is disabled", nil, "deviceclasses", class("device.allowMultipleAllocations"), selector + `Invalid value: "device.allowMultipleAllocations": ` +
+			"compilation failed: ERROR: <input>:1:7: undefined field 'allowMultipleAllocations'\n | device.allowMultipleAllocations\n | ......^"},
+
+		{"resources of the node", gates, "resourceslices", device(`"capacity":{"m":{"value":"1"}},"nodeAllocatableResources":{"cpu":{"mapping":{"capacityKey":"m","capacityMultiplier":"1"}},"memory":{"overhead":{"perPod":"0"}}}`), ""},
+		{"no resource of a node", gates, "resourceslices", device(`"nodeAllocatableResources":{"pods":{}}`),
+			`[` + resources + `[pods]: Invalid value: "pods": must be a node allocatable resource name, ` + resources + "[pods]: Required value: at least one of mapping or overhead must be set]"},
+		{"an unknown capacity", gates, "resourceslices", device(`"nodeAllocatableResources":{"cpu":{"mapping":{"capacityKey":"m"}}}`),
+			`[` + resources + `[cpu].mapping.capacityKey: Not found: "m", ` + resources + "[cpu].mapping.capacityMultiplier: Required value: capacityMultiplier is required when capacityKey is set]"},
+		{"overhead", gates, "resourceslices", device(`"nodeAllocatableResources":{"cpu":{"overhead":{}},"memory":{"overhead":{"perPod":"-1"}}}`),
+			`[` + resources + `[cpu].overhead: Invalid value: "": at least one of perPod or perContainer must be set, ` + resources + `[memory].overhead.perPod: Invalid value: "-1": must be non-negative]`},
+
+		{"fractions are distinct", gates, "resourceslices", policy(`{"default":"5","validValues":["500m","600m","5"]}`), ""},
+		{"a fractional step", gates, "resourceslices", policy(`{"default":"1","validRange":{"min":"500m","max":"2","step":"300m"}}`),
+			validRange + `step: Invalid value: "1": value is not a multiple of a given step (300m) from (500m)`},
+		{"a fraction too small", gates, "resourceslices", policy(`{"default":"1","validRange":{"min":"500u","max":"2","step":"1"}}`),
+			validRange + `min: Invalid value: "500u": value cannot be represented as a milli value`},
+	} {
+		r, v := kindInVersion(t, c.gates, c.kind, "v1")
+		obj := ruleObject(t, r, c.text)
+		if r.Namespaced {
+			obj.SetNamespace(metav1.NamespaceDefault)
+		}
+		r.Create.PrepareForCreate(obj)
+		got := ""
+		if errs := r.CheckCreate(v, obj); len(errs) > 0 {
+			got = errs.ToAggregate().Error()
+		}
+		if got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// kindInVersion returns a kind with some feature gates, and one of its versions.
+func kindInVersion(t *testing.T, gates features.Gates, resource, version string) (*api.Resource, *api.Version) {
 	t.Helper()
-	for _, r := range KindsFor(features.Default()) {
+	for _, r := range KindsFor(gates) {
 		for i := range r.Versions {
 			if r.Name == resource && r.Versions[i].GroupVersion.Version == version {
 				return r, &r.Versions[i]

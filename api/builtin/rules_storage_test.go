@@ -120,7 +120,7 @@ func TestClaimSources(t *testing.T) {
 
 func TestDeviceRules(t *testing.T) {
 	claim := func(request string) string { return `{"spec":{"devices":{"requests":[` + request + `]}}}` }
-	testRules(t, resource.ResourceClaim(expression.Library{}), []ruleTest{
+	testRules(t, resource.ResourceClaim(resource.NewRules(features.Default(), expression.Library{})), []ruleTest{
 		{"good", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}}`), ""},
 		{"neither", "", claim(`{"name":"r"}`), "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"},
 		{"result", "", claim(`{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"1"}}]}}`), `must evaluate to bool or the unknown type, not int`},
@@ -128,11 +128,11 @@ func TestDeviceRules(t *testing.T) {
 		{"fixed", claim(``), claim(`{"name":"q","exactly":{"deviceClassName":"c"}}`),
 			`spec: Invalid value: {"Devices":{"Requests":[{"Name":"q","Exactly":{"DeviceClassName":"c","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null,"DerivedAttributes":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable`},
 	})
-	testStatusRules(t, resource.ResourceClaim(expression.Library{}), []ruleTest{
+	testStatusRules(t, resource.ResourceClaim(resource.NewRules(features.Default(), expression.Library{})), []ruleTest{
 		{"reserved", `{}`, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"},
 		{"device", `{}`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]}}`, `status.devices[0]: Invalid value: {"Driver":"d","Pool":"p","Device":"x","ShareID":""}: must be an allocated device in the claim`},
 	})
-	testRules(t, resource.DeviceClass(expression.Library{}), []ruleTest{
+	testRules(t, resource.DeviceClass(resource.NewRules(features.Default(), expression.Library{})), []ruleTest{
 		{"field", "", `{"spec":{"selectors":[{"cel":{"expression":"device.nothing"}}]}}`, "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'"},
 		{"config", "", `{"spec":{"config":[{}]}}`, "spec.config[0].opaque: Required value"},
 		{"parameters", "", `{"spec":{"config":[{"opaque":{"driver":"d","parameters":[]}}]}}`, `spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object`},
@@ -141,7 +141,7 @@ func TestDeviceRules(t *testing.T) {
 		return `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n",` + spec + `}}`
 	}
 	const counters = `"consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1"}}}]`
-	testRules(t, resource.ResourceSlice(time.Now), []ruleTest{
+	testRules(t, resource.ResourceSlice(resource.NewRules(features.Default(), expression.Library{}), time.Now), []ruleTest{
 		{"good", "", slice(`"devices":[{"name":"a","attributes":{"x":{"int":1}},"capacity":{"y":{"value":"1"}}}]`), ""},
 		{"two ways", "", slice(`"allNodes":true`), "spec: Invalid value: \"{`nodeName`, `allNodes`}\": exactly one of"},
 		{"attribute", "", slice(`"devices":[{"name":"a","attributes":{"x":{}}}]`), `spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be specified`},

@@ -12,7 +12,7 @@ import (
 
 // Validation of device capacities, and of the policies for requests of a share of them.
 
-func deviceCapacityRules(at *validation.Path, d *resourcev1.Device) {
+func (r *Rules) deviceCapacityRules(at *validation.Path, d *resourcev1.Device) {
 	shared := d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
 	for _, name := range validation.SortedKeys(d.Capacity) {
 		attributeName(at, string(name))
@@ -23,36 +23,42 @@ func deviceCapacityRules(at *validation.Path, d *resourcev1.Device) {
 		case !shared:
 			policy.Forbidden("allowMultipleAllocations must be true")
 		default:
-			requestPolicyRules(policy, c.Value, c.RequestPolicy)
+			r.requestPolicyRules(policy, c.Value, c.RequestPolicy)
 		}
 	}
 }
 
-func requestPolicyRules(at *validation.Path, capacity resource.Quantity, p *resourcev1.CapacityRequestPolicy) {
+func (r *Rules) requestPolicyRules(at *validation.Path, capacity resource.Quantity, p *resourcev1.CapacityRequestPolicy) {
 	switch {
 	case len(p.ValidValues) > 0 && p.ValidRange != nil:
 		at.Forbidden(`exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time`)
 	case len(p.ValidValues) > 0 && p.Default == nil:
 		at.Child("default").Required("required when validValues is defined")
 	case len(p.ValidValues) > 0:
-		validValueRules(at.Child("validValues"), capacity, p)
+		r.validValueRules(at.Child("validValues"), capacity, p)
 	case p.ValidRange != nil && p.Default == nil:
 		at.Child("default").Required("required when validRange is defined")
 	case p.ValidRange != nil:
-		validRangeRules(at.Child("validRange"), capacity, *p.Default, p.ValidRange)
+		offer := requestRange{CapacityRequestPolicyRange: p.ValidRange, capacity: capacity, standard: *p.Default}
+		offer.inMilli = r.fractionalCapacity && offer.isFractional()
+		offer.rules(at.Child("validRange"))
 	}
 }
 
 const maxValidValues = 10
 
-func validValueRules(at *validation.Path, capacity resource.Quantity, p *resourcev1.CapacityRequestPolicy) {
+func (r *Rules) validValueRules(at *validation.Path, capacity resource.Quantity, p *resourcev1.CapacityRequestPolicy) {
 	values, found := p.ValidValues, false
 	for i := 1; i < len(values); i++ {
 		if values[i-1].Cmp(values[i]) > 0 {
 			at.Index(i).Invalid(values[i].String(), "values must be sorted in ascending order")
 		}
 	}
-	eachDistinct(at, values, maxValidValues, func(q *resource.Quantity) string { return validation.FormatInteger(q.Value()) }, func(at *validation.Path, q *resource.Quantity) {
+	key := func(q *resource.Quantity) string { return validation.FormatInteger(q.Value()) }
+	if r.fractionalCapacity {
+		key = func(q *resource.Quantity) string { c := q.DeepCopy(); return c.AsDec().String() }
+	}
+	eachDistinct(at, values, maxValidValues, key, func(at *validation.Path, q *resource.Quantity) {
 		if q.Cmp(capacity) > 0 {
 			at.Invalid(q.String(), "option is larger than capacity value: "+capacity.String())
 		}
@@ -63,12 +69,44 @@ func validValueRules(at *validation.Path, capacity resource.Quantity, p *resourc
 	}
 }
 
-func validRangeRules(at *validation.Path, capacity, standard resource.Quantity, r *resourcev1.CapacityRequestPolicyRange) {
+// requestRange is a policy that permits requests in a range, of a capacity, with a default.
+type requestRange struct {
+	*resourcev1.CapacityRequestPolicyRange
+	capacity, standard resource.Quantity
+	// inMilli reports whether multiples of the step are computed in thousandths.
+	inMilli bool
+}
+
+// bounds calls f for each quantity of the range that is set, with the name of its field.
+func (r *requestRange) bounds(f func(name string, q resource.Quantity)) {
+	f("default", r.standard)
+	for _, b := range []struct {
+		name  string
+		value *resource.Quantity
+	}{{"min", r.Min}, {"max", r.Max}, {"step", r.Step}} {
+		if b.value != nil {
+			f(b.name, *b.value)
+		}
+	}
+}
+
+func (r *requestRange) isFractional() bool {
+	fractional := false
+	r.bounds(func(_ string, q resource.Quantity) {
+		whole := q.DeepCopy()
+		whole.RoundUp(0)
+		fractional = fractional || whole.Cmp(q) != 0
+	})
+	return fractional
+}
+
+func (r *requestRange) rules(at *validation.Path) {
 	if r.Min == nil {
 		at.Child("min").Required("required when validRange is defined")
 		return
 	}
-	if r.Min.Cmp(capacity) > 0 {
+	capacity, standard := &r.capacity, &r.standard
+	if r.Min.Cmp(*capacity) > 0 {
 		at.Child("min").Invalid(r.Min.String(), "min is larger than capacity value: "+capacity.String())
 	}
 	if standard.Cmp(*r.Min) < 0 {
@@ -78,46 +116,52 @@ func validRangeRules(at *validation.Path, capacity, standard resource.Quantity, 
 		if r.Min.Cmp(*r.Max) > 0 {
 			at.Child("max").Invalid(r.Min.String(), "min is larger than max: "+r.Max.String())
 		}
-		if r.Max.Cmp(capacity) > 0 {
+		if r.Max.Cmp(*capacity) > 0 {
 			at.Child("max").Invalid(r.Max.String(), "max is larger than capacity value: "+capacity.String())
 		}
 		if standard.Cmp(*r.Max) > 0 {
 			at.Child("default").Invalid(standard.String(), "default is more than max: "+r.Max.String())
 		}
 	}
-	if r.Step != nil {
-		stepRules(at.Child("step"), capacity, standard, r)
+	computable := true
+	if r.inMilli {
+		r.bounds(func(name string, q resource.Quantity) {
+			if q.Cmp(*resource.NewMilliQuantity(q.MilliValue(), q.Format)) != 0 {
+				at.Child(name).Invalid(q.String(), "value cannot be represented as a milli value")
+				computable = false
+			}
+		})
+	}
+	if r.Step != nil && computable {
+		r.stepRules(at)
 	}
 }
 
 // stepRules checks that the default and the maximum are multiples of the step above the
 // minimum.
-func stepRules(at *validation.Path, capacity, standard resource.Quantity, r *resourcev1.CapacityRequestPolicyRange) {
+func (r *requestRange) stepRules(at *validation.Path) {
+	step := at.Child("step")
 	if r.Step.Sign() <= 0 {
-		at.Invalid(r.Step.String(), "must be greater than zero")
+		step.Invalid(r.Step.String(), "must be greater than zero")
 		return
 	}
 	first := r.Min.DeepCopy()
 	first.Add(*r.Step)
-	if first.Cmp(capacity) > 0 {
-		at.Invalid(r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s", first.String(), capacity.String()))
+	if first.Cmp(r.capacity) > 0 {
+		step.Invalid(r.Step.String(), fmt.Sprintf("one step %s is larger than capacity value: %s", first.String(), r.capacity.String()))
 	}
-	computable := isComputable(at.Parent.Child("default"), standard)
-	computable = isComputable(at.Parent.Child("min"), *r.Min) && computable
-	if r.Max != nil {
-		computable = isComputable(at.Parent.Child("max"), *r.Max) && computable
+	value, computable := (*resource.Quantity).MilliValue, true
+	if !r.inMilli {
+		value = (*resource.Quantity).Value
+		r.bounds(func(name string, q resource.Quantity) { computable = isComputable(at.Child(name), q) && computable })
 	}
-	if !isComputable(at, *r.Step) || !computable {
+	if !computable {
 		return
 	}
-	isMultiple := func(end resource.Quantity) {
-		if (end.Value()-r.Min.Value())%r.Step.Value() != 0 {
-			at.Invalid(end.String(), fmt.Sprintf("value is not a multiple of a given step (%s) from (%s)", r.Step.String(), r.Min.String()))
+	for _, end := range []*resource.Quantity{&r.standard, r.Max} {
+		if end != nil && (value(end)-value(r.Min))%value(r.Step) != 0 {
+			step.Invalid(end.String(), fmt.Sprintf("value is not a multiple of a given step (%s) from (%s)", r.Step.String(), r.Min.String()))
 		}
-	}
-	isMultiple(standard)
-	if r.Max != nil {
-		isMultiple(*r.Max)
 	}
 }
 

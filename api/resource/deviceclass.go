@@ -6,13 +6,11 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // DeviceClass describes the kind DeviceClass, which selects a class of devices for claims.
-func DeviceClass(functions expression.Library) *api.Resource {
-	expressions := newDeviceExpressions(functions)
+func DeviceClass(rules *Rules) *api.Resource {
 	return api.NewResource(api.Kind[*resourcev1.DeviceClass]{
 		Names: api.Names{Name: "deviceclasses", Singular: "deviceclass", Kind: "DeviceClass"},
 		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
@@ -22,9 +20,9 @@ func DeviceClass(functions expression.Library) *api.Resource {
 		Create: api.CreateStrategy[*resourcev1.DeviceClass]{
 			// A declarative rule validates the name, and none the generateName.
 			ValidateName:     func(string, bool) []string { return nil },
-			ValidateOnCreate: validation.Rules(expressions.deviceClassRules),
+			ValidateOnCreate: validation.Rules(rules.deviceClassRules),
 		},
-		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(expressions.deviceClassChanges), HasGeneration: true},
+		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(rules.deviceClassChanges), HasGeneration: true},
 		Delete: api.DeleteStrategy[*resourcev1.DeviceClass]{ReturnDeletedObject: true},
 		Table:  api.NameAndAge[*resourcev1.DeviceClass](),
 	})

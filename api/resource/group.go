@@ -12,13 +12,14 @@ import (
 )
 
 // Kinds returns the kinds of the group, in which new expressions may call some functions.
-func Kinds(_ features.Gates, functions expression.Library) []*api.Resource {
+func Kinds(gates features.Gates, functions expression.Library) []*api.Resource {
+	rules := NewRules(gates, functions)
 	return []*api.Resource{
-		DeviceClass(functions),
+		DeviceClass(rules),
 		DeviceTaintRule(time.Now),
-		ResourceClaim(functions),
-		ResourceClaimTemplate(functions),
+		ResourceClaim(rules),
+		ResourceClaimTemplate(rules),
 		ResourcePoolStatusRequest(),
-		ResourceSlice(time.Now),
+		ResourceSlice(rules, time.Now),
 	}
 }

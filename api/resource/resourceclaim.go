@@ -16,15 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // ResourceClaim describes the kind ResourceClaim, which requests devices and records their
 // allocation.
-func ResourceClaim(functions expression.Library) *api.Resource {
-	expressions := newDeviceExpressions(functions)
+func ResourceClaim(rules *Rules) *api.Resource {
 	return api.NewResource(api.Kind[*resourcev1.ResourceClaim]{
 		Names: api.Names{Name: "resourceclaims", Singular: "resourceclaim", Kind: "ResourceClaim", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
@@ -32,9 +30,9 @@ func ResourceClaim(functions expression.Library) *api.Resource {
 			claimV1beta1()),
 		Default: defaultClaim,
 		Storage: api.Storage{Prefix: "resourceclaims"},
-		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(expressions.resourceClaimRules), ValidateAccess: checkClaimAccess},
+		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(rules.resourceClaimRules), ValidateAccess: checkClaimAccess},
 		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
-		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, NoTable: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(resourceClaimStatusRules)},
+		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, NoTable: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(rules.resourceClaimStatusRules)},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*resourcev1.ResourceClaim]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*resourcev1.ResourceClaim]{Columns: resourceClaimColumns, Cells: resourceClaimCells},
@@ -172,9 +170,9 @@ func prepareClaimStatus(obj, old *resourcev1.ResourceClaim) {
 	s.Devices = kept
 }
 
-func resourceClaimStatusRules(at *validation.Path, obj, old *resourcev1.ResourceClaim) {
+func (r *Rules) resourceClaimStatusRules(at *validation.Path, obj, old *resourcev1.ResourceClaim) {
 	at, s := at.Child("status"), &obj.Status
-	c := newClaimedDevices(&obj.Spec.Devices)
+	c := r.newClaimedDevices(&obj.Spec.Devices)
 	reserved := at.Child("reservedFor")
 	eachDistinct(reserved, s.ReservedFor, resourcev1.ResourceClaimReservedForMaxSize,
 		func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID },

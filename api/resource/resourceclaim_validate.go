@@ -3,6 +3,7 @@ package resource
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,14 +18,19 @@ import (
 
 // claimedDevices has the parameters of the validation of one claim.
 type claimedDevices struct {
-	expressions deviceExpressions
+	*Rules
 	// requests has the names of requests, and "request/subrequest" for each of
 	// their alternatives.
 	requests map[string]bool
+	// constrained has the attributes that constraints compare, by the name of the request, or "" for
+	// all requests.
+	constrained map[string][]resourcev1.FullyQualifiedName
+	// derivedCost is the estimated cost of the derived attributes so far.
+	derivedCost uint64
 }
 
-func newClaimedDevices(d *resourcev1.DeviceClaim) *claimedDevices {
-	c := &claimedDevices{requests: map[string]bool{}}
+func (r *Rules) newClaimedDevices(d *resourcev1.DeviceClaim) *claimedDevices {
+	c := &claimedDevices{Rules: r, requests: map[string]bool{}}
 	for i := range d.Requests {
 		r := &d.Requests[i]
 		c.requests[r.Name] = true
@@ -35,8 +41,8 @@ func newClaimedDevices(d *resourcev1.DeviceClaim) *claimedDevices {
 	return c
 }
 
-func (e deviceExpressions) resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
-	e.deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices)
+func (r *Rules) resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
+	r.deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices)
 }
 
 // resourceClaimChanges does not validate the spec again: it is unchanged, or the change is the error.
@@ -44,16 +50,16 @@ func resourceClaimChanges(at *validation.Path, obj, old *resourcev1.ResourceClai
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
-func (e deviceExpressions) resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
+func (r *Rules) resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
 	pod.TemplateMetadataRules(at.Child("spec").Child("metadata"), &t.Spec.ObjectMeta)
-	e.deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
+	r.deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
 }
 
 // resourceClaimTemplateChanges reports the errors of a changed spec, too, although a spec must not
 // change.
-func (e deviceExpressions) resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
+func (r *Rules) resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
 	if !equality.Semantic.DeepEqual(obj.Spec, old.Spec) {
-		e.resourceClaimTemplateRules(at, obj)
+		r.resourceClaimTemplateRules(at, obj)
 	}
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
@@ -81,9 +87,9 @@ func eachDistinct[T any, K comparable](at *validation.Path, list []T, limit int,
 
 func stringKey(s *string) string { return *s }
 
-func (e deviceExpressions) deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim) {
-	c := newClaimedDevices(d)
-	c.expressions = e
+func (r *Rules) deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim) {
+	c := r.newClaimedDevices(d)
+	c.constrained = constrainedAttributes(d.Constraints)
 	eachDistinct(at.Child("requests"), d.Requests, resourcev1.DeviceRequestsMaxSize,
 		func(r *resourcev1.DeviceRequest) string { return r.Name }, c.requestRules)
 	EachUpTo(at.Child("constraints"), d.Constraints, resourcev1.DeviceConstraintsMaxSize, c.constraintRules)
@@ -91,6 +97,9 @@ func (e deviceExpressions) deviceClaimRules(at *validation.Path, d *resourcev1.D
 		c.requestRefs(at.Child("requests"), config.Requests)
 		deviceConfigRules(at, &config.DeviceConfiguration, false)
 	})
+	if c.derivedCost > resourcev1.DeviceClaimDerivedAttributeCELMaxCost {
+		at.Forbidden("too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit")
+	}
 }
 
 func (c *claimedDevices) requestRules(at *validation.Path, r *resourcev1.DeviceRequest) {
@@ -103,23 +112,27 @@ func (c *claimedDevices) requestRules(at *validation.Path, r *resourcev1.DeviceR
 		at.Invalid(nil, one+", but multiple fields are set")
 	case r.Exactly != nil:
 		at, e := at.Child("exactly"), r.Exactly
-		c.deviceRules(at, e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count, e.Tolerations)
+		c.deviceRules(at, e.DeviceClassName, e.Selectors, func() { c.derivedRules(at.Child("derivedAttributes"), e.DerivedAttributes, r.Name) },
+			e.AllocationMode, e.Count, e.Tolerations)
 	default:
 		eachDistinct(at.Child("firstAvailable"), r.FirstAvailable, resourcev1.FirstAvailableDeviceRequestMaxSize,
 			func(s *resourcev1.DeviceSubRequest) string { return s.Name },
 			func(at *validation.Path, s *resourcev1.DeviceSubRequest) {
 				validation.Format(at.Child("name"), s.Name, validation.DNSLabel)
-				c.deviceRules(at, s.DeviceClassName, s.Selectors, s.AllocationMode, s.Count, s.Tolerations)
+				c.deviceRules(at, s.DeviceClassName, s.Selectors, func() { c.derivedRules(at.Child("derivedAttributes"), s.DerivedAttributes, r.Name, r.Name+"/"+s.Name) },
+					s.AllocationMode, s.Count, s.Tolerations)
 			})
 	}
 }
 
-// deviceRules validates the selection and the number of requested devices.
-func (c *claimedDevices) deviceRules(at *validation.Path, class string, selectors []resourcev1.DeviceSelector,
+// deviceRules validates the selection and the number of requested devices, and between them their
+// derived attributes.
+func (c *claimedDevices) deviceRules(at *validation.Path, class string, selectors []resourcev1.DeviceSelector, derived func(),
 	mode resourcev1.DeviceAllocationMode, count int64, tolerations []resourcev1.DeviceToleration,
 ) {
 	validation.RequiredFormatOf(at.Child("deviceClassName"), class, "k8s-long-name", validation.DNSSubdomain)
-	c.expressions.selectorRules(at.Child("selectors"), selectors, false)
+	c.selectorRules(at.Child("selectors"), selectors, false)
+	derived()
 	switch mode {
 	case resourcev1.DeviceAllocationModeAll:
 		if count != 0 {
@@ -135,21 +148,55 @@ func (c *claimedDevices) deviceRules(at *validation.Path, class string, selector
 	validation.Each(at.Child("tolerations"), tolerations, deviceTolerationRules)
 }
 
-func (e deviceExpressions) selectorRules(at *validation.Path, list []resourcev1.DeviceSelector, stored bool) {
+func (r *Rules) selectorRules(at *validation.Path, list []resourcev1.DeviceSelector, stored bool) {
 	EachUpTo(at, list, resourcev1.DeviceSelectorsMaxSize, func(at *validation.Path, s *resourcev1.DeviceSelector) {
 		if s.CEL == nil {
 			at.Child("cel").Required("")
 			return
 		}
-		expression := at.Child("cel").Child("expression")
-		switch {
-		case stored:
-		case len(s.CEL.Expression) > resourcev1.CELSelectorExpressionMaxLength:
-			expression.TooLong(resourcev1.CELSelectorExpressionMaxLength)
-		default:
-			e.rules(expression, s.CEL.Expression)
+		if !stored {
+			r.selectorExpression(at.Child("cel").Child("expression"), s.CEL.Expression)
 		}
 	})
+}
+
+// constrainedAttributes returns the attributes that constraints compare, by the name of the request.
+func constrainedAttributes(constraints []resourcev1.DeviceConstraint) map[string][]resourcev1.FullyQualifiedName {
+	attributes := map[string][]resourcev1.FullyQualifiedName{}
+	for i := range constraints {
+		k := &constraints[i]
+		name := k.MatchAttribute
+		if name == nil {
+			name = k.DistinctAttribute
+		}
+		if name == nil {
+			continue
+		}
+		requests := k.Requests
+		if len(requests) == 0 {
+			requests = []string{""}
+		}
+		for _, r := range requests {
+			attributes[r] = append(attributes[r], *name)
+		}
+	}
+	return attributes
+}
+
+// derivedRules validates derived attributes. A constraint that targets one of the requests, or all, must
+// refer to each of them.
+func (c *claimedDevices) derivedRules(at *validation.Path, list []resourcev1.DeviceDerivedAttribute, requests ...string) {
+	requests = append(requests, "")
+	eachDistinct(at, list, len(list), func(d *resourcev1.DeviceDerivedAttribute) resourcev1.FullyQualifiedName { return d.Name },
+		func(at *validation.Path, d *resourcev1.DeviceDerivedAttribute) {
+			isCompared := slices.ContainsFunc(requests, func(r string) bool { return slices.Contains(c.constrained[r], d.Name) })
+			if d.Name != "" && !isCompared {
+				at.Child("name").Invalid(d.Name, "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request")
+			}
+			if d.Expression != "" {
+				c.derivedCost += c.derivedExpression(at.Child("expression"), d.Expression)
+			}
+		})
 }
 
 func (c *claimedDevices) constraintRules(at *validation.Path, k *resourcev1.DeviceConstraint) {
@@ -159,6 +206,8 @@ func (c *claimedDevices) constraintRules(at *validation.Path, k *resourcev1.Devi
 		fullAttributeName(at.Child("matchAttribute"), *k.MatchAttribute)
 	case k.DistinctAttribute != nil:
 		fullAttributeName(at.Child("distinctAttribute"), *k.DistinctAttribute)
+	case !c.consumableCapacity:
+		at.Child("matchAttribute").Required("")
 	default:
 		at.Required(`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`)
 	}
@@ -237,6 +286,9 @@ func deviceEffect(at *validation.Path, e resourcev1.DeviceTaintEffect) {
 	validation.Enum(at, e, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNone)
 }
 
+// fullNameFormat is the origin of the declarative rule of a full attribute name.
+const fullNameFormat = "format=k8s-resource-fully-qualified-name"
+
 // attributeName requires an identifier, optionally with a domain.
 func attributeName(at *validation.Path, name string) {
 	domain, id, ok := strings.Cut(name, "/")
@@ -247,12 +299,12 @@ func attributeName(at *validation.Path, name string) {
 	case strings.Contains(id, "/"):
 		return
 	case domain == "":
-		at.Invalid("", "the domain must not be empty")
+		at.InvalidOrigin(fullNameFormat, "", "the domain must not be empty")
 	default:
 		validation.DriverName(at, domain)
 	}
 	if id == "" {
-		at.Invalid("", "the name must not be empty")
+		at.InvalidOrigin(fullNameFormat, "", "the name must not be empty")
 		return
 	}
 	deviceIdentifier(at, id)
@@ -272,14 +324,14 @@ func deviceIdentifier(at *validation.Path, id string) {
 	validation.Format(at, id, utilvalidation.IsCIdentifier)
 }
 
-func (e deviceExpressions) deviceClassRules(at *validation.Path, c *resourcev1.DeviceClass) {
-	e.deviceClassChanges(at, c, &resourcev1.DeviceClass{})
+func (r *Rules) deviceClassRules(at *validation.Path, c *resourcev1.DeviceClass) {
+	r.deviceClassChanges(at, c, &resourcev1.DeviceClass{})
 }
 
 // deviceClassChanges does not compile unchanged selectors again.
-func (e deviceExpressions) deviceClassChanges(at *validation.Path, obj, old *resourcev1.DeviceClass) {
+func (r *Rules) deviceClassChanges(at *validation.Path, obj, old *resourcev1.DeviceClass) {
 	at = at.Child("spec")
-	e.selectorRules(at.Child("selectors"), obj.Spec.Selectors, equality.Semantic.DeepEqual(obj.Spec.Selectors, old.Spec.Selectors))
+	r.selectorRules(at.Child("selectors"), obj.Spec.Selectors, equality.Semantic.DeepEqual(obj.Spec.Selectors, old.Spec.Selectors))
 	stored := equality.Semantic.DeepEqual(obj.Spec.Config, old.Spec.Config)
 	EachUpTo(at.Child("config"), obj.Spec.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
 		deviceConfigRules(at, &c.DeviceConfiguration, stored)

@@ -5,14 +5,12 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // ResourceClaimTemplate describes the kind ResourceClaimTemplate, from which the claims of
 // pods are created.
-func ResourceClaimTemplate(functions expression.Library) *api.Resource {
-	expressions := newDeviceExpressions(functions)
+func ResourceClaimTemplate(rules *Rules) *api.Resource {
 	return api.NewResource(api.Kind[*resourcev1.ResourceClaimTemplate]{
 		Names: api.Names{
 			Name: "resourceclaimtemplates", Singular: "resourceclaimtemplate", Kind: "ResourceClaimTemplate",
@@ -23,8 +21,8 @@ func ResourceClaimTemplate(functions expression.Library) *api.Resource {
 			claimTemplateV1beta1()),
 		Default: func(obj *resourcev1.ResourceClaimTemplate) { defaultDeviceClaim(&obj.Spec.Spec.Devices) },
 		Storage: api.Storage{Prefix: "resourceclaimtemplates"},
-		Create:  api.CreateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateOnCreate: validation.Rules(expressions.resourceClaimTemplateRules), ValidateAccess: checkTemplateAccess},
-		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(expressions.resourceClaimTemplateChanges), RevalidateMetadata: true},
+		Create:  api.CreateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateOnCreate: validation.Rules(rules.resourceClaimTemplateRules), ValidateAccess: checkTemplateAccess},
+		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(rules.resourceClaimTemplateChanges), RevalidateMetadata: true},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaimTemplate]{ReturnDeletedObject: true},
 		Table:   api.NameAndAge[*resourcev1.ResourceClaimTemplate](),
 	})

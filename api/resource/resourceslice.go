@@ -16,7 +16,7 @@ import (
 )
 
 // ResourceSlice describes the kind ResourceSlice, in which a driver publishes devices.
-func ResourceSlice(now func() time.Time) *api.Resource {
+func ResourceSlice(rules *Rules, now func() time.Time) *api.Resource {
 	versions := api.WithFieldLabels(api.Served(resourcev1.SchemeGroupVersion), api.NameLabel,
 		resourcev1.ResourceSliceSelectorNodeName, resourcev1.ResourceSliceSelectorDriver)
 	versions = api.WithOlderVersions(versions,
@@ -31,11 +31,11 @@ func ResourceSlice(now func() time.Time) *api.Resource {
 		Default:  func(obj *resourcev1.ResourceSlice) { setTaintTimes(obj, now) },
 		Storage:  api.Storage{Prefix: "resourceslices"},
 		Create: api.CreateStrategy[*resourcev1.ResourceSlice]{
-			ValidateOnCreate: validation.Rules(resourceSliceRules),
+			ValidateOnCreate: validation.Rules(rules.resourceSliceRules),
 			WarningsOnCreate: driverNameWarning,
 		},
 		Update: api.UpdateStrategy[*resourcev1.ResourceSlice]{
-			ValidateUpdate:   validation.Changes(resourceSliceChanges),
+			ValidateUpdate:   validation.Changes(rules.resourceSliceChanges),
 			WarningsOnUpdate: api.OnAnyUpdate(driverNameWarning),
 			HasGeneration:    true, GenerationCountsDropped: true,
 		},

@@ -15,11 +15,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-func resourceSliceRules(at *validation.Path, s *resourcev1.ResourceSlice) {
-	resourceSliceChanges(at, s, nil)
+func (r *Rules) resourceSliceRules(at *validation.Path, s *resourcev1.ResourceSlice) {
+	r.resourceSliceChanges(at, s, nil)
 }
 
-func resourceSliceChanges(at *validation.Path, obj, stored *resourcev1.ResourceSlice) {
+func (r *Rules) resourceSliceChanges(at *validation.Path, obj, stored *resourcev1.ResourceSlice) {
 	at = at.Child("spec")
 	s := &obj.Spec
 	validation.DriverName(at.Child("driver"), s.Driver)
@@ -43,7 +43,7 @@ func resourceSliceChanges(at *validation.Path, obj, stored *resourcev1.ResourceS
 	}
 	perDevice := s.PerDeviceNodeSelection != nil && *s.PerDeviceNodeSelection
 	eachDistinct(at.Child("devices"), s.Devices, limit, func(d *resourcev1.Device) string { return d.Name },
-		func(at *validation.Path, d *resourcev1.Device) { sliceDeviceRules(at, d, old[d.Name], perDevice) })
+		func(at *validation.Path, d *resourcev1.Device) { r.sliceDeviceRules(at, d, old[d.Name], perDevice) })
 	eachDistinct(at.Child("sharedCounters"), s.SharedCounters, resourcev1.ResourceSliceMaxCounterSets,
 		func(c *resourcev1.CounterSet) string { return c.Name },
 		func(at *validation.Path, c *resourcev1.CounterSet) {
@@ -90,7 +90,7 @@ func partitionTypeRules(at *validation.Path, s *resourcev1.ResourceSliceSpec, na
 // isFullAttributeName reports whether a name is a domain and an identifier.
 func isFullAttributeName(name string) bool {
 	domain, id, ok := strings.Cut(name, "/")
-	return ok && len(domain) <= resourcev1.DriverNameMaxLength && len(utilvalidation.IsDNS1123Subdomain(domain)) == 0 &&
+	return ok && len(domain) <= resourcev1.DriverNameMaxLength && len(utilvalidation.IsDNS1123Subdomain(strings.ToLower(domain))) == 0 &&
 		len(id) <= resourcev1.DeviceMaxIDLength && len(utilvalidation.IsCIdentifier(id)) == 0
 }
 
@@ -168,7 +168,7 @@ func usesAdvancedFeatures(devices []resourcev1.Device) bool {
 	return false
 }
 
-func sliceDeviceRules(at *validation.Path, d, old *resourcev1.Device, perDevice bool) {
+func (r *Rules) sliceDeviceRules(at *validation.Path, d, old *resourcev1.Device, perDevice bool) {
 	validation.Format(at.Child("name"), d.Name, validation.DNSLabel)
 	if n := len(d.Attributes) + len(d.Capacity); n > resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice {
 		at.Invalid(n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice))
@@ -181,7 +181,7 @@ func sliceDeviceRules(at *validation.Path, d, old *resourcev1.Device, perDevice 
 		deviceAttributeRules(at.Child("attributes").Key(shortenKey(string(name))), d.Attributes[name])
 	}
 	if old == nil || !equality.Semantic.DeepEqual(old.Capacity, d.Capacity) {
-		deviceCapacityRules(at.Child("capacity"), d)
+		r.deviceCapacityRules(at.Child("capacity"), d)
 	}
 	if old == nil || !equality.Semantic.DeepEqual(old.Taints, d.Taints) {
 		EachUpTo(at.Child("taints"), d.Taints, resourcev1.DeviceTaintsMaxLength, func(at *validation.Path, t *resourcev1.DeviceTaint) {
@@ -198,6 +198,9 @@ func sliceDeviceRules(at *validation.Path, d, old *resourcev1.Device, perDevice 
 		})
 	deviceNodeRules(at, d, perDevice)
 	bindingConditionRules(at, d.BindingConditions, d.BindingFailureConditions)
+	for _, name := range validation.SortedKeys(d.NodeAllocatableResources) {
+		nodeResourceRules(at.Child("nodeAllocatableResources").Key(string(name)), name, d)
+	}
 }
 
 func deviceNodeRules(at *validation.Path, d *resourcev1.Device, perDevice bool) {

@@ -27,7 +27,10 @@ const (
 	ContainerRestartRules                   = "ContainerRestartRules"
 	CoordinatedLeaderElection               = "CoordinatedLeaderElection"
 	CrossNamespaceVolumeDataSource          = "CrossNamespaceVolumeDataSource"
+	DRAConsumableCapacity                   = "DRAConsumableCapacity"
 	DRADeviceTaintRules                     = "DRADeviceTaintRules"
+	DRAFractionalCapacityRange              = "DRAFractionalCapacityRange"
+	DRAListTypeAttributes                   = "DRAListTypeAttributes"
 	DRAResourcePoolStatus                   = "DRAResourcePoolStatus"
 	DRAWorkloadResourceClaims               = "DRAWorkloadResourceClaims"
 	EvictionRequestAPI                      = "EvictionRequestAPI"
@@ -59,8 +62,8 @@ const (
 func Effective() []string {
 	return []string{
 		AllowUnsafeMalformedObjectDeletion, CBORServingAndStorage, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
-		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRADeviceTaintRules,
-		DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
+		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
+		DRAFractionalCapacityRange, DRAListTypeAttributes, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
 		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
 		NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
 		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
