@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -47,6 +48,28 @@ const addressManager = "ipallocator.k8s.io"
 // AddressResource returns the resource of allocated addresses.
 func AddressResource() schema.GroupResource {
 	return schema.GroupResource{Group: networkingv1.GroupName, Resource: "ipaddresses"}
+}
+
+// RangeResource returns the resource of the ranges from which addresses are allocated.
+func RangeResource() schema.GroupResource {
+	return schema.GroupResource{Group: networkingv1.GroupName, Resource: "servicecidrs"}
+}
+
+// AddressRangesOf returns the ranges of a ServiceCIDR, and reports whether addresses can be allocated
+// from them. A ServiceCIDR is ready unless its status denies it or it is being deleted: without a
+// controller that maintains the status, it has none.
+func AddressRangesOf(obj Object) (ranges []netip.Prefix, ready bool) {
+	cidr, ok := obj.(*networkingv1.ServiceCIDR)
+	if !ok {
+		return nil, false
+	}
+	for _, text := range cidr.Spec.CIDRs {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			ranges = append(ranges, p.Masked())
+		}
+	}
+	c := meta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	return ranges, cidr.DeletionTimestamp.IsZero() && (c == nil || c.Status == metav1.ConditionTrue)
 }
 
 // AllocatedIPAddress returns the IPAddress that records the allocation of ip to owner, an

@@ -2,20 +2,24 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/netip"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // Pools are the addresses and ports from which services are allocated theirs.
 type Pools struct {
-	// Addresses are the ranges of service addresses, at most one of each IP family.
+	// Addresses are the ranges of the default ServiceCIDR, at most one of each IP family. Services have
+	// addresses of these families, from the ranges of all ServiceCIDRs.
 	Addresses []netip.Prefix
 	// FirstPort and LastPort bound the range of node ports.
 	FirstPort, LastPort int32
@@ -81,120 +85,118 @@ func joinErrors(err, cleanup error) error {
 func (a *allocation) Families() []string {
 	var out []string
 	for _, p := range a.r.o.Pools.Addresses {
-		out = append(out, ipFamily(p.Addr()))
+		out = append(out, api.FamilyOf(p.Addr()))
 	}
 	return out
 }
 
-func ipFamily(ip netip.Addr) string {
-	if ip.Is4() {
-		return "IPv4"
-	}
-	return "IPv6"
-}
-
-func (a *allocation) pool(wanted string) (netip.Prefix, bool) {
-	for _, p := range a.r.o.Pools.Addresses {
-		if ipFamily(p.Addr()) == wanted {
-			return p, true
-		}
-	}
-	return netip.Prefix{}, false
-}
+// errRangeFull reports that all addresses are allocated.
+var errRangeFull = errors.New("range is full")
 
 // AllocateIP implements api.Allocator.
 func (a *allocation) AllocateIP(ctx context.Context, family string, requested netip.Addr, owner api.Object) (netip.Addr, error) {
-	pool, ok := a.pool(family)
-	if !ok {
+	if !slices.Contains(a.Families(), family) {
 		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
 	}
-	start := time.Now()
-	ip, err := a.allocateFrom(ctx, pool, requested, owner)
-	if !a.dryRun {
-		a.r.allocations.address(pool, requested.IsValid(), start, err)
+	ranges, err := a.r.readyRanges(ctx, family)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	take, scope, start := a.takeAnyIP, scopeOf(requested.IsValid()), time.Now()
+	if requested.IsValid() {
+		take = func(ctx context.Context, ranges []netip.Prefix, owner api.Object) (netip.Addr, netip.Prefix, error) {
+			return a.takeIP(ctx, ranges, requested, owner)
+		}
+	}
+	ip, used, err := take(ctx, ranges, owner)
+	switch {
+	case a.dryRun:
+	case used.IsValid():
+		a.r.allocations.address(used, scope, start, err)
+	case errors.Is(err, errRangeFull):
+		for _, full := range ranges {
+			a.r.allocations.address(full, scope, start, err)
+		}
 	}
 	return ip, err
 }
 
-// allocateFrom allocates the requested address of a pool, or any if that is the zero Addr.
-func (a *allocation) allocateFrom(ctx context.Context, pool netip.Prefix, requested netip.Addr, owner api.Object) (netip.Addr, error) {
-	if requested.IsValid() {
-		switch usable := isUsable(pool, requested); {
-		case a.dryRun && !usable:
-			return requested, &api.AllocationError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, pool)}
-		case !usable:
-			return requested, &api.AllocationError{Reason: "the provided network does not match the current range"}
-		case a.dryRun:
-			return requested, nil // as in kube-apiserver, a dry run does not check whether the address is free
-		}
-		err := a.createAddressObject(ctx, requested, owner)
-		if apierrors.IsAlreadyExists(err) {
-			return requested, &api.AllocationError{Reason: "provided IP is already allocated"}
-		}
-		return requested, err
+// takeIP allocates the requested address from the first of the ranges that contains it, and returns
+// that range.
+func (a *allocation) takeIP(ctx context.Context, ranges []netip.Prefix, requested netip.Addr, owner api.Object) (netip.Addr, netip.Prefix, error) {
+	i := slices.IndexFunc(ranges, func(in netip.Prefix) bool { return isUsable(in, requested) })
+	switch {
+	case i < 0 && a.dryRun && len(ranges) > 0: // as in kube-apiserver, the message of a dry run names a range
+		return requested, netip.Prefix{}, &api.AllocationError{Reason: fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, ranges[0])}
+	case i < 0:
+		return requested, netip.Prefix{}, &api.AllocationError{Reason: "the provided network does not match the current range"}
+	case a.dryRun:
+		return requested, ranges[i], nil // as in kube-apiserver, a dry run does not check whether the address is free
 	}
-	if a.dryRun {
-		return pool.Masked().Addr(), nil // the network's address, which is never allocated
+	err := a.createAddressObject(ctx, requested, owner)
+	if apierrors.IsAlreadyExists(err) {
+		err = &api.AllocationError{Reason: "provided IP is already allocated"}
 	}
-	return a.takeAnyIP(ctx, pool, owner)
+	return requested, ranges[i], err
 }
 
-// isUsable reports whether an address of a pool can be allocated: neither the network's
-// address nor the IPv4 broadcast address.
-func isUsable(pool netip.Prefix, ip netip.Addr) bool {
-	if !pool.Contains(ip) || ip == pool.Masked().Addr() {
-		return false
+// takeAnyIP allocates an address of one of the ranges, and returns that range.
+func (a *allocation) takeAnyIP(ctx context.Context, ranges []netip.Prefix, owner api.Object) (netip.Addr, netip.Prefix, error) {
+	for _, in := range ranges {
+		if a.dryRun {
+			return in.Masked().Addr(), in, nil // the network's address, which is never allocated
+		}
+		// One read brings the cache up to date: it shall not skip an address that was just released.
+		if _, err := a.isAllocated(ctx, in.Masked().Addr(), storage.Read{}); err != nil {
+			return netip.Addr{}, in, err
+		}
+		if ip, err := a.takeAnyIPOf(ctx, in, owner); !errors.Is(err, errRangeFull) {
+			return ip, in, err
+		}
 	}
-	return !ip.Is4() || pool.Contains(ip.Next())
+	return netip.Addr{}, netip.Prefix{}, errRangeFull
 }
 
-// takeAnyIP allocates an address, trying them from a random one on. The lowest addresses of
-// a pool come last, because clients request them explicitly.
-func (a *allocation) takeAnyIP(ctx context.Context, pool netip.Prefix, owner api.Object) (netip.Addr, error) {
-	size := poolSize(pool)
-	reserved := min(max(16, size/16), 256, size/2)
-	spans := [][2]int64{{reserved, size}, {0, reserved}}
-	for _, span := range spans {
+// takeAnyIPOf allocates an address of a range, trying them from a random one on. The reserved
+// addresses come last.
+func (a *allocation) takeAnyIPOf(ctx context.Context, in netip.Prefix, owner api.Object) (netip.Addr, error) {
+	size, reserved := min(usableAddresses(in), 1<<62), reservedAddresses(in) // the sum below is less than 1<<63
+	for _, span := range [][2]int64{{reserved, size}, {0, reserved}} {
 		n := span[1] - span[0]
 		if n <= 0 {
 			continue
 		}
-		start := randomBelow(int(n))
+		start := randomBelow(n)
 		for i := range n {
-			if err := ctx.Err(); err != nil {
+			ip := addressAt(in, span[0]+(start+i)%n)
+			allocated, err := a.isAllocated(ctx, ip, storage.Read{Match: storage.Any})
+			switch {
+			case err != nil:
 				return netip.Addr{}, err
+			case allocated:
+				continue
 			}
-			ip := addressAt(pool, span[0]+(start+i)%n)
-			err := a.createAddressObject(ctx, ip, owner)
-			if !apierrors.IsAlreadyExists(err) {
+			if err := a.createAddressObject(ctx, ip, owner); !apierrors.IsAlreadyExists(err) {
 				return ip, err
 			}
 		}
 	}
-	return netip.Addr{}, fmt.Errorf("range is full")
+	return netip.Addr{}, errRangeFull
 }
 
-// poolSize returns the number of addresses that can be allocated from a pool: without the
-// network's address and the broadcast address, and at most 65535.
-func poolSize(pool netip.Prefix) int64 {
-	bits := pool.Addr().BitLen() - pool.Bits()
-	if bits > 16 {
-		bits = 16
+// isAllocated reports whether the IPAddress object of an address exists.
+func (a *allocation) isAllocated(ctx context.Context, ip netip.Addr, read storage.Read) (bool, error) {
+	t, err := a.addresses(ip)
+	if err == nil {
+		err = ctx.Err()
 	}
-	size := int64(1)<<bits - 1
-	if pool.Addr().Is4() {
-		size--
+	if err == nil {
+		_, err = a.r.Get(ctx, t, read)
 	}
-	return size
-}
-
-// addressAt returns the n-th address of a pool, from 0.
-func addressAt(pool netip.Prefix, n int64) netip.Addr {
-	base := new(big.Int).SetBytes(pool.Masked().Addr().AsSlice())
-	raw := make([]byte, pool.Addr().BitLen()/8)
-	new(big.Int).Add(base, big.NewInt(n+1)).FillBytes(raw)
-	ip, _ := netip.AddrFromSlice(raw)
-	return ip
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // addresses returns the Target of the IPAddress object of an address.
@@ -271,7 +273,7 @@ func (a *allocation) takePort(ctx context.Context, requested int32) (int32, erro
 func (a *allocation) freePort(used *big.Int) int32 {
 	first := a.r.o.Pools.FirstPort
 	n := a.r.o.Pools.LastPort - first + 1
-	start := int32(randomBelow(int(n)))
+	start := int32(randomBelow(int64(n)))
 	for i := range n {
 		if at := (start + i) % n; used.Bit(int(at)) == 0 {
 			return first + at

@@ -103,54 +103,41 @@ func (m *allocationMetrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(ch)
 	}
-	counts, ok := m.countAddresses()
-	if !ok {
-		return
-	}
-	for i, pool := range m.r.o.Pools.Addresses {
-		ch <- prometheus.MustNewConstMetric(usedAddressesDesc, prometheus.GaugeValue, float64(counts[i]), pool.String())
-		ch <- prometheus.MustNewConstMetric(availableAddressesDesc, prometheus.GaugeValue, float64(usableAddresses(pool)-counts[i]), pool.String())
+	for in, used := range m.countAddresses() {
+		ch <- prometheus.MustNewConstMetric(usedAddressesDesc, prometheus.GaugeValue, float64(used), in.String())
+		ch <- prometheus.MustNewConstMetric(availableAddressesDesc, prometheus.GaugeValue, float64(usableAddresses(in)-used), in.String())
 	}
 }
 
-// countAddresses returns the number of allocated addresses of each pool. It returns false before
-// the cache has them.
-func (m *allocationMetrics) countAddresses() ([]int64, bool) {
+// countAddresses returns the number of allocated addresses of each range. It returns nil before the
+// caches have them.
+func (m *allocationMetrics) countAddresses() map[netip.Prefix]int64 {
 	res, v, err := m.r.lookupResource(api.AddressResource())
+	if err != nil || !m.r.collection(res).Loaded() {
+		return nil
+	}
+	read := storage.Read{Match: storage.Any}
+	list, err := m.r.List(context.Background(), Target{Resource: res, Version: v}, ListOptions{Read: read})
 	if err != nil {
-		return nil, false
+		return nil
 	}
-	if !m.r.collection(res).Loaded() {
-		return nil, false
-	}
-	list, err := m.r.List(context.Background(), Target{Resource: res, Version: v}, ListOptions{Read: storage.Read{Match: storage.Any}})
+	ranges, err := m.r.addressRanges(context.Background(), read)
 	if err != nil {
-		return nil, false
+		return nil
 	}
-	counts := make([]int64, len(m.r.o.Pools.Addresses))
+	counts := map[netip.Prefix]int64{}
+	for _, in := range ranges {
+		counts[in.Prefix] = 0
+	}
 	for _, item := range list.Items {
 		ip, err := netip.ParseAddr(item.Name())
-		for i, pool := range m.r.o.Pools.Addresses {
-			if err == nil && isUsable(pool, ip) {
-				counts[i]++
+		for in := range counts {
+			if err == nil && isUsable(in, ip) {
+				counts[in]++
 			}
 		}
 	}
-	return counts, true
-}
-
-// usableAddresses returns the number of addresses that clients can request from a pool: without
-// that of the network and the broadcast address. Larger numbers are the largest int64.
-func usableAddresses(pool netip.Prefix) int64 {
-	hostBits := pool.Addr().BitLen() - pool.Bits()
-	if hostBits > 62 {
-		return 1<<63 - 1
-	}
-	size := int64(1)<<hostBits - 1
-	if pool.Addr().Is4() {
-		size--
-	}
-	return max(size, 0)
+	return counts
 }
 
 // scopeOf returns the label scope of an allocation.
@@ -161,14 +148,14 @@ func scopeOf(requested bool) string {
 	return "dynamic"
 }
 
-// address counts the allocation of an address, which began at start.
-func (m *allocationMetrics) address(pool netip.Prefix, requested bool, start time.Time, err error) {
-	cidr := pool.String()
+// address counts the allocation of an address of a range, which began at start.
+func (m *allocationMetrics) address(in netip.Prefix, scope string, start time.Time, err error) {
+	cidr := in.String()
 	if err != nil {
-		m.addressErrors.WithLabelValues(cidr, scopeOf(requested)).Inc()
+		m.addressErrors.WithLabelValues(cidr, scope).Inc()
 		return
 	}
-	m.addresses.WithLabelValues(cidr, scopeOf(requested)).Inc()
+	m.addresses.WithLabelValues(cidr, scope).Inc()
 	m.addressDuration.WithLabelValues(cidr).Observe(time.Since(start).Seconds())
 }
 

@@ -300,13 +300,13 @@ func generateName(prefix string) string {
 	}
 	suffix := make([]byte, nameSuffix)
 	for i := range suffix {
-		suffix[i] = nameAlphabet[randomBelow(len(nameAlphabet))]
+		suffix[i] = nameAlphabet[randomBelow(int64(len(nameAlphabet)))]
 	}
 	return prefix + string(suffix)
 }
 
-func randomBelow(n int) int64 {
+func randomBelow(n int64) int64 {
 	// rand.Reader does not fail: it ends the process rather than return an error.
-	v, _ := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	v, _ := rand.Int(rand.Reader, big.NewInt(n))
 	return v.Int64()
 }

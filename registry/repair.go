@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net/netip"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -205,6 +206,10 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ranges, err := p.r.addressRanges(ctx, storage.Read{})
+	if err != nil {
+		return err
+	}
 	found := &p.r.allocations.addressRepair
 	owners := map[netip.Addr][]allocatedObject{}
 	for _, h := range holdings {
@@ -219,7 +224,7 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 			p.log("several objects use one address", hs[1].object, "address", ip)
 		}
 		if mark, exists := marks[ip]; mark != nil || !exists {
-			err := p.createMark(ctx, t, ip, hs, mark)
+			err := p.createMark(ctx, t, ip, ranges, hs, mark)
 			if err != nil && ctx.Err() == nil {
 				found.count(foundUnknown, 1)
 			}
@@ -267,15 +272,15 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 
 // createMark allocates ip to the first of its owners, unless existing names one of them, or ip is
 // outside of the ranges, from which it cannot be allocated.
-func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owners []allocatedObject, existing *addressMark) error {
+func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, ranges []addressRange, owners []allocatedObject, existing *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
-	pool, ok := a.pool(ipFamily(ip))
-	if !ok {
+	if !slices.Contains(a.Families(), api.FamilyOf(ip)) {
 		p.r.allocations.addressRepair.count(foundInvalid, 1)
 		p.log("an address is of a family without service ranges", owners[0].object, "address", ip)
 		return nil
 	}
-	inRange := isUsable(pool, ip)
+	// A range that is not ready, or that is being deleted, still has its addresses.
+	inRange := slices.ContainsFunc(ranges, func(in addressRange) bool { return isUsable(in.Prefix, ip) })
 	if !inRange {
 		p.r.allocations.addressRepair.count(foundOutOfRange, 1)
 		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)

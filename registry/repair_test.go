@@ -28,6 +28,7 @@ func allocating(t *testing.T) (*Registry, *Repairer, *time.Time) {
 	r, now := newRegistry(t), noon
 	r.o.Now = func() time.Time { return now }
 	r.o.Pools = Pools{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, FirstPort: 30000, LastPort: 30100}
+	create(t, r, r.rangeAt(t, "kubernetes"), serviceCIDR("kubernetes", "10.0.0.0/24"))
 	return r, r.NewRepairer(slog.New(slog.DiscardHandler)), &now
 }
 

@@ -74,6 +74,7 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 		return err
 	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
+	p.runEvery("the service kubernetes and its ServiceCIDR", bootstrap.RefreshInterval, p.publication.Publish)
 	if p.endpoints != nil {
 		p.runEvery("the endpoints of the service kubernetes", bootstrap.RefreshInterval, p.endpoints.Refresh)
 	}

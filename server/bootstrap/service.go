@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -28,21 +30,10 @@ const serviceName = "kubernetes"
 const ServicePort = 443
 
 // Publish creates the missing objects by which the cluster finds the server. It does not change existing ones, which may belong
-// to another server or be customized.
+// to another server or be customized, except for a ServiceCIDR that lacks the range of the second IP family. The caller calls it
+// every RefreshInterval, because these objects can be deleted.
 func (p *Publication) Publish(ctx context.Context) error {
-	ready := metav1.Condition{
-		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Reason: "",
-		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.NewTime(p.Now()).Rfc3339Copy(),
-	}
-	cidr := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: serviceName}}
-	for _, r := range p.Ranges {
-		cidr.Spec.CIDRs = append(cidr.Spec.CIDRs, r.String())
-	}
-	created, err := p.createMissing(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
-	if err == nil && created {
-		err = p.setReady(ctx, ready)
-	}
-	if err != nil {
+	if err := p.publishRanges(ctx); err != nil {
 		return err
 	}
 	service := &corev1.Service{ObjectMeta: serviceMeta(), Spec: corev1.ServiceSpec{
@@ -68,13 +59,22 @@ const (
 // createService creates the service unless it exists. A server allocates the address before it
 // stores the service, so the address is allocated without a service while another server creates
 // it, and after a server died in between. createService waits until the service is stored or the
-// address is released.
+// address is released. If the address is in no ServiceCIDR, which happens if the ranges of the server were changed, there is no
+// service until an administrator adds such a ServiceCIDR.
 func (p *Publication) createService(ctx context.Context, service *corev1.Service) error {
 	repairer := p.Registry.NewRepairer(p.Logger)
 	for began := time.Now(); ; {
 		_, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service.DeepCopy())
 		if !apierrors.IsInvalid(err) || time.Since(began) > addressTimeout {
 			return err
+		}
+		ip := netip.MustParseAddr(service.Spec.ClusterIP)
+		switch canAllocate, err := p.Registry.CanAllocate(ctx, ip); {
+		case err != nil:
+			return err
+		case !canAllocate:
+			p.Logger.Warn("the address of the service is in no ServiceCIDR that is ready", "service", serviceName, "address", ip)
+			return nil
 		}
 		p.Logger.Info("the address of the service is allocated, waiting for the service", "service", serviceName, "error", err)
 		if err := repairer.Repair(ctx); err != nil {
@@ -110,7 +110,7 @@ func (p *Publication) put(ctx context.Context, gv schema.GroupVersion, resource 
 		return err
 	}
 	t.Namespace, t.Name = empty.GetNamespace(), empty.GetName()
-	item, err := p.Registry.Get(ctx, t, storage.Read{Match: storage.Any})
+	item, err := p.Registry.Get(ctx, t, storage.Read{})
 	if err != nil {
 		change(empty)
 		if created, err := p.createMissing(ctx, gv, resource, empty); err != nil || created {
@@ -143,7 +143,7 @@ func (p *Publication) createMissing(ctx context.Context, gv schema.GroupVersion,
 		return false, err
 	}
 	t.Namespace, t.Name = obj.GetNamespace(), obj.GetName()
-	if _, err := p.Registry.Get(ctx, t, storage.Read{Match: storage.Any}); err == nil {
+	if _, err := p.Registry.Get(ctx, t, storage.Read{}); err == nil {
 		return false, nil
 	}
 	if t.Resource.Default != nil {
@@ -159,17 +159,48 @@ func (p *Publication) createMissing(ctx context.Context, gv schema.GroupVersion,
 	return true, nil
 }
 
-func (p *Publication) setReady(ctx context.Context, ready metav1.Condition) error {
+// publishRanges creates the ServiceCIDR of the ranges, and declares that it is ready.
+func (p *Publication) publishRanges(ctx context.Context) error {
+	var ranges []string
+	for _, r := range p.Ranges {
+		ranges = append(ranges, r.String())
+	}
+	empty := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: serviceName}}
+	err := p.put(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", empty, func(obj api.Object) {
+		if cidr := obj.(*networkingv1.ServiceCIDR); len(cidr.Spec.CIDRs) < len(ranges) && slices.Equal(cidr.Spec.CIDRs, ranges[:len(cidr.Spec.CIDRs)]) {
+			cidr.Spec.CIDRs = ranges
+		}
+	})
+	if err != nil {
+		return err
+	}
 	t, err := p.target(networkingv1.SchemeGroupVersion, "servicecidrs")
 	if err != nil {
 		return err
 	}
 	t.Name, t.Status = serviceName, true
+	lacksStatus := func(obj api.Object) bool {
+		cidr := obj.(*networkingv1.ServiceCIDR)
+		c := meta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+		return cidr.DeletionTimestamp.IsZero() && slices.Equal(cidr.Spec.CIDRs, ranges) && (c == nil || c.Status == metav1.ConditionUnknown)
+	}
+	if item, err := p.Registry.Get(ctx, t, storage.Read{}); err == nil {
+		if obj, err := item.Object(); err != nil || !lacksStatus(obj) {
+			return err
+		}
+	}
 	_, err = p.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		cidr := old.(*networkingv1.ServiceCIDR)
-		cidr.Status.Conditions = []metav1.Condition{ready}
-		return cidr, nil
+		if cidr := old.(*networkingv1.ServiceCIDR); lacksStatus(old) {
+			meta.SetStatusCondition(&cidr.Status.Conditions, metav1.Condition{
+				Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
+				Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.NewTime(p.Now()).Rfc3339Copy(),
+			})
+		}
+		return old, nil
 	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}, SkipStrategy: true})
+	if apierrors.IsNotFound(err) {
+		return nil // deleted meanwhile; the next call creates it
+	}
 	return err
 }
 

@@ -213,7 +213,7 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", requested, refused.Reason))}, nil
 		}
 		if err != nil {
-			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP for Service %q: %w", svc.Name, err))
 		}
 		if !requested.IsValid() {
 			s.ClusterIPs = append(s.ClusterIPs, ip.String())
