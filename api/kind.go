@@ -201,6 +201,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 	out := DeleteStrategy[Object]{
 		OrphanByDefault:     s.OrphanByDefault,
 		OrphanWarning:       s.OrphanWarning,
+		NoDependents:        s.NoDependents,
 		Protected:           s.Protected,
 		BeginDelete:         eraseType(s.BeginDelete),
 		OnlyBegins:          s.OnlyBegins,

@@ -158,6 +158,9 @@ type DeleteStrategy[T Object] struct {
 	// client asks for something else. OrphanWarning is then returned as a warning.
 	OrphanByDefault bool
 	OrphanWarning   string
+	// NoDependents: the propagation policy has no effect on the object, and finalizers of the
+	// garbage collector are removed when it is deleted.
+	NoDependents bool
 	// Protected returns the reason for which the object of a name cannot be
 	// deleted, or nil. It is not called when a collection is deleted.
 	Protected func(name string) error

@@ -143,6 +143,9 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 // that tells the garbage collector what to do with the dependents.
 func propagationFinalizers(res *api.Resource, obj api.Object, p metav1.DeletionPropagation) []string {
 	own := obj.GetFinalizers()
+	if res.Delete.NoDependents {
+		p = metav1.DeletePropagationBackground
+	}
 	if p == "" {
 		switch {
 		case slices.Contains(own, metav1.FinalizerOrphanDependents), slices.Contains(own, metav1.FinalizerDeleteDependents):

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,30 @@ func TestDeletePreconditions(t *testing.T) {
 		_, err := r.Delete(t.Context(), at, DeleteOptions{Preconditions: &c.p})
 		if c.says == "" && err != nil || c.says != "" && (!apierrors.IsConflict(err) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("want %q, got %v", c.says, err)
+		}
+	}
+}
+
+// TestPropagationFinalizers checks which finalizers of the garbage collector a deletion leaves.
+func TestPropagationFinalizers(t *testing.T) {
+	const own, orphan, foreground = "example.com/stay", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents
+	for _, c := range []struct {
+		delete api.DeleteStrategy[api.Object]
+		had    []string
+		policy metav1.DeletionPropagation
+		want   []string
+	}{
+		{had: []string{own}, want: []string{own}},
+		{had: []string{orphan, own}, want: []string{orphan, own}},
+		{had: []string{orphan, own}, policy: metav1.DeletePropagationBackground, want: []string{own}},
+		{had: []string{orphan, own}, policy: metav1.DeletePropagationForeground, want: []string{own, foreground}},
+		{had: []string{own}, policy: metav1.DeletePropagationOrphan, want: []string{own, orphan}},
+		{delete: api.DeleteStrategy[api.Object]{OrphanByDefault: true}, had: []string{own}, want: []string{own, orphan}},
+		{delete: api.DeleteStrategy[api.Object]{NoDependents: true}, had: []string{own, foreground}, want: []string{own}},
+		{delete: api.DeleteStrategy[api.Object]{NoDependents: true}, had: []string{own}, policy: metav1.DeletePropagationForeground, want: []string{own}},
+	} {
+		if got := propagationFinalizers(&api.Resource{Delete: c.delete}, configMap("x", "", c.had...), c.policy); !slices.Equal(got, c.want) {
+			t.Errorf("%v, %q, %+v: got %v, want %v", c.had, c.policy, c.delete, got, c.want)
 		}
 	}
 }

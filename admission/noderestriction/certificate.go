@@ -3,19 +3,26 @@ package noderestriction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
+// podCertificateVerb is the verb that authorizes nodes to request certificates of a signer for a
+// service account. The signer takes the place of the resource, the service account that of the name.
+const podCertificateVerb = "request-serviceaccounts-podcertificate-signer"
+
 // podCertificate allows a node to request certificates only for pods bound to it, with matching
-// attributes. A mismatch that may be due to a stale cache is an internal error rather than a
+// attributes, and only of signers that a volume of the pod names or an authorizer allows. A mismatch that may be due to a stale cache is an internal error rather than a
 // rejection, so that the node retries.
 func (n nodeRestrictionPlugin) podCertificate(ctx context.Context, a *registry.Attributes, node string) error {
 	switch {
@@ -55,8 +62,30 @@ func (n nodeRestrictionPlugin) podCertificate(ctx context.Context, a *registry.A
 		return forbiddenUnlessMissing(a, err, "while retrieving service account %q named in the PodCertificateRequest", a.Namespace+"/"+s.ServiceAccountName)
 	case account.UID != s.ServiceAccountUID:
 		return fmt.Errorf("PodCertificateRequest for pod %q names service account UID %q, which differs from the running service account (%q)", name, s.ServiceAccountUID, account.UID)
+	case requiresCertificate(pod, s.SignerName):
+		return nil
 	}
-	return nil
+	ok, _, err := n.allowed(ctx, a.User, &request.Info{
+		IsResource: true, Verb: podCertificateVerb, Group: a.Version.Group, Version: a.Version.Version,
+		// A resource has no slash in RBAC.
+		Resource: strings.ReplaceAll(s.SignerName, "/", ":"), Namespace: a.Namespace, Name: s.ServiceAccountName,
+	})
+	switch {
+	case ok:
+		return nil
+	case err != nil:
+		return admission.Forbiddenf(a, "error authorizing %s to request podcertificaterequests for signer %q: %w", a.User.Name, s.SignerName, err)
+	}
+	return admission.Forbiddenf(a, "pod %q does not mount a podCertificate projected volume for signer %q", name, s.SignerName)
+}
+
+// requiresCertificate reports whether a projected volume of the pod has a certificate of a signer.
+func requiresCertificate(pod *corev1.Pod, signer string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+			return s.PodCertificate != nil && s.PodCertificate.SignerName == signer
+		})
+	})
 }
 
 // forbiddenUnlessMissing returns a rejection, or the plain error if an object is missing, since it

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -292,7 +293,12 @@ func TestNodeRestrictionToken(t *testing.T) {
 // TestNodeRestrictionCertificate checks that a node may request certificates only for its own pods.
 func TestNodeRestrictionCertificate(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "sa", Namespace: "ns"}}
-	there := onNode(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "sa" })
+	there := onNode(func(p *corev1.Pod) {
+		p.Spec.ServiceAccountName = "sa"
+		mounted := corev1.PodCertificateProjection{SignerName: "example.com/mounted", KeyType: "ED25519", KeyPath: "k", CertificateChainPath: "c"}
+		p.Spec.Volumes = []corev1.Volume{{Name: "empty"}, {Name: "certificate", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			Sources: []corev1.VolumeProjection{{PodCertificate: &mounted}}}}}}
+	})
 	mirror := onNode(func(p *corev1.Pod) {
 		p.Name, p.Spec.ServiceAccountName, p.Annotations = "mirror", "sa", map[string]string{corev1.MirrorPodAnnotationKey: ""}
 	})
@@ -301,7 +307,7 @@ func TestNodeRestrictionCertificate(t *testing.T) {
 	objects := admissiontest.PreviewObjects(t, admissiontest.Namespace(), account, there, mirror, elsewhere, machine)
 	ask := func(change func(*certificatesv1beta1.PodCertificateRequestSpec)) *certificatesv1beta1.PodCertificateRequest {
 		r := &certificatesv1beta1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}, Spec: certificatesv1beta1.PodCertificateRequestSpec{
-			PodName: "x", PodUID: there.UID, ServiceAccountName: "sa", ServiceAccountUID: account.UID, NodeName: "n1", NodeUID: machine.UID}}
+			SignerName: "example.com/mounted", PodName: "x", PodUID: there.UID, ServiceAccountName: "sa", ServiceAccountUID: account.UID, NodeName: "n1", NodeUID: machine.UID}}
 		if change != nil {
 			change(&r.Spec)
 		}
@@ -324,8 +330,17 @@ func TestNodeRestrictionCertificate(t *testing.T) {
 		"mirror":       {"create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "mirror", mirror.UID }), `pod "ns/mirror" is a mirror pod`},
 		"account":      {"create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountName = "other" }), `contains serviceAccountName ("other") that differs from running pod ("sa")`},
 		"account's id": {"create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountUID = "u" }), "which differs from the running service account"},
+		"allowed":      {"create", "podcertificaterequests", ask(func(s *spec) { s.SignerName = "example.com/allowed" }), ""},
+		"not allowed":  {"create", "podcertificaterequests", ask(func(s *spec) { s.SignerName = "example.com/other" }), `forbidden: pod "ns/x" does not mount a podCertificate projected volume for signer "example.com/other"`},
+		"no answer":    {"create", "podcertificaterequests", ask(func(s *spec) { s.SignerName = "example.com/broken" }), `forbidden: error authorizing system:node:n1 to request podcertificaterequests for signer "example.com/broken": no answer`},
 	} {
-		p := New(objects, nil)
+		p := New(objects, func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
+			if info.Resource == "example.com:broken" {
+				return false, "", errors.New("no answer")
+			}
+			asks := fmt.Sprint(user.Name, " ", info.Verb, " ", info.Group, "/", info.Version, " ", info.Resource, " ", info.Namespace, "/", info.Name)
+			return asks == "system:node:n1 request-serviceaccounts-podcertificate-signer certificates.k8s.io/v1beta1 example.com:allowed ns/sa", "", nil
+		})
 		if got := admissiontest.Run(t, p, byNode(t, c.verb, c.resource, c.is, nil)); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -60,15 +60,14 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			WarningsOnUpdate:         definitionWarnings,
 			HasGeneration:            true,
 		},
-		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*apiextensionsv1.CustomResourceDefinition]},
+		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true},
 		Delete: api.DeleteStrategy[*apiextensionsv1.CustomResourceDefinition]{
 			BeginDelete: func(obj *apiextensionsv1.CustomResourceDefinition) {
 				terminateDefinition(obj, now())
 			},
 			OnlyBegins: true,
 		},
-		Fields: api.Fields[*apiextensionsv1.CustomResourceDefinition]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells},
+		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells},
 	})
 }
 

@@ -66,9 +66,7 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 				s := &obj.Spec
 				return map[string]string{"spec.signerName": s.SignerName, "spec.podName": s.PodName, "spec.nodeName": string(s.NodeName)}
 			},
-			// As in kube-apiserver, the manager of a write of the object owns status fields,
-			// although the write does not change them.
-			Reset: map[string][]string{"": nil},
+			Reset: map[string][]string{"status": {"metadata", "spec"}},
 		},
 		Table: api.Table[*certificatesv1beta1.PodCertificateRequest]{Columns: podCertificateRequestColumns, Cells: podCertificateRequestCells},
 	})

@@ -46,6 +46,7 @@ func Event() *api.Resource {
 			MetadataLast:               true,
 		},
 		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
+		Delete: api.DeleteStrategy[*corev1.Event]{NoDependents: true},
 		Fields: api.Fields[*corev1.Event]{Selectable: eventFields},
 		Table:  api.Table[*corev1.Event]{Columns: eventColumns, Cells: eventCells},
 	})

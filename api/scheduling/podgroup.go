@@ -26,6 +26,7 @@ func PodGroup() *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "podgroups"},
+		Update:  api.UpdateStrategy[*schedulingv1beta1.PodGroup]{RequireResourceVersion: true},
 		Status: api.StatusStrategy[*schedulingv1beta1.PodGroup]{
 			Served:           true,
 			PrepareForUpdate: api.KeepMetadataOf[*schedulingv1beta1.PodGroup],

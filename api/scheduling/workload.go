@@ -23,7 +23,8 @@ func Workload() *api.Resource {
 		Create: api.CreateStrategy[*schedulingv1beta1.Workload]{
 			Validate: validation.Rules(workloadRules),
 		},
-		Table: api.NameAndAge[*schedulingv1beta1.Workload](),
+		Update: api.UpdateStrategy[*schedulingv1beta1.Workload]{RequireResourceVersion: true},
+		Table:  api.NameAndAge[*schedulingv1beta1.Workload](),
 	})
 }
 
