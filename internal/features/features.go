@@ -47,6 +47,8 @@ const (
 	PersistentVolumeClaimUnusedSinceTime    = "PersistentVolumeClaimUnusedSinceTime"
 	PodCertificateRequest                   = "PodCertificateRequest"
 	PodGroupPreemptionPolicy                = "PodGroupPreemptionPolicy"
+	PodLevelResourcesFixDefaulting          = "PodLevelResourcesFixDefaulting"
+	PodLevelResourcesFixKubeletQOSClass     = "PodLevelResourcesFixKubeletQOSClass"
 	ProcMountType                           = "ProcMountType"
 	ShardedListAndWatch                     = "ShardedListAndWatch"
 	StorageVersionAPI                       = "StorageVersionAPI"
@@ -65,7 +67,7 @@ func Effective() []string {
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
 		DRAFractionalCapacityRange, DRAListTypeAttributes, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
 		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodGroupPreemptionPolicy, ProcMountType, ShardedListAndWatch,
+		NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, ProcMountType, ShardedListAndWatch,
 		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}

@@ -13,13 +13,7 @@ import (
 
 // Pod describes the kind Pod: containers that run together on a node.
 func Pod(gates features.Gates) *api.Resource {
-	setDefaults := defaultPod
-	if gates.Enabled(features.H2CContainerProbe) {
-		setDefaults = func(p *corev1.Pod) {
-			defaultPod(p)
-			defaultProtocols(&p.Spec)
-		}
-	}
+	level, setsProtocols := podLevelOf(gates), gates.Enabled(features.H2CContainerProbe)
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
 		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName")
@@ -32,20 +26,26 @@ func Pod(gates features.Gates) *api.Resource {
 			Categories: []string{"all"},
 			Namespaced: true,
 		},
-		Versions:           versions,
-		Default:            setDefaults,
+		Versions: versions,
+		Default: func(p *corev1.Pod) {
+			defaultPod(p)
+			level.setDefaults(&p.Spec)
+			if setsProtocols {
+				defaultProtocols(&p.Spec)
+			}
+		},
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
-		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod, Validate: validatePod, WarningsOnCreate: podWarnings},
+		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level), Validate: validatePod, WarningsOnCreate: podWarnings},
 		Update: api.UpdateStrategy[*corev1.Pod]{
-			PrepareForUpdate:         keepPodResources,
+			PrepareForUpdate:         level.keep,
 			ValidateUpdate:           validatePodUpdate,
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			HasGeneration:            true,
 		},
 		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validatePodStatus, WarningsOnUpdate: podStatusWarnings},
-		Subresources: podSubresources(),
+		Subresources: podSubresources(level),
 		Delete:       api.DeleteStrategy[*corev1.Pod]{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
 		Fields: api.Fields[*corev1.Pod]{
 			Selectable: podFields,
@@ -56,16 +56,23 @@ func Pod(gates features.Gates) *api.Resource {
 	})
 }
 
-func preparePod(p *corev1.Pod) {
-	defaultPodResources(&p.Spec)
-	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
-	if len(p.Spec.SchedulingGates) > 0 {
-		p.Status.Conditions = []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
-			Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: p.CreationTimestamp,
-		}}
+func preparePod(level podLevel) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		level.complete(&p.Spec)
+		p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: level.class(&p.Spec)}
+		if len(p.Spec.SchedulingGates) > 0 {
+			p.Status.Conditions = []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+				Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: p.CreationTimestamp,
+			}}
+		}
+		mergeLabelKeys(p)
+		takeAppArmor(p)
 	}
-	mergeLabelKeys(p)
+}
+
+// takeAppArmor sets the profiles of containers that annotations name.
+func takeAppArmor(p *corev1.Pod) {
 	annotatedAppArmor(p, func(ctr *corev1.Container, _ string, profile *corev1.AppArmorProfile) {
 		if profile == nil || equality.Semantic.DeepEqual(profile, podAppArmor(&p.Spec)) {
 			return
@@ -124,13 +131,6 @@ func podTerms(a *corev1.Affinity, visit func(t *corev1.PodAffinityTerm)) {
 	}
 	if p := a.PodAntiAffinity; p != nil {
 		each(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-}
-
-// keepPodResources restores the resources at pod level, which old clients leave out.
-func keepPodResources(p, old *corev1.Pod) {
-	if p.Spec.Resources == nil {
-		p.Spec.Resources = old.Spec.Resources.DeepCopy()
 	}
 }
 

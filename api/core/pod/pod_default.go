@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -75,63 +74,6 @@ func hostPorts(ports []corev1.ContainerPort) {
 			ports[i].HostPort = ports[i].ContainerPort
 		}
 	}
-}
-
-// defaultPodResources completes the resources at pod level of a new pod: requests are those of the
-// containers or, if they have none, the limits at pod level; limits are those of the containers
-// if all have one.
-func defaultPodResources(s *corev1.PodSpec) {
-	r := s.Resources
-	if r == nil || len(r.Requests) == 0 && len(r.Limits) == 0 {
-		return
-	}
-	set := func(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
-		if _, ok := (*list)[name]; ok || !podWide(name) {
-			return
-		}
-		if *list == nil {
-			*list = corev1.ResourceList{}
-		}
-		(*list)[name] = q.DeepCopy()
-	}
-	limits := containerLimits(s)
-	for name, q := range limits {
-		if _, ok := r.Requests[name]; validation.IsHugePages(name) && !ok {
-			set(&r.Limits, name, q)
-		}
-	}
-	for name, q := range containerRequests(s) {
-		if !validation.IsHugePages(name) {
-			set(&r.Requests, name, q)
-		}
-	}
-	for name, q := range r.Limits {
-		set(&r.Requests, name, q)
-	}
-	for name, requested := range r.Requests {
-		if q, ok := limits[name]; ok && allLimit(s, name) {
-			if requested.Cmp(q) > 0 {
-				q = requested
-			}
-			set(&r.Limits, name, q)
-		}
-	}
-}
-
-// allLimit reports whether all containers have a limit of a resource.
-func allLimit(s *corev1.PodSpec, name corev1.ResourceName) bool {
-	all := true
-	eachContainerOf(s, func(ctr *corev1.Container) {
-		if _, ok := ctr.Resources.Limits[name]; !ok {
-			all = false
-		}
-	})
-	return all
-}
-
-// podWide reports whether a resource can be set at pod level.
-func podWide(name corev1.ResourceName) bool {
-	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || validation.IsHugePages(name)
 }
 
 // DefaultTemplate sets the defaults of a pod template.

@@ -6,13 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// podQOS returns the quality of service class of a pod: Guaranteed if every container has
-// equal limits and requests of CPU and memory, BestEffort if none has any, else Burstable.
-// Resources at pod level, if there are any, count instead of those of containers.
-func podQOS(s *corev1.PodSpec) corev1.PodQOSClass {
-	if r := s.Resources; r != nil && len(r.Requests)+len(r.Limits) > 0 {
-		return requirementsQOS(r)
-	}
+// containersQOS returns the class of a pod without resources at pod level.
+func containersQOS(s *corev1.PodSpec) corev1.PodQOSClass {
 	var class corev1.PodQOSClass
 	for _, list := range [][]corev1.Container{s.InitContainers, s.Containers} {
 		for i := range list {

@@ -10,26 +10,28 @@ import (
 
 // validateResize validates an update through the subresource resize, which may change the CPU
 // and memory of a running pod.
-func validateResize(pod, old *corev1.Pod) field.ErrorList {
-	// These pods cannot be resized; other errors don't matter.
-	switch _, mirror := old.Annotations[mirrorAnnotation]; {
-	case mirror:
-		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
-	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
-		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+func validateResize(level podLevel) func(pod, old *corev1.Pod) field.ErrorList {
+	return func(pod, old *corev1.Pod) field.ErrorList {
+		// These pods cannot be resized; other errors don't matter.
+		switch _, mirror := old.Annotations[mirrorAnnotation]; {
+		case mirror:
+			return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+		case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
+			return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+		}
+		return validation.Check(func(at *validation.Path) {
+			podRules(at, pod, old)
+			resizeRules(at.Child("spec"), pod, old, level)
+		})
 	}
-	return validation.Check(func(at *validation.Path) {
-		podRules(at, pod, old)
-		resizeRules(at.Child("spec"), pod, old)
-	})
 }
 
-func resizeRules(at *validation.Path, pod, old *corev1.Pod) {
+func resizeRules(at *validation.Path, pod, old *corev1.Pod, level podLevel) {
 	class := old.Status.QOSClass
 	if class == "" {
-		class = podQOS(&old.Spec)
+		class = level.class(&old.Spec)
 	}
-	if podQOS(&pod.Spec) != class {
+	if level.class(&pod.Spec) != class {
 		at.Invalid(pod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
 	}
 	if !isResizable(old) {

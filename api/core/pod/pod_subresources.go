@@ -10,12 +10,12 @@ import (
 )
 
 // podSubresources returns all subresources of pods except status.
-func podSubresources() []*api.Subresource {
+func podSubresources(level podLevel) []*api.Subresource {
 	return append(podConnections(),
 		podBinding(time.Now),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validateEphemeralContainers}),
 		podEviction(),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources, ValidateUpdate: validateResize}),
+		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level)}),
 	)
 }
 
@@ -38,16 +38,18 @@ func keepIdentified(pod, old *corev1.Pod) {
 
 // keepButResources restores all fields except the resources of the pod and its containers.
 // Validation refuses added, removed and renamed containers.
-func keepButResources(pod, old *corev1.Pod) {
-	if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
-		wanted := pod.Spec
-		keepIdentified(pod, old)
-		pod.Spec.Resources = wanted.Resources
-		pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
-		pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
+func keepButResources(level podLevel) func(pod, old *corev1.Pod) {
+	return func(pod, old *corev1.Pod) {
+		if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
+			wanted := pod.Spec
+			keepIdentified(pod, old)
+			pod.Spec.Resources = wanted.Resources
+			pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
+			pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
+		}
+		level.keep(pod, old)
+		level.complete(&pod.Spec)
 	}
-	keepPodResources(pod, old)
-	defaultPodResources(&pod.Spec)
 }
 
 // takeResources returns containers with the resources of wanted or, if names differ, wanted.

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestPodGracePeriod(t *testing.T) {
@@ -57,9 +59,13 @@ func TestPodQOS(t *testing.T) {
 		if err := json.Unmarshal([]byte(spec), &s); err != nil {
 			t.Fatal(err)
 		}
-		if got := podQOS(&s); got != want {
+		if got := podLevelOf(features.Default()).class(&s); got != want {
 			t.Errorf("%s: got %s, want %s", spec, got, want)
 		}
+	}
+	empty := corev1.PodSpec{Resources: &corev1.ResourceRequirements{}, Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}}}
+	if got := (podLevel{emptyCounts: true}).class(&empty); got != corev1.PodQOSBestEffort {
+		t.Errorf("empty resources at pod level: got %s", got)
 	}
 }
 
@@ -141,7 +147,7 @@ func TestAnnotatedAppArmor(t *testing.T) {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "d"}}, SecurityContext: &corev1.PodSecurityContext{AppArmorProfile: c.ofPod}}}
 		p.Annotations = map[string]string{key: c.value}
 		warnings := appArmorWarnings(p)
-		preparePod(p)
+		preparePod(podLevelOf(features.Default()))(p)
 		var got *corev1.AppArmorProfile
 		if s := p.Spec.Containers[0].SecurityContext; s != nil {
 			got = s.AppArmorProfile
@@ -166,19 +172,26 @@ func TestPodResourcesFromContainers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		pod, a, b, want corev1.ResourceRequirements
+		before          corev1.ResourceRequirements // with the defaults of Kubernetes 1.36
 	}{
 		"nothing at pod level":       {a: of(list("cpu", "1"), list("cpu", "1"))},
-		"requests of containers":     {of(nil, list("cpu", "4")), of(list("cpu", "1"), nil), of(list("cpu", "1", "memory", "1Gi"), nil), of(list("cpu", "2", "memory", "1Gi"), list("cpu", "4"))},
-		"requests from limits":       {of(nil, list("cpu", "4")), of(nil, nil), of(nil, nil), of(list("cpu", "4"), list("cpu", "4"))},
-		"limits of all containers":   {of(list("cpu", "1"), nil), of(nil, list("cpu", "1")), of(nil, list("cpu", "2")), of(list("cpu", "1"), list("cpu", "3"))},
-		"no limits of one container": {of(list("cpu", "1"), nil), of(nil, list("cpu", "1")), of(nil, nil), of(list("cpu", "1"), nil)},
-		"not below the request":      {of(list("cpu", "5"), nil), of(nil, list("cpu", "1")), of(nil, list("cpu", "2")), of(list("cpu", "5"), list("cpu", "5"))},
-		"huge pages":                 {of(nil, list("cpu", "1")), of(nil, list("hugepages-2Mi", "2Mi")), of(nil, nil), of(list("cpu", "1", "hugepages-2Mi", "2Mi"), list("cpu", "1", "hugepages-2Mi", "2Mi"))},
+		"requests of containers":     {of(nil, list("cpu", "4")), of(list("cpu", "1"), nil), of(list("cpu", "1", "memory", "1Gi"), nil), of(list("cpu", "2", "memory", "1Gi"), list("cpu", "4")), of(list("cpu", "2", "memory", "1Gi"), list("cpu", "4"))},
+		"requests from limits":       {of(nil, list("cpu", "4")), of(nil, nil), of(nil, nil), of(list("cpu", "4"), list("cpu", "4")), of(list("cpu", "4"), list("cpu", "4"))},
+		"limits of all containers":   {of(list("cpu", "1"), nil), of(nil, list("cpu", "1")), of(nil, list("cpu", "2")), of(list("cpu", "1"), list("cpu", "3")), of(list("cpu", "1"), nil)},
+		"no limits of one container": {of(list("cpu", "1"), nil), of(nil, list("cpu", "1")), of(nil, nil), of(list("cpu", "1"), nil), of(list("cpu", "1"), nil)},
+		"not below the request":      {of(list("cpu", "5"), nil), of(nil, list("cpu", "1")), of(nil, list("cpu", "2")), of(list("cpu", "5"), list("cpu", "5")), of(list("cpu", "5"), nil)},
+		"huge pages":                 {of(nil, list("cpu", "1")), of(nil, list("hugepages-2Mi", "2Mi")), of(nil, nil), of(list("cpu", "1", "hugepages-2Mi", "2Mi"), list("cpu", "1", "hugepages-2Mi", "2Mi")), of(list("cpu", "1", "hugepages-2Mi", "2Mi"), list("cpu", "1", "hugepages-2Mi", "2Mi"))},
 	} {
-		s := &corev1.PodSpec{Resources: &c.pod, Containers: []corev1.Container{{Resources: c.a}, {Resources: c.b}}}
-		defaultPodResources(s)
-		if !equality.Semantic.DeepEqual(*s.Resources, c.want) {
-			t.Errorf("%s: got %v, want %v", name, s.Resources, c.want)
+		for _, test := range []struct {
+			level podLevel
+			want  corev1.ResourceRequirements
+		}{{podLevelOf(features.Default()), c.want}, {podLevel{}, c.before}} {
+			s := &corev1.PodSpec{Resources: c.pod.DeepCopy(), Containers: []corev1.Container{{Resources: c.a}, {Resources: c.b}}}
+			test.level.setDefaults(s)
+			test.level.complete(s)
+			if !equality.Semantic.DeepEqual(*s.Resources, test.want) {
+				t.Errorf("%s, %+v: got %v, want %v", name, test.level, s.Resources, test.want)
+			}
 		}
 	}
 }
@@ -196,7 +209,7 @@ func TestOldClients(t *testing.T) {
 			ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "a"},
 		},
 	}
-	for name, prepare := range map[string]func(p, old *corev1.Pod){"update": keepPodResources, "resize": keepButResources} {
+	for name, prepare := range map[string]func(p, old *corev1.Pod){"update": podLevelOf(features.Default()).keep, "resize": keepButResources(podLevelOf(features.Default()))} {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
 		if prepare(p, old); p.Spec.Resources == nil || p.Spec.Resources.Limits.Cpu().IsZero() {
 			t.Errorf("%s: resources %v", name, p.Spec.Resources)
