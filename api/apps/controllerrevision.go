@@ -54,8 +54,10 @@ func controllerCell(obj metav1.Object) string {
 }
 
 func revisionRules(at *validation.Path, r *appsv1.ControllerRevision) {
-	revisionNumber(at, r)
-	if len(r.Data.Raw) > 0 {
+	validation.NonNegative(at.Child("revision"), r.Revision)
+	if len(r.Data.Raw) == 0 {
+		at.Child("data").Required("data is mandatory")
+	} else {
 		var object map[string]any
 		if err := json.Unmarshal(r.Data.Raw, &object); err != nil || object == nil {
 			at.Child("data").Required("data must be a valid JSON object")
@@ -63,16 +65,10 @@ func revisionRules(at *validation.Path, r *appsv1.ControllerRevision) {
 	}
 }
 
-func revisionNumber(at *validation.Path, r *appsv1.ControllerRevision) {
-	if len(r.Data.Raw) == 0 && r.Data.Object == nil {
-		at.Child("data").Required("data is mandatory")
-	}
-	validation.NonNegative(at.Child("revision"), r.Revision)
-}
-
-// revisionChanges permits changes of the revision number, but not of the data.
+// revisionChanges permits changes of the revision number, but not of the data, which a revision that was
+// stored before the rule existed need not have.
 func revisionChanges(at *validation.Path, obj, old *appsv1.ControllerRevision) {
-	revisionNumber(at, obj)
+	validation.NonNegative(at.Child("revision"), obj.Revision)
 	if !equality.Semantic.DeepEqual(obj.Data, old.Data) {
 		at.Child("data").Invalid(obj.Data, apivalidation.FieldImmutableErrorMsg)
 	}

@@ -36,11 +36,11 @@ func StatefulSet(gates features.Gates) *api.Resource {
 		Storage:          api.Storage{Prefix: "statefulsets"},
 		Create: api.CreateStrategy[*appsv1.StatefulSet]{
 			ValidateName:     validation.LabelName,
-			Validate:         validation.Rules(statefulSetRules),
+			Validate:         validation.Rules(func(at *validation.Path, s *appsv1.StatefulSet) { statefulSetRules(gates, at, s) }),
 			WarningsOnCreate: api.OnCreate(statefulSetWarnings),
 		},
 		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
-			ValidateUpdate:           validation.Changes(statefulSetChanges),
+			ValidateUpdate:           validation.Changes(func(at *validation.Path, obj, old *appsv1.StatefulSet) { statefulSetChanges(gates, at, obj, old) }),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         statefulSetWarnings,
 			HasGeneration:            true,
@@ -116,8 +116,8 @@ func statefulSetCells(s *appsv1.StatefulSet) []any {
 	return []any{s.Name, table.Ratio(s.Status.ReadyReplicas, table.ValueOrZero(s.Spec.Replicas)), table.Age(s), names, images}
 }
 
-func statefulSetRules(at *validation.Path, s *appsv1.StatefulSet) {
-	statefulSetSpecRules(at.Child("spec"), &s.Spec, statefulCheck{})
+func statefulSetRules(gates features.Gates, at *validation.Path, s *appsv1.StatefulSet) {
+	statefulSetSpecRules(at.Child("spec"), &s.Spec, statefulCheck{recreate: gates.Enabled(features.StatefulSetRecreateStrategy)})
 }
 
 // statefulCheck has the parameters of validating the spec of a StatefulSet.
@@ -127,11 +127,14 @@ type statefulCheck struct {
 	old *corev1.PodTemplateSpec
 	// anyTemplate: the template is not validated.
 	anyTemplate bool
+	// recreate: the update strategy may be Recreate.
+	recreate bool
 }
 
-func statefulSetChanges(at *validation.Path, obj, old *appsv1.StatefulSet) {
+func statefulSetChanges(gates features.Gates, at *validation.Path, obj, old *appsv1.StatefulSet) {
 	// A stored spec may violate rules that were added later.
 	c := statefulCheck{old: &old.Spec.Template}
+	c.recreate = gates.Enabled(features.StatefulSetRecreateStrategy) || old.Spec.UpdateStrategy.Type == appsv1.RecreateStatefulSetStrategyType
 	c.anyTemplate = len(validation.Check(func(at *validation.Path) { statefulSetSpecRules(at, &old.Spec, c) })) > 0
 	statefulSetSpecRules(at.Child("spec"), &obj.Spec, c)
 	spec := at.Child("spec")
@@ -150,7 +153,7 @@ func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c stat
 		at.Child("podManagementPolicy").Invalid(s.PodManagementPolicy,
 			fmt.Sprintf("must be '%s' or '%s'", appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement))
 	}
-	statefulStrategyRules(at.Child("updateStrategy"), &s.UpdateStrategy)
+	statefulStrategyRules(at.Child("updateStrategy"), &s.UpdateStrategy, c.recreate)
 	if p := s.PersistentVolumeClaimRetentionPolicy; p != nil {
 		at := at.Child("persistentVolumeClaimRetentionPolicy")
 		for _, f := range []struct {
@@ -223,16 +226,17 @@ func withClaims(s *appsv1.StatefulSetSpec) []corev1.Volume {
 	return volumes
 }
 
-func statefulStrategyRules(at *validation.Path, s *appsv1.StatefulSetUpdateStrategy) {
+// statefulStrategyRules validates an update strategy. recreate: it may be Recreate.
+func statefulStrategyRules(at *validation.Path, s *appsv1.StatefulSetUpdateStrategy, recreate bool) {
 	rolling := at.Child("rollingUpdate")
-	switch s.Type {
-	case "":
+	switch {
+	case s.Type == "":
 		at.Required("")
-	case appsv1.OnDeleteStatefulSetStrategyType:
+	case s.Type == appsv1.OnDeleteStatefulSetStrategyType, recreate && s.Type == appsv1.RecreateStatefulSetStrategyType:
 		if s.RollingUpdate != nil {
 			rolling.Invalid(s.RollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")
 		}
-	case appsv1.RollingUpdateStatefulSetStrategyType:
+	case s.Type == appsv1.RollingUpdateStatefulSetStrategyType:
 		if r := s.RollingUpdate; r != nil {
 			validation.OptionalNonNegative(rolling.Child("partition"), r.Partition)
 			if r.MaxUnavailable != nil {
@@ -243,6 +247,8 @@ func statefulStrategyRules(at *validation.Path, s *appsv1.StatefulSetUpdateStrat
 				workload.PercentAtMost100(rolling.Child("maxUnavailable"), *r.MaxUnavailable)
 			}
 		}
+	case recreate:
+		at.Invalid(*s, "must be 'RollingUpdate', 'OnDelete', or 'Recreate'")
 	default:
 		at.Invalid(*s, "must be 'RollingUpdate' or 'OnDelete'")
 	}

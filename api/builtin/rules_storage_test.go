@@ -29,6 +29,22 @@ func TestStorageRules(t *testing.T) {
 		{"may take more", `{"spec":{"drivers":[{"name":"a","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"a","nodeID":"n","allocatable":{"count":1}}]}}`, ""},
 		{"moved", `{"spec":{"drivers":[{"name":"a","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"a","nodeID":"m"}]}}`, "field is immutable"},
 	})
+	health := func(fields string) string {
+		return `{"status":{"storageHealth":[{"name":"a","healthConditions":[{"status":"StorageDegraded","reason":"A"` + fields + `}]}]}}`
+	}
+	testStatusRules(t, storage.CSINode(), []ruleTest{
+		{"healthy", `{}`, health(``), ""},
+		{"driver twice", `{}`, `{"status":{"storageHealth":[{"name":"a"},{"name":"a"}]}}`, `status.storageHealth[1]: Duplicate value: "a"`},
+		{"no driver", `{}`, `{"status":{"storageHealth":[{}]}}`, `status.storageHealth[0].name: Required value`},
+		{"status", `{}`, health(`,"status":"Fine"`), `healthConditions[0].status: Unsupported value: "Fine": supported values: "StorageDegraded", "StorageUnreachable"`},
+		{"reason", `{}`, health(`,"reason":""`), `healthConditions[0].reason: Required value`},
+		{"form of reason", `{}`, health(`,"reason":"a b"`), `healthConditions[0].reason: Invalid value: "a b": a condition reason must start with alphabetic character`},
+		{"long reason", `{}`, health(`,"reason":"` + strings.Repeat("a", 257) + `"`), `healthConditions[0].reason: Too long: may not be more than 256 bytes`},
+		{"long message", `{}`, health(`,"message":"` + strings.Repeat("a", 1025) + `"`), `healthConditions[0].message: Too long: may not be more than 1024 bytes`},
+		{"mode", `{}`, health(`,"volumeMode":"Tape"`), `healthConditions[0].volumeMode: Unsupported value: "Tape": supported values: "Filesystem", "Block"`},
+		{"access", `{}`, health(`,"accessMode":"Never"`), `healthConditions[0].accessMode: Unsupported value: "Never": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"`},
+		{"too many", `{}`, `{"status":{"storageHealth":[{"name":"a","healthConditions":[` + strings.Repeat(`{},`, 16) + `{}]}]}}`, `healthConditions: Too many: 17: must have at most 16 items`},
+	})
 	testRules(t, storage.CSIStorageCapacity(), []ruleTest{
 		{"negative", "", `{"storageClassName":"a","capacity":"-1"}`, `capacity: Invalid value: "-1": must be greater than or equal to 0`},
 	})
@@ -48,6 +64,7 @@ func TestVolumeRules(t *testing.T) {
 	on := func(label string) string {
 		return strings.TrimSuffix(good, "}}") + `,"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"` + label + `","operator":"Exists"}]}]}}}}`
 	}
+	onValue := strings.Replace(on("a"), `"operator":"Exists"`, `"operator":"In","values":["Bad!"]`, 1)
 	source := func(fields string) string {
 		return `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},` + fields + `}}`
 	}
@@ -67,6 +84,9 @@ func TestVolumeRules(t *testing.T) {
 		{"iscsi secret", "", source(`"iscsi":{"targetPortal":"a","iqn":"iqn.2015-02.example.com:test","lun":1,"chapAuthSession":true}`), "spec.iscsi.secretRef: Required value"},
 		{"gluster namespace", "", source(`"glusterfs":{"endpoints":"a","path":"b","endpointsNamespace":""}`), `spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a valid namespace name`},
 		{"fixed", good, `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/y"}}}`, "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7 +2,7 @@"},
+		// AllowInvalidLabelValueInRequiredNodeAffinity: values that are stored already are valid.
+		{"node value", "", onValue, `values[0]: Invalid value: "Bad!"`},
+		{"stored node value", onValue, onValue, ""},
 		{"label renewed", on("beta.kubernetes.io/os"), on("kubernetes.io/os"), ""},
 		{"other label", on("beta.kubernetes.io/os"), on("a"), "nodeAffinity: Invalid value: "},
 	})

@@ -188,18 +188,30 @@ func TestNetworkFaults(t *testing.T) {
 
 func TestChangeFaults(t *testing.T) {
 	set := `{"spec":{` + selectsAll + `,` + plainTemplate + `,"serviceName":"s"}}`
+	strategy := func(name string) string {
+		return with(set, `"serviceName"`, `"updateStrategy":{"type":"`+name+`"},"serviceName"`)
+	}
 	for _, c := range []struct {
 		r                   *api.Resource
 		before, after, want string
 	}{
 		{apps.Deployment(), set, with(set, `"a":"b"`, `"a":"c"`), `spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`},
 		{apps.StatefulSet(features.Default()), set, with(set, `"s"`, `"t"`), `spec.serviceName: Invalid value: "t": field is immutable`},
+		// AllowStatefulSetRecreateStrategy: the strategy of a disabled feature stays valid.
+		{apps.StatefulSet(features.Default()), strategy("Recreate"), strategy("Recreate"), ""},
+		{apps.StatefulSet(features.Default()), strategy("Recreate"), strategy("Other"),
+			`spec.updateStrategy: Invalid value: {"Type":"Other","RollingUpdate":null}: must be 'RollingUpdate', 'OnDelete', or 'Recreate'`},
+		{apps.StatefulSet(features.Default()), strategy("OnDelete"), strategy("Recreate"),
+			`spec.updateStrategy: Invalid value: {"Type":"Recreate","RollingUpdate":null}: must be 'RollingUpdate' or 'OnDelete'`},
+		{apps.StatefulSet(features.Gates{features.StatefulSetRecreateStrategy: true}), strategy("OnDelete"), strategy("Recreate"), ""},
 		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `{"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
 			`spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set`},
 		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","type":"NodePort","ports":[{"port":80,"nodePort":30000}]}}`,
 			`{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"type":"ClusterIP","externalTrafficPolicy":"Cluster","ports":[{"port":80,"nodePort":30000}]}}`, ""},
 		{networking.IngressClass(), `{"spec":{"controller":"a.b/c"}}`, `{"spec":{"controller":"a.b/d"}}`, `spec.controller: Invalid value: "a.b/d": field is immutable`},
 		{apps.ControllerRevision(), `{"data":{}}`, `{"data":{},"revision":2}`, ""},
+		// A revision that was stored without data can be changed.
+		{apps.ControllerRevision(), `{"revision":1}`, `{"revision":2}`, ""},
 		{pod.Pod(nil), plainPod, with(plainPod, `i:1`, `i:2`), ""},
 		{pod.Pod(nil), plainPod, `{"spec":{"containers":[]}}`,
 			`spec.containers: Required value; spec.containers: Forbidden: pod updates may not add or remove containers`},

@@ -116,7 +116,12 @@ func persistentVolumeCells(v *corev1.PersistentVolume) []any {
 }
 
 func persistentVolumeRules(at *validation.Path, v *corev1.PersistentVolume) {
-	s, at := &v.Spec, at.Child("spec")
+	persistentVolumeSpecRules(at.Child("spec"), &v.Spec, false)
+}
+
+// persistentVolumeSpecRules validates the spec of a volume. If lenientNodes is true, the node affinity may
+// have invalid label values.
+func persistentVolumeSpecRules(at *validation.Path, s *corev1.PersistentVolumeSpec, lenientNodes bool) {
 	volumeModesRules(at, s)
 	capacity := at.Child("capacity")
 	if len(s.Capacity) == 0 {
@@ -140,7 +145,7 @@ func persistentVolumeRules(at *validation.Path, v *corev1.PersistentVolume) {
 			at.Child("nodeAffinity").Child("required").Required("must specify required node constraints")
 		} else {
 			placed = true
-			validation.NodeSelectorRules(at.Child("nodeAffinity").Child("required"), a.Required, false)
+			validation.NodeSelectorRules(at.Child("nodeAffinity").Child("required"), a.Required, lenientNodes)
 		}
 	}
 	volumeOriginRules(at, s, placed)
@@ -206,8 +211,12 @@ func volumeOriginRules(at *validation.Path, s *corev1.PersistentVolumeSpec, plac
 }
 
 func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVolume) {
-	persistentVolumeRules(at, obj)
-	persistentVolumeRules(at, obj)
+	a := old.Spec.NodeAffinity
+	lenientNodes := a != nil && a.Required != nil && validation.HasInvalidNodeLabelValues(a.Required)
+	// kube-apiserver validates the spec twice, and shows each error twice.
+	for range 2 {
+		persistentVolumeSpecRules(at.Child("spec"), &obj.Spec, lenientNodes)
+	}
 	source := obj.Spec.DeepCopy().PersistentVolumeSource
 	// A secret for expansion can be added later.
 	if source.CSI != nil && old.Spec.CSI != nil && old.Spec.CSI.ControllerExpandSecretRef == nil {

@@ -22,6 +22,7 @@ func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource, 
 		if g.EndpointsNamespace != nil {
 			if *g.EndpointsNamespace == "" {
 				at.Child("endpointsNamespace").Invalid(g.EndpointsNamespace, "if the endpointnamespace is set, it must be a valid namespace name")
+				return
 			}
 			for _, fault := range validation.DNSLabel(*g.EndpointsNamespace) {
 				at.Child("endpointsNamespace").Invalid(g.EndpointsNamespace, fault)
@@ -161,6 +162,13 @@ func defaultPersistentVolume(v *corev1.PersistentVolume) {
 	if v.Status.Phase == "" {
 		v.Status.Phase = corev1.VolumePending
 	}
+	defaultVolumeSource(&s.PersistentVolumeSource)
+}
+
+// DefaultInlineVolume sets the defaults of an inline volume of a VolumeAttachment, which are those of
+// its source.
+func DefaultInlineVolume(s *corev1.PersistentVolumeSpec) {
+	validation.RoundToMillis(s.Capacity)
 	defaultVolumeSource(&s.PersistentVolumeSource)
 }
 

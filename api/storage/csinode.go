@@ -27,7 +27,7 @@ func CSINode() *api.Resource {
 			PrepareForUpdate:       func(obj, _ *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
 			ValidateUpdate:         validation.Changes(csiNodeChanges),
 		},
-		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.CSINode]},
+		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.CSINode], ValidateUpdate: validation.Changes(csiNodeStatusChanges)},
 		Delete: api.DeleteStrategy[*storagev1.CSINode]{ReturnDeletedObject: true},
 		Fields: api.Fields[*storagev1.CSINode]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:  api.Table[*storagev1.CSINode]{Columns: csiNodeColumns, Cells: csiNodeCells},

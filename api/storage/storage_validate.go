@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -188,6 +189,43 @@ func csiNodeChanges(at *validation.Path, obj, stored *storagev1.CSINode) {
 			}
 		}
 	}
+}
+
+// Limits of the health that drivers report.
+const (
+	maxHealthConditions    = 16
+	maxHealthReasonLength  = 256
+	maxHealthMessageLength = 1024
+)
+
+func csiNodeStatusChanges(at *validation.Path, obj, _ *storagev1.CSINode) {
+	var names validation.Unique[string]
+	validation.Each(at.Child("status").Child("storageHealth"), obj.Status.StorageHealth, func(at *validation.Path, h *storagev1.StorageHealth) {
+		names.Add(at, h.Name)
+		validation.DriverName(at.Child("name"), h.Name)
+		conditions := at.Child("healthConditions")
+		if n := len(h.HealthConditions); n > maxHealthConditions {
+			conditions.TooMany(n, maxHealthConditions)
+			return
+		}
+		validation.Each(conditions, h.HealthConditions, healthConditionRules)
+	})
+}
+
+func healthConditionRules(at *validation.Path, c *storagev1.StorageHealthCondition) {
+	validation.OneOf(at.Child("status"), c.Status, storagev1.StorageDegraded, storagev1.StorageUnreachable)
+	reason := at.Child("reason")
+	if validation.Required(reason, c.Reason) {
+		validation.Format(reason, c.Reason, metav1validation.IsValidConditionReason)
+		if len(c.Reason) > maxHealthReasonLength {
+			reason.TooLong(maxHealthReasonLength)
+		}
+	}
+	if len(c.Message) > maxHealthMessageLength {
+		at.Child("message").TooLong(maxHealthMessageLength)
+	}
+	validation.OptionalEnum(at.Child("accessMode"), c.AccessMode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+	validation.OptionalEnum(at.Child("volumeMode"), c.VolumeMode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
 }
 
 func csiStorageCapacityRules(at *validation.Path, c *storagev1.CSIStorageCapacity) {

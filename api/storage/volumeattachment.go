@@ -23,6 +23,7 @@ func VolumeAttachment() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttachment, storagev1beta1.VolumeAttachment](storagev1beta1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttachment, storagev1alpha1.VolumeAttachment](storagev1alpha1.SchemeGroupVersion)),
+		Default: defaultVolumeAttachment,
 		Storage: api.Storage{Prefix: "volumeattachments"},
 		Create:  api.CreateStrategy[*storagev1.VolumeAttachment]{ValidateOnCreate: validation.Rules(volumeAttachmentRules)},
 		Update:  api.UpdateStrategy[*storagev1.VolumeAttachment]{RequireResourceVersion: true, RevalidateMetadata: true, ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
@@ -31,6 +32,12 @@ func VolumeAttachment() *api.Resource {
 		Fields:  api.Fields[*storagev1.VolumeAttachment]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*storagev1.VolumeAttachment]{Columns: volumeAttachmentColumns, Cells: volumeAttachmentCells},
 	})
+}
+
+func defaultVolumeAttachment(a *storagev1.VolumeAttachment) {
+	if s := a.Spec.Source.InlineVolumeSpec; s != nil {
+		core.DefaultInlineVolume(s)
+	}
 }
 
 func volumeAttachmentColumns() []metav1.TableColumnDefinition {

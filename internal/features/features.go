@@ -51,6 +51,7 @@ const (
 	PodLevelResourcesFixKubeletQOSClass     = "PodLevelResourcesFixKubeletQOSClass"
 	ProcMountType                           = "ProcMountType"
 	ShardedListAndWatch                     = "ShardedListAndWatch"
+	StatefulSetRecreateStrategy             = "StatefulSetRecreateStrategy"
 	StorageVersionAPI                       = "StorageVersionAPI"
 	StorageVersionMigrator                  = "StorageVersionMigrator"
 	TopologyAwareWorkloadScheduling         = "TopologyAwareWorkloadScheduling"
@@ -68,7 +69,7 @@ func Effective() []string {
 		DRAFractionalCapacityRange, DRAListTypeAttributes, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
 		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
 		NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, ProcMountType, ShardedListAndWatch,
-		StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
+		StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
