@@ -2,9 +2,9 @@ package representation
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 
@@ -25,6 +25,9 @@ func (c *Codec) DecodeApplied(r *http.Request, kind types.PatchType, data []byte
 		patch, data, err = appliedCBOR(data)
 	} else if known, ok := appliedJSON(data); ok { // read faster
 		patch = known
+		if c.resource.Untyped {
+			integersIn(patch)
+		}
 	} else {
 		patch, err = appliedYAML(r, data, fieldValidation)
 	}
@@ -47,7 +50,7 @@ func appliedYAML(r *http.Request, data []byte, fieldValidation string) (map[stri
 		return nil, errUnreadableApply(data, err)
 	}
 	var patch map[string]any
-	if err := json.Unmarshal(b.data, &patch); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(b.data, &patch); err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err))
 	}
 	for _, err := range b.strict {
@@ -83,6 +86,27 @@ func appliedJSON(data []byte) (patch map[string]any, ok bool) {
 	}
 	strict, err := kjson.UnmarshalStrict(data, &patch)
 	return patch, err == nil && len(strict) == 0
+}
+
+// integersIn makes integers of the whole numbers with a fraction or an exponent in a decoded value, and
+// returns it. YAML, which kube-apiserver reads an apply configuration as, does not tell 1.0 from 1.
+func integersIn(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name := range v {
+			v[name] = integersIn(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = integersIn(v[i])
+		}
+	case float64:
+		// -2⁶³ is a float64, 2⁶³-1 is not.
+		if v == math.Trunc(v) && v >= math.MinInt64 && v < -math.MinInt64 {
+			return int64(v)
+		}
+	}
+	return value
 }
 
 // addWarnings adds a warning for each fault of a body. The YAML decoder puts several faults
