@@ -1,6 +1,7 @@
 package apiextensions
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -87,27 +88,26 @@ func conversionClientRules(at *validation.Path, c *apiextensionsv1.WebhookClient
 	}
 }
 
-// validatePEM returns an error unless data contains a PEM certificate and all its
-// certificates can be parsed.
+// validatePEM returns an error unless data contains a PEM certificate. The error is that of the first
+// block that is none.
 func validatePEM(data []byte) error {
-	found := false
+	var first error
 	for rest := data; len(rest) > 0; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
+			first = cmp.Or(first, errors.New("unable to parse bytes as PEM block"))
 			break
 		}
 		if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
 			continue
 		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return fmt.Errorf("unable to load root certificates: %w", err)
+		_, err := x509.ParseCertificate(block.Bytes)
+		if err == nil {
+			return nil
 		}
-		found = true
+		first = cmp.Or(first, fmt.Errorf("failed to parse certificate: %w", err))
 	}
-	if !found {
-		return errors.New("unable to load root certificates: data does not contain any valid RSA or ECDSA certificates")
-	}
-	return nil
+	return fmt.Errorf("unable to load root certificates: %w", cmp.Or(first, errors.New("no valid certificate authority data seen")))
 }
 
 // ValidateConversion returns an error if the CA bundle of the conversion webhook is

@@ -61,16 +61,18 @@ const maxSelectable = 8
 
 // manySelectable returns the versions that may exceed maxSelectable, since their selectable
 // fields exceeded it before and are unchanged. "" stands for the fields that all versions
-// share.
+// share, which are no fields of a version.
 func manySelectable(list, old *definition) map[string]bool {
 	same := func(list, old []apiextensionsv1.SelectableField) bool {
 		return len(old) > maxSelectable && equality.Semantic.DeepEqual(list, old)
 	}
 	shared, oldShared := sharedFields(list.Spec.Versions), sharedFields(old.Spec.Versions)
 	out := map[string]bool{"": same(shared.selectable, oldShared.selectable)}
-	for _, v := range list.Spec.Versions {
-		for _, w := range old.Spec.Versions {
-			if v.Name == w.Name && same(v.SelectableFields, w.SelectableFields) {
+	for i := range list.Spec.Versions {
+		v := &list.Spec.Versions[i]
+		for j := range old.Spec.Versions {
+			w := &old.Spec.Versions[j]
+			if v.Name == w.Name && same(fieldsOfVersion(v).without(shared).selectable, fieldsOfVersion(w).without(oldShared).selectable) {
 				out[v.Name] = true
 			}
 		}

@@ -40,7 +40,10 @@ func newDefinitionRules(at *validation.Path, d *definition, functions expression
 // oldDefinition has the facts of the old definition that relax the validation of an update.
 type oldDefinition struct {
 	lenient conversionLeniency
-	schemas []*apiextensionsv1.JSONSchemaProps
+	// failings are the newer rules that an old schema violates, and unchanged are the names of the versions
+	// with the same schema as before.
+	failings  structural.Leniency
+	unchanged map[string]bool
 	// hadNoSchema reports whether a version had no schema, and hadLooseSchema whether the schema
 	// of a version was not structural. Only definitions that were stored before schemas were
 	// required to be present and structural can have such versions.
@@ -53,7 +56,7 @@ type oldDefinition struct {
 }
 
 func newOldDefinition(obj, old *definition, functions expression.Library) oldDefinition {
-	e := oldDefinition{lenient: lenientConversion(old), manySelectable: manySelectable(obj, old)}
+	e := oldDefinition{lenient: lenientConversion(old), manySelectable: manySelectable(obj, old), unchanged: unchangedSchemas(obj, old)}
 	e.writer = expression.Writer{New: functions, Stored: func(text string) bool {
 		return slices.ContainsFunc(old.Spec.Versions, func(v definitionVersion) bool {
 			return v.Schema != nil && structural.HasExpression(v.Schema.OpenAPIV3Schema, text)
@@ -64,23 +67,35 @@ func newOldDefinition(obj, old *definition, functions expression.Library) oldDef
 			e.hadNoSchema = true
 			continue
 		}
-		if !preservesUnknownFields(old) || preservesUnknownFields(obj) { // the same rules apply to the schema
-			e.schemas = append(e.schemas, v.Schema.OpenAPIV3Schema)
-		}
-		e.hadLooseSchema = e.hadLooseSchema || preservesUnknownFields(old) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
+		e.failings = e.failings.Failings(v.Schema.OpenAPIV3Schema)
+		e.hadLooseSchema = e.hadLooseSchema || !structural.IsStructural(v.Schema.OpenAPIV3Schema)
 	}
 	return e
 }
 
-// skipsCheck reports whether a schema need not be checked.
-func (e oldDefinition) skipsCheck(d *definition, s *apiextensionsv1.JSONSchemaProps) bool {
-	return e.has(s) || e.hadLooseSchema && preservesUnknownFields(d) && !structural.UsesExtensions(s)
+// unchangedSchemas returns the names of the versions whose schema is as it was in the old definition.
+func unchangedSchemas(obj, old *definition) map[string]bool {
+	unchanged := map[string]bool{}
+	for _, v := range obj.Spec.Versions {
+		for _, w := range old.Spec.Versions {
+			if v.Name == w.Name && equality.Semantic.DeepEqual(v.Schema, w.Schema) {
+				unchanged[v.Name] = true
+			}
+		}
+	}
+	return unchanged
 }
 
-// has reports whether the old definition had the schema. Checking a schema is expensive,
-// mainly because of its validation rules.
-func (e oldDefinition) has(s *apiextensionsv1.JSONSchemaProps) bool {
-	return slices.ContainsFunc(e.schemas, func(old *apiextensionsv1.JSONSchemaProps) bool { return equality.Semantic.DeepEqual(s, old) })
+// skipsCheck reports whether a schema need not be checked.
+func (e oldDefinition) skipsCheck(d *definition, s *apiextensionsv1.JSONSchemaProps) bool {
+	return e.hadLooseSchema && preservesUnknownFields(d) && !structural.UsesExtensions(s)
+}
+
+// leniency returns the rules that the schema of a version need not satisfy.
+func (e oldDefinition) leniency(version string) structural.Leniency {
+	l := e.failings
+	l.CostlyRules = e.unchanged[version]
+	return l
 }
 
 func definitionBodyRules(at *validation.Path, d *definition, old oldDefinition) {
@@ -159,7 +174,7 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 	if preservesUnknownFields(d) && hasDefaults(s.Versions) {
 		at.Child("preserveUnknownFields").Invalid(true, "must be false in order to use defaults in the schema")
 	}
-	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, writer: old.writer, manySelectable: old.manySelectable}
+	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, leniency: old.leniency, writer: old.writer, manySelectable: old.manySelectable}
 	definitionVersionRules(at, s.Versions, same, c)
 	names := at.Child("names")
 	validation.Required(names.Child("plural"), s.Names.Plural)
@@ -169,6 +184,9 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 	definitionNameRules(names, &s.Names)
 	// kube-apiserver reports errors in shared parts at the top level of the spec.
 	c.schema, c.noSchema = "validation", "may only be set when validations.schema is included"
+	if len(s.Versions) > 0 {
+		c.schemaVersion = s.Versions[0].Name
+	}
 	versionFieldRules(at, same, c)
 	if c := s.Conversion; c != nil && c.Strategy != apiextensionsv1.NoneConverter && preservesUnknownFields(d) {
 		at.Child("conversion").Child("strategy").Invalid(c.Strategy, "must be None if spec.preserveUnknownFields is true")
@@ -251,12 +269,17 @@ type versionCheck struct {
 	status bool
 	// skipsCheck reports whether a schema need not be checked.
 	skipsCheck func(*apiextensionsv1.JSONSchemaProps) bool
+	// leniency returns the rules that the schema of a version need not satisfy.
+	leniency func(version string) structural.Leniency
 	// writer decides which functions validation rules may call.
 	writer expression.Writer
 	// manySelectable are the versions that may have more selectable fields than the limit.
 	manySelectable map[string]bool
 	// version is the name of the version; empty for the parts of all versions.
 	version string
+	// schemaVersion is the name of the version whose old schema is compared with the schema: the first one
+	// for the schema of all versions.
+	schemaVersion string
 }
 
 func definitionVersionRules(spec *validation.Path, versions []definitionVersion, same versionFields, c versionCheck) {
@@ -274,7 +297,7 @@ func definitionVersionRules(spec *validation.Path, versions []definitionVersion,
 			at.Index(i).Child("name").Invalid(v.Name, strings.Join(faults, ","))
 		}
 		deprecationRules(at.Index(i).Child("deprecationWarning"), v)
-		c.version, c.status = v.Name, v.Subresources != nil && v.Subresources.Status != nil
+		c.version, c.schemaVersion, c.status = v.Name, v.Name, v.Subresources != nil && v.Subresources.Status != nil
 		versionFieldRules(at.Index(i), fieldsOfVersion(v).without(same), c)
 	}
 	if twice {
@@ -330,7 +353,7 @@ func deprecationRules(at *validation.Path, v *definitionVersion) {
 // versionFieldRules validates the fields of one version, or the shared fields.
 func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
-		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.skipsCheck(p.schema.OpenAPIV3Schema), c.writer)
+		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c)
 	}
 	if p.sub != nil && p.sub.Scale != nil {
 		scaleRules(at.Child("subresources").Child("scale"), p.sub.Scale)
@@ -351,10 +374,9 @@ var rootKeywords = []string{"Description", "Type", "Format", "Title", "Maximum",
 	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations"}
 
-// schemaRules validates a schema. skipsCheck reports whether the schema is unused or was accepted
-// before, so that only rules of the status subresource apply.
-func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status, skipsCheck bool, writer expression.Writer) {
-	if status {
+// schemaRules validates a schema. If it need not be checked, only the rules for its root apply.
+func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, c versionCheck) {
+	if c.status {
 		v := reflect.ValueOf(s).Elem()
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
@@ -374,10 +396,10 @@ func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status
 	if s.Nullable {
 		at.Child("nullable").Forbidden("nullable cannot be true at the root")
 	}
-	if skipsCheck {
+	if c.skipsCheck(s) {
 		return
 	}
-	at.Add(structural.Check(s, at.ToField(), writer)...)
+	at.Add(structural.CheckUpdate(s, at.ToField(), c.writer, c.leniency(c.schemaVersion))...)
 }
 
 // internalSchema converts s to the type that kube-apiserver prints in error messages.

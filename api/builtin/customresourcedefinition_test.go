@@ -123,6 +123,21 @@ func TestDefinitionUpdateRules(t *testing.T) {
 		return strings.Replace(definitionText(versions, ""), `"scope"`, `"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],
 			"clientConfig":{"url":"https://x.example/","caBundle":"`+ca+`"}}},"scope"`, 1)
 	}
+	schema := func(properties string) string {
+		return strings.Replace(definitionText(versions, ""), `{"type":"object"}`, `{"type":"object","properties":{`+properties+`}}`, 1)
+	}
+	preserving := func(text string) string {
+		return strings.Replace(text, `"scope"`, `"preserveUnknownFields":true,"scope"`, 1)
+	}
+	const (
+		more     = `,"b":{"type":"string"}`
+		pattern  = `"a":{"type":"string","pattern":"("}`
+		unpruned = `"a":{"type":"object","default":{"x":1},"properties":{"c":{"type":"string"}}}`
+		set      = `"a":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"object"}}`
+		keys     = `"a":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object","properties":{"k":{"type":"string"}}}}`
+		loose    = `"a":{"items":{"type":"string"}}`
+		costly   = `"a":{"type":"array","maxItems":200000,"items":{"type":"string","maxLength":1000,"x-kubernetes-validations":[{"rule":"self.contains('a')"}]}}`
+	)
 	const badCA = "spec.conversion.webhookClientConfig.caBundle: Invalid value"
 	for _, c := range []struct {
 		name, old, updated string
@@ -136,6 +151,18 @@ func TestDefinitionUpdateRules(t *testing.T) {
 		{"CA of a new webhook", definitionText(versions, ""), webhook("eA=="), true, badCA},
 		{"CA where none was", webhook(""), webhook("eA=="), true, badCA},
 		{"CA that was invalid", webhook("eA=="), webhook("eQ=="), true, ""},
+		// Stored schemas are checked again, apart from the rules of kube-apiserver's validationOptions.
+		{"pattern that was invalid", schema(pattern), schema(pattern), false, "must be a valid regular expression"},
+		{"requirePrunedDefaults", schema(more[1:]), schema(unpruned), false, "must not have unknown fields"},
+		{"requirePrunedDefaults, stored", schema(unpruned), schema(unpruned + more), false, ""},
+		{"requireAtomicSetType", schema(more[1:]), schema(set), false, "must be atomic as item of a list with x-kubernetes-list-type=set"},
+		{"requireAtomicSetType, stored", schema(set), schema(set + more), false, ""},
+		{"requireMapListKeysMapSetValidation", schema(more[1:]), schema(keys), false, "must have a default or be a required property"},
+		{"requireMapListKeysMapSetValidation, stored", schema(keys), schema(keys + more), false, ""},
+		{"requireStructuralSchema", schema(loose), schema(loose + more), false, "properties[a].type: Required value"},
+		{"requireStructuralSchema, stored", preserving(schema(loose)), preserving(schema(loose + more)), false, ""},
+		{"suppressPerExpressionCost", schema(costly), schema(costly + more), false, "estimated rule cost exceeds budget"},
+		{"suppressPerExpressionCost, unchanged", schema(costly), strings.Replace(schema(costly), `"metadata":{`, `"metadata":{"labels":{"a":"b"},`, 1), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})

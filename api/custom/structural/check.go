@@ -14,14 +14,19 @@ import (
 // Check validates the schema of a version; path is the field path of the schema. The writer decides
 // which functions its rules may call.
 func Check(s *props, path *field.Path, writer expression.Writer) field.ErrorList {
-	c := &checker{writer: writer}
+	return CheckUpdate(s, path, writer, Leniency{})
+}
+
+// CheckUpdate is Check for the schema of a stored definition, with the rules that it need not satisfy.
+func CheckUpdate(s *props, path *field.Path, writer expression.Writer, lenient Leniency) field.ErrorList {
+	c := &checker{writer: writer, lenient: lenient}
 	in := location{root: true}
 	var errs field.ErrorList
 	unsupported := Unsupported(s)
 	if unsupported == nil {
 		errs = checkShape(s, path)
 		if len(errs) == 0 {
-			errs = checkDefaults(s, path)
+			errs = checkDefaults(s, path, lenient)
 		}
 		if len(errs) == 0 {
 			in.rules = c.rootRuleContext(s, path)
@@ -88,7 +93,8 @@ func anySubschema(s *props, obj func(*props) bool) bool {
 
 // checker checks a schema and all schemas inside it.
 type checker struct {
-	errs field.ErrorList
+	errs    field.ErrorList
+	lenient Leniency
 	// writer decides which functions rules may call.
 	writer expression.Writer
 	// ruleErrs are the errors of expressions, and total is their estimated cost.
@@ -140,7 +146,9 @@ func (c *checker) schema(s *props, path *field.Path, in location) {
 	c.subschemas(s, path, in)
 	c.extensions(s, path)
 	c.mapList(s, path)
-	c.listKeys(s, path)
+	if !c.lenient.LooseKeys {
+		c.listKeys(s, path)
+	}
 	if len(s.XValidations) == 0 {
 		return
 	}
@@ -273,7 +281,7 @@ func (c *checker) extensions(s *props, path *field.Path) {
 	if s.XListType != nil {
 		if s.Type != "array" {
 			c.requireType(s, "array", path, "if x-kubernetes-list-type is specified")
-		} else {
+		} else if !c.lenient.LooseSets {
 			c.setItems(s, path)
 		}
 		if types := []string{"atomic", "set", "map"}; !slices.Contains(types, *s.XListType) {

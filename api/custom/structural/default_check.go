@@ -14,6 +14,8 @@ import (
 type defaultChecker struct {
 	errs field.ErrorList
 	left int64 // remaining cost budget of rules
+	// unpruned: defaults may have unknown fields.
+	unpruned bool
 }
 
 // defaultHolder is the object or embedded resource that contains a default.
@@ -25,8 +27,8 @@ type defaultHolder struct {
 	inMetadata bool
 }
 
-func checkDefaults(s *props, path *field.Path) field.ErrorList {
-	c := &defaultChecker{left: maxRuleCost}
+func checkDefaults(s *props, path *field.Path, lenient Leniency) field.ErrorList {
+	c := &defaultChecker{left: maxRuleCost, unpruned: lenient.UnprunedDefaults}
 	root := *s
 	root.XEmbeddedResource = true
 	c.check(&root, path, defaultHolder{})
@@ -97,7 +99,9 @@ func (c *defaultChecker) value(s *props, at *field.Path, h defaultHolder) {
 	if h.inMetadata {
 		errs = checkMetadataDefault(n.defaultValue, at, h)
 	} else {
-		c.unknownFields(n, at)
+		if !c.unpruned && !isPruned(n) {
+			c.errs = append(c.errs, field.Invalid(at, n.defaultValue, "must not have unknown fields"))
+		}
 		v := cloneValue(n.defaultValue)
 		if fault := (&coercer{}).coerce(at, v, n); fault != nil {
 			errs = field.ErrorList{fault}
@@ -133,13 +137,11 @@ func checkMetadataDefault(v any, at *field.Path, h defaultHolder) field.ErrorLis
 	return nil
 }
 
-// unknownFields reports a default with unknown fields.
-func (c *defaultChecker) unknownFields(n *node, at *field.Path) {
+// isPruned reports whether a default has no unknown fields.
+func isPruned(n *node) bool {
 	v := cloneValue(n.defaultValue)
 	prune(v, n, n.embedded)
-	if !reflect.DeepEqual(v, n.defaultValue) {
-		c.errs = append(c.errs, field.Invalid(at, n.defaultValue, "must not have unknown fields"))
-	}
+	return reflect.DeepEqual(v, n.defaultValue)
 }
 
 // rules runs the rules for a default, both as an unchanged and as a new value.

@@ -231,7 +231,7 @@ func (c *checker) rule(r *rule, path *field.Path, times uint64, apart *field.Pat
 	add := func(err *field.Error) { c.ruleErrs = append(c.ruleErrs, err) }
 	at, said := path.Child("rule"), internalRule(r.definition)
 	cost := saturatingMultiply(r.cost, times)
-	if cost > ruleLimit {
+	if cost > ruleLimit && !c.lenient.CostlyRules {
 		add(field.Forbidden(at, costMessage("estimated rule cost", cost, ruleLimit)))
 	}
 	c.total.add(at, cost)
@@ -243,7 +243,7 @@ func (c *checker) rule(r *rule, path *field.Path, times uint64, apart *field.Pat
 	case r.messageErr != nil:
 		add(field.Invalid(at, said, r.messageErr.Detail))
 	case r.message != nil:
-		if r.messageCost > ruleLimit {
+		if r.messageCost > ruleLimit && !c.lenient.CostlyRules {
 			add(field.Forbidden(at, costMessage("estimated messageExpression cost", r.messageCost, ruleLimit)))
 		}
 		c.total.add(at, r.messageCost)
