@@ -138,7 +138,10 @@ func TestAuditOrder(t *testing.T) {
 // TestAuditImpersonation checks that events name both users.
 func TestAuditImpersonation(t *testing.T) {
 	var log auditLog
-	h := chainOnly(t, audited(t, &log, "{level: Metadata}"))
+	h := chainOnly(t, func(c *Config) {
+		audited(t, &log, "{level: Metadata}")(c)
+		c.ConstrainedImpersonation = true
+	})
 	through(h, httptest.NewRequest(http.MethodGet, "/version", nil), "Impersonate-User", "jane")
 	last := log.take(t)[1]
 	if got := fmt.Sprint(last["user"], last["impersonatedUser"], last["authenticationMetadata"]); got !=

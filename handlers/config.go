@@ -63,6 +63,8 @@ type Config struct {
 	MinRequestTimeout time.Duration
 	// ShardedLists serves lists and watches of a part of a collection, which shardSelector selects.
 	ShardedLists bool
+	// ConstrainedImpersonation allows impersonation that is limited to some requests.
+	ConstrainedImpersonation bool
 	// CBOR serves and accepts objects in CBOR.
 	CBOR bool
 	// CompressWatchLists compresses watches that begin with a list and end it with a bookmark.

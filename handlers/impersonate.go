@@ -27,7 +27,7 @@ const (
 // authenticated user is authorized to do so. Later steps treat the request as the
 // impersonated user's, except for Scope.Impersonator.
 func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
-	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation)
+	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation, h.ConstrainedImpersonation)
 	return func(w http.ResponseWriter, r *http.Request) {
 		impersonates := false
 		for name := range r.Header {

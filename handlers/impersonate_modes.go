@@ -51,8 +51,16 @@ const (
 // maxLastModes is the maximum number of users in impersonationModes.last.
 const maxLastModes = 10_000
 
-func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics) *impersonationModes {
-	return &impersonationModes{authorizer: a, metrics: m, last: map[string]int{}, modes: []impersonationMode{
+func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics, constrained bool) *impersonationModes {
+	modes := []impersonationMode{{modeLegacy, func(_, _ *request.User) bool { return true }}}
+	if constrained {
+		modes = append(constrainedModes(), modes...)
+	}
+	return &impersonationModes{authorizer: a, metrics: m, last: map[string]int{}, modes: modes}
+}
+
+func constrainedModes() []impersonationMode {
+	return []impersonationMode{
 		{modeAssociatedNode, func(impersonator, wanted *request.User) bool {
 			node, ok := request.SplitNodeName(wanted.Name)
 			return ok && nameOnly(wanted) && runsOn(impersonator, node)
@@ -70,8 +78,7 @@ func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics) *imperso
 			_, _, isAccount := request.SplitServiceAccountName(wanted.Name)
 			return !isNode && !isAccount
 		}},
-		{modeLegacy, func(_, _ *request.User) bool { return true }},
-	}}
+	}
 }
 
 // runsOn reports whether the impersonator is a service account of a pod on a node.

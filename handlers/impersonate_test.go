@@ -60,6 +60,7 @@ func impersonated(t *testing.T, authenticated *request.User, allowed permissions
 		}
 	}, func(c *Config) {
 		c.Authenticator, c.Authorizer, c.Metrics = fixedUser{authenticated}, allowed, prometheus.NewRegistry()
+		c.ConstrainedImpersonation = true
 	})
 	r := httptest.NewRequest(http.MethodGet, mapsPath, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -165,7 +166,7 @@ func TestImpersonation(t *testing.T) {
 // TestImpersonationRemembersMode checks that the mode that allowed the previous request is
 // tried first, so that its error is the one that the client gets.
 func TestImpersonationRemembersMode(t *testing.T) {
-	modes := newImpersonationModes(permissions{"impersonate users jane"}, newTestMetrics(t))
+	modes := newImpersonationModes(permissions{"impersonate users jane"}, newTestMetrics(t), true)
 	scope := &request.Scope{User: &request.User{Name: "bob"}, Info: request.Info{IsResource: true, Verb: "list", Version: "v1", Resource: "configmaps"}}
 	refusal := func() string {
 		_, _, err := modes.user(t.Context(), scope, &request.User{Name: "june"})
@@ -195,4 +196,18 @@ func newTestMetrics(t *testing.T) *impersonationMetrics {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// TestUnconstrainedImpersonation checks that the permissions of constrained impersonation allow
+// nothing if the server does not have it.
+func TestUnconstrainedImpersonation(t *testing.T) {
+	allowed := permissions{"impersonate-on:user-info:list configmaps ns/", "impersonate:user-info users.authentication.k8s.io jane", "impersonate users june"}
+	modes := newImpersonationModes(allowed, newTestMetrics(t), false)
+	scope := &request.Scope{User: &request.User{Name: "bob"}, Info: request.Info{IsResource: true, Verb: "list", Version: "v1", Resource: "configmaps", Namespace: "ns"}}
+	if _, _, err := modes.user(t.Context(), scope, &request.User{Name: "jane"}); err == nil || !strings.HasPrefix(err.Error(), `users "jane" is forbidden: User "bob" cannot impersonate resource "users"`) {
+		t.Errorf("got %v", err)
+	}
+	if _, mode, err := modes.user(t.Context(), scope, &request.User{Name: "june"}); err != nil || mode != modeLegacy {
+		t.Errorf("got %s, %v", mode, err)
+	}
 }

@@ -193,6 +193,7 @@ func (p *parts) buildHandler() error {
 		MaxRequestsInflight:         p.o.MaxRequestsInflight,
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
 		ShardedLists:                p.gates.Enabled(features.ShardedListAndWatch),
+		ConstrainedImpersonation:    p.gates.Enabled(features.ConstrainedImpersonation),
 		CBOR:                        p.gates.Enabled(features.CBORServingAndStorage),
 		CompressWatchLists:          p.gates.Enabled(features.WatchListCompression),
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},

@@ -130,7 +130,7 @@ func registrations() []registration {
 		{"CertificateSubjectRestriction", true, withoutConfig(certificateSubjectRestriction)},
 		{"DefaultIngressClass", true, withObjects(defaultIngressClass)},
 		{"DenyServiceExternalIPs", false, withoutConfig(denyServiceExternalIPs)},
-		{"PodTopologyLabels", true, withObjects(podTopologyLabels)},
+		{"PodTopologyLabels", true, ifGateEnabled(features.PodTopologyLabelsAdmission, podTopologyLabels)},
 		{"NodeDeclaredFeatureValidator", true, ifGateEnabled(features.NodeDeclaredFeatures, nodeDeclaredFeatureValidator)},
 		{"PodResizeValidator", true, withObjects(podResizeValidator)},
 		{"MutatingAdmissionPolicy", true, nil},

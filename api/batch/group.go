@@ -7,9 +7,9 @@ import (
 )
 
 // Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
 		CronJob(),
-		Job(),
+		Job(gates),
 	}
 }

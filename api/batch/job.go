@@ -13,10 +13,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Job describes the kind Job, which runs pods to completion.
-func Job() *api.Resource {
+func Job(gates features.Gates) *api.Resource {
 	labels := api.WithFieldLabels(api.Served(batchv1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.successful")
 	labels[0].FieldLabelError = "field label %q not supported for Job"
 	return api.NewResource(pod.WithPodTemplate(templateOfJob, api.Kind[*batchv1.Job]{
@@ -30,7 +31,7 @@ func Job() *api.Resource {
 			WarningsOnCreate: api.OnCreate(jobWarnings),
 		},
 		Update: api.UpdateStrategy[*batchv1.Job]{
-			ValidateUpdate:           validation.Changes(jobChanges),
+			ValidateUpdate:           validation.Changes(jobChanges(gates)),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         jobWarnings,
 			HasGeneration:            true,

@@ -8,23 +8,30 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // jobChanges validates an update of a job. A generated selector is immutable, and not compared with
 // the labels of the job again.
-func jobChanges(at *validation.Path, obj, old *batchv1.Job) {
-	spec := at.Child("spec")
-	fullJobSpecRules(spec, &obj.Spec, &old.Spec)
-	completionsChange(spec.Child("completions"), &obj.Spec, &old.Spec)
-	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
-	jobTemplateChange(spec.Child("template"), obj, old)
-	validation.Immutable(spec.Child("completionMode"), obj.Spec.CompletionMode, old.Spec.CompletionMode)
-	validation.Immutable(spec.Child("podFailurePolicy"), obj.Spec.PodFailurePolicy, old.Spec.PodFailurePolicy)
-	validation.Immutable(spec.Child("backoffLimitPerIndex"), obj.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
-	validation.Immutable(spec.Child("managedBy"), obj.Spec.ManagedBy, old.Spec.ManagedBy)
-	validation.Immutable(spec.Child("successPolicy"), obj.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
-	jobSchedulingChange(spec.Child("scheduling"), obj.Spec.Scheduling, old.Spec.Scheduling)
-	podNameRules(at, obj)
+func jobChanges(gates features.Gates) func(at *validation.Path, obj, old *batchv1.Job) {
+	suspended := suspendedChanges{
+		resources:  gates.Enabled(features.MutablePodResourcesForSuspendedJobs),
+		scheduling: gates.Enabled(features.MutableSchedulingDirectivesForSuspendedJobs),
+	}
+	return func(at *validation.Path, obj, old *batchv1.Job) {
+		spec := at.Child("spec")
+		fullJobSpecRules(spec, &obj.Spec, &old.Spec)
+		completionsChange(spec.Child("completions"), &obj.Spec, &old.Spec)
+		validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
+		suspended.template(spec.Child("template"), obj, old)
+		validation.Immutable(spec.Child("completionMode"), obj.Spec.CompletionMode, old.Spec.CompletionMode)
+		validation.Immutable(spec.Child("podFailurePolicy"), obj.Spec.PodFailurePolicy, old.Spec.PodFailurePolicy)
+		validation.Immutable(spec.Child("backoffLimitPerIndex"), obj.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
+		validation.Immutable(spec.Child("managedBy"), obj.Spec.ManagedBy, old.Spec.ManagedBy)
+		validation.Immutable(spec.Child("successPolicy"), obj.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
+		jobSchedulingChange(spec.Child("scheduling"), obj.Spec.Scheduling, old.Spec.Scheduling)
+		podNameRules(at, obj)
+	}
 }
 
 // completionsChange permits a change of the completions of an indexed job if parallelism
@@ -42,22 +49,30 @@ func completionsChange(at *validation.Path, spec, old *batchv1.JobSpec) {
 	}
 }
 
-// jobTemplateChange permits changes of scheduling and resources in the pod template of a
-// suspended job that has no pods.
-func jobTemplateChange(at *validation.Path, obj, old *batchv1.Job) {
+// suspendedChanges are the changes of the pod template that a suspended job without pods may have
+// after it had started before.
+type suspendedChanges struct{ resources, scheduling bool }
+
+// template permits changes of scheduling and resources in the pod template of a suspended job.
+func (c suspendedChanges) template(at *validation.Path, obj, old *batchv1.Job) {
 	now, before := obj.Spec.Template, old.Spec.Template
 	suspended := old.Spec.Suspend != nil && *old.Spec.Suspend
-	if !suspended || old.Status.Active != 0 || old.Status.StartTime != nil && !jobCondition(&old.Status, batchv1.JobSuspended) {
+	fresh := suspended && old.Status.StartTime == nil
+	idle := suspended && old.Status.Active == 0 && (fresh || jobCondition(&old.Status, batchv1.JobSuspended))
+	if c.scheduling && idle || !c.scheduling && fresh {
+		before.Annotations, before.Labels = now.Annotations, now.Labels
+		pod := &before.Spec
+		pod.NodeSelector = now.Spec.NodeSelector
+		pod.Tolerations, pod.SchedulingGates = now.Spec.Tolerations, now.Spec.SchedulingGates
+		pod.Affinity = withNodeAffinityOf(pod.Affinity, now.Spec.Affinity)
+	}
+	if !c.resources || !idle {
 		validation.Immutable(at, now, before)
 		return
 	}
-	pod := before.Spec
-	pod.NodeSelector = now.Spec.NodeSelector
-	pod.Tolerations, pod.SchedulingGates = now.Spec.Tolerations, now.Spec.SchedulingGates
-	pod.Affinity = withNodeAffinityOf(pod.Affinity, now.Spec.Affinity)
-	pod.Containers = withResourcesOf(pod.Containers, now.Spec.Containers)
-	pod.InitContainers = withResourcesOf(pod.InitContainers, now.Spec.InitContainers)
-	validation.Immutable(at.Child("spec"), now.Spec, pod)
+	before.Spec.Containers = withResourcesOf(before.Spec.Containers, now.Spec.Containers)
+	before.Spec.InitContainers = withResourcesOf(before.Spec.InitContainers, now.Spec.InitContainers)
+	validation.Immutable(at.Child("spec"), now.Spec, before.Spec)
 }
 
 // jobCondition reports whether a condition of a job is true.

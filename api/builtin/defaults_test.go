@@ -11,6 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/api/storage"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestDefaults checks the defaults of almost empty objects, and that setting them twice
@@ -25,7 +26,7 @@ func TestDefaults(t *testing.T) {
 		{discovery.EndpointSlice(), `{"ports":[{"port":1}]}`, `{"metadata":{},"endpoints":null,"addressType":"","ports":[{"name":"","protocol":"TCP","port":1}]}`},
 		{core.Endpoints(), `{"subsets":[{"ports":[{"port":1}]}]}`, `{"metadata":{},"subsets":[{"ports":[{"port":1,"protocol":"TCP"}]}]}`},
 		{core.ReplicationController(), `{"spec":{}}`, `{"metadata":{},"spec":{"replicas":1},"status":{"replicas":0}}`},
-		{service.Service(), `{"spec":{"ports":[{"port":1}]}}`, `{"metadata":{},"spec":{"ports":[{"protocol":"TCP","port":1,"targetPort":1}],` +
+		{service.Service(features.Default()), `{"spec":{"ports":[{"port":1}]}}`, `{"metadata":{},"spec":{"ports":[{"protocol":"TCP","port":1,"targetPort":1}],` +
 			`"type":"ClusterIP","sessionAffinity":"None","internalTrafficPolicy":"Cluster"},"status":{"loadBalancer":{}}}`},
 		{claim.PersistentVolumeClaim(), `{}`, `{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}`},
 	} {

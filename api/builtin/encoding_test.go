@@ -219,7 +219,7 @@ func TestFieldsOfOlderServers(t *testing.T) {
 		svc + `{"clusterIP":"None"}}`:                                                               `"clusterIPs":["None"],"type":"ClusterIP","sessionAffinity":"None","internalTrafficPolicy":"Cluster"}`,
 		svc + `{"type":"ExternalName","externalName":"a.example","internalTrafficPolicy":"Local"}}`: `"spec":{"type":"ExternalName","sessionAffinity":"None","externalName":"a.example"}`,
 	} {
-		r := service.Service()
+		r := service.Service(features.Default())
 		if strings.HasPrefix(value, ofClaim) {
 			r = claim.PersistentVolumeClaim()
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api/batch"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestJobRulesOfUpdate(t *testing.T) {
@@ -15,7 +16,7 @@ func TestJobRulesOfUpdate(t *testing.T) {
 		`"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"OnFailure","containers":[{"name":"c","image":"i:1"}]}}}}`
 	resources := `{"spec":{"suspend":true,"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},` +
 		`"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","nodeSelector":{"a":"b"},"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"1"}}}]}}}}`
-	testRules(t, batch.Job(), []ruleTest{
+	testRules(t, batch.Job(features.Default()), []ruleTest{
 		{"same", running, running, ""},
 		{"template of a suspended job", suspended, restarts, `spec.template.spec: Invalid value: {"Volumes":null,`},
 		{"template of a running job", running, restarts, `spec.template: Invalid value: {"labels":{"a":"b"},"Spec":{"Volumes":null,`},
@@ -29,7 +30,7 @@ func TestJobRulesOfUpdate(t *testing.T) {
 // TestJobUpdateErrors checks the order of errors of an update, that each is listed once, and that a
 // generated selector is not checked again.
 func TestJobUpdateErrors(t *testing.T) {
-	r := batch.Job()
+	r := batch.Job(features.Default())
 	const generated = `"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
 	old := ruleObject(t, r, `{"metadata":{"name":"A"},"spec":{"completionMode":"Indexed","completions":1,`+generated)
 	updated := ruleObject(t, r, `{"metadata":{"name":"A"},"spec":{"completionMode":"Indexed","parallelism":-1,"completions":2,`+generated)
@@ -47,7 +48,7 @@ func TestJobPolicyRules(t *testing.T) {
 		return `{"spec":{"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},` +
 			`"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}},` + spec + `}}`
 	}
-	testRules(t, batch.Job(), []ruleTest{
+	testRules(t, batch.Job(features.Default()), []ruleTest{
 		{"no action", "", with(`"podFailurePolicy":{"rules":[{"onPodConditions":[{"type":"A"}]}]}`),
 			`spec.podFailurePolicy.rules[0].action: Required value: valid values: ["Count" "FailIndex" "FailJob" "Ignore"]`},
 		{"index alone", "", with(`"maxFailedIndexes":1`),
@@ -64,7 +65,7 @@ func TestJobStatusRules(t *testing.T) {
 	none := spec + `{}}`
 	start, end := `"startTime":"2024-01-02T00:00:00Z"`, `"completionTime":"2024-01-01T00:00:00Z"`
 	condition := func(t string) string { return `{"type":"` + t + `","status":"True"}` }
-	testStatusRules(t, batch.Job(), []ruleTest{
+	testStatusRules(t, batch.Job(features.Default()), []ruleTest{
 		{"complete", none, spec + `{` + start + `,"completionTime":"2024-01-03T00:00:00Z","conditions":[` + condition("SuccessCriteriaMet") + `,` + condition("Complete") + `]}}`, ""},
 		{"complete too early", none, spec + `{` + start + `,` + end + `,"conditions":[` + condition("Complete") + `]}}`,
 			"[status.completionTime: Invalid value: \"2024-01-01T00:00:00Z\": must be equal to or after `startTime`, " +

@@ -91,7 +91,7 @@ func TestSecret(t *testing.T) {
 }
 
 func TestJobSelectsItsPods(t *testing.T) {
-	r := batch.Job()
+	r := batch.Job(features.Default())
 	j := &batchv1.Job{}
 	j.Name, j.UID = "a", "1"
 	r.Create.PrepareForCreate(j)
@@ -191,7 +191,7 @@ func TestPersistentVolumePhase(t *testing.T) {
 }
 
 func TestServiceKeepsAddresses(t *testing.T) {
-	r := service.Service()
+	r := service.Service(features.Default())
 	old := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"},
 		Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30000}}}}
 	update := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
@@ -241,7 +241,7 @@ func TestPreparedObjects(t *testing.T) {
 	if core.LimitRange().Create.PrepareForCreate(limits); len(limits.Name) != 36 {
 		t.Errorf("a limit range without a name got the name %q", limits.Name)
 	}
-	jobs := batch.Job()
+	jobs := batch.Job(features.Default())
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "u"}}
 	job.Spec.Template.Labels = map[string]string{"a": "b"}
 	jobs.Default(job)

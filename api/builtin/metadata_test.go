@@ -106,7 +106,7 @@ func TestNames(t *testing.T) {
 		want     string
 	}{
 		{core.Namespace(), "a.b", "must not contain dots"},
-		{service.Service(), "1svc", ""},
+		{service.Service(features.Default()), "1svc", ""},
 		{rbac.Role(), "a:b", ""},
 		{rbac.Role(), "a%b", "may not contain '%'"},
 		{rbac.Role(), "a/b", "may not contain '/'"},

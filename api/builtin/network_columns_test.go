@@ -7,10 +7,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/service"
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/networking"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestServiceCells(t *testing.T) {
-	testCells(t, service.Service(), []cellsTest{
+	testCells(t, service.Service(features.Default()), []cellsTest{
 		{"headless", testMeta + "spec: {type: ClusterIP, clusterIPs: [None], ports: [{port: 80, protocol: TCP}, {port: 53, protocol: UDP}], selector: {b: c, a: b}}",
 			"a|ClusterIP|None|<none>|80/TCP,53/UDP|60m|a=b,b=c"},
 		{"external addresses", testMeta + "spec: {type: NodePort, clusterIPs: [10.0.0.1, 'fd00::1'], externalIPs: [1.2.3.4, 5.6.7.8], ports: [{port: 80, nodePort: 30080, protocol: TCP}]}",

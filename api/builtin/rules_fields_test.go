@@ -76,7 +76,7 @@ func TestSchedulingOfJobs(t *testing.T) {
 			`"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}},` + fields + `}}`
 	}
 	gang := job(`"parallelism":3,"scheduling":{"schedulingPolicy":{"gang":{"minCount":3}},"disruptionMode":{"all":{}}}`)
-	testRules(t, batch.Job(), []ruleTest{
+	testRules(t, batch.Job(features.Default()), []ruleTest{
 		{"gang", "", gang, ""},
 		{"large gang", "", job(`"scheduling":{"schedulingPolicy":{"gang":{"minCount":2}}}`),
 			"spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 2: must not be greater than parallelism (1)"},

@@ -48,7 +48,7 @@ func TestReplicatedCells(t *testing.T) {
 func TestJobCells(t *testing.T) {
 	const spec = "spec: {completions: 3, selector: {matchLabels: {a: b}}, template: {spec: {containers: [{name: c, image: i}]}}}\n"
 	const rest = "|60m|c|i|a=b"
-	testCells(t, batch.Job(), []cellsTest{
+	testCells(t, batch.Job(features.Default()), []cellsTest{
 		{"not started", testMeta + spec, "a|Running|0/3|" + rest},
 		{"running", testMeta + spec + "status: {succeeded: 1, startTime: 2026-05-04T11:58:00Z}", "a|Running|1/3|2m" + rest},
 		{"complete", testMeta + spec + "status: {succeeded: 3, startTime: 2026-05-04T11:01:00Z, completionTime: 2026-05-04T11:01:42Z, " +

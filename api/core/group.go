@@ -36,7 +36,7 @@ func Kinds(gates features.Gates) []*api.Resource {
 		ReplicationController(),
 		ResourceQuota(),
 		Secret(),
-		service.Service(),
+		service.Service(gates),
 		ServiceAccount(),
 	}
 }

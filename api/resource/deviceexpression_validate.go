@@ -32,6 +32,8 @@ const (
 // Rules validates the kinds of the group under the feature gates of a server.
 type Rules struct {
 	consumableCapacity, fractionalCapacity, listAttributes bool
+	// statusParts means that parts of a claim's status require permissions of their own.
+	statusParts bool
 	// devices returns the environment of new expressions about a device.
 	devices func() (*deviceEnv, error)
 }
@@ -42,6 +44,7 @@ func NewRules(gates features.Gates, functions expression.Library) *Rules {
 		consumableCapacity: gates.Enabled(features.DRAConsumableCapacity),
 		fractionalCapacity: gates.Enabled(features.DRAFractionalCapacityRange),
 		listAttributes:     gates.Enabled(features.DRAListTypeAttributes),
+		statusParts:        gates.Enabled(features.DRAResourceClaimGranularStatusAuthorization),
 	}
 	r.devices = sync.OnceValues(func() (*deviceEnv, error) { return r.newDeviceEnv(functions) })
 	return r

@@ -30,7 +30,7 @@ func ResourceClaim(rules *Rules) *api.Resource {
 			claimV1beta1()),
 		Default: defaultClaim,
 		Storage: api.Storage{Prefix: "resourceclaims"},
-		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(rules.resourceClaimRules), ValidateAccess: checkClaimAccess},
+		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(rules.resourceClaimRules), ValidateAccess: rules.checkClaimAccess},
 		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
 		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, NoTable: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(rules.resourceClaimStatusRules)},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},

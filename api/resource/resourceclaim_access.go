@@ -17,7 +17,7 @@ import (
 
 // checkClaimAccess checks that a claim requests admin access only in a namespace that
 // permits it, and that the user may write the changed parts of the status.
-func checkClaimAccess(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim, status bool) field.ErrorList {
+func (r *Rules) checkClaimAccess(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim, status bool) field.ErrorList {
 	if !status {
 		if old != nil {
 			return nil // the spec cannot change
@@ -25,6 +25,9 @@ func checkClaimAccess(ctx context.Context, access api.Access, obj, old *resource
 		return checkAdminRequests(ctx, access, obj.Namespace, obj.Spec.Devices.Requests)
 	}
 	errs := checkAdminResults(ctx, access, obj, old)
+	if !r.statusParts {
+		return errs
+	}
 	errs = append(errs, checkClaimBinding(ctx, access, &obj.Status, &old.Status)...)
 	return append(errs, checkDeviceStatus(ctx, access, obj, old)...)
 }

@@ -18,59 +18,70 @@ import (
 
 // Gates that change the behaviour of this server.
 const (
-	AllowUnsafeMalformedObjectDeletion      = "AllowUnsafeMalformedObjectDeletion"
-	CBORServingAndStorage                   = "CBORServingAndStorage"
-	CSIVolumeHealth                         = "CSIVolumeHealth"
-	ClusterTrustBundle                      = "ClusterTrustBundle"
-	ClusterTrustBundleProjection            = "ClusterTrustBundleProjection"
-	CompositePodGroup                       = "CompositePodGroup"
-	ContainerRestartRules                   = "ContainerRestartRules"
-	CoordinatedLeaderElection               = "CoordinatedLeaderElection"
-	CrossNamespaceVolumeDataSource          = "CrossNamespaceVolumeDataSource"
-	DRAConsumableCapacity                   = "DRAConsumableCapacity"
-	DRADeviceTaintRules                     = "DRADeviceTaintRules"
-	DRAFractionalCapacityRange              = "DRAFractionalCapacityRange"
-	DRAListTypeAttributes                   = "DRAListTypeAttributes"
-	DRAResourcePoolStatus                   = "DRAResourcePoolStatus"
-	DRAWorkloadResourceClaims               = "DRAWorkloadResourceClaims"
-	EvictionRequestAPI                      = "EvictionRequestAPI"
-	ExcludeAdmissionWebhookVirtualResources = "ExcludeAdmissionWebhookVirtualResources"
-	ExtendWebSocketsToKubelet               = "ExtendWebSocketsToKubelet"
-	GenericWorkload                         = "GenericWorkload"
-	H2CContainerProbe                       = "H2CContainerProbe"
-	HPAGeneration                           = "HPAGeneration"
-	HPAScaleToZero                          = "HPAScaleToZero"
-	ImageVolume                             = "ImageVolume"
-	ManifestBasedAdmissionControlConfig     = "ManifestBasedAdmissionControlConfig"
-	MaxUnavailableStatefulSet               = "MaxUnavailableStatefulSet"
-	NodeDeclaredFeatures                    = "NodeDeclaredFeatures"
-	PersistentVolumeClaimUnusedSinceTime    = "PersistentVolumeClaimUnusedSinceTime"
-	PodCertificateRequest                   = "PodCertificateRequest"
-	PodGroupPreemptionPolicy                = "PodGroupPreemptionPolicy"
-	PodLevelResourcesFixDefaulting          = "PodLevelResourcesFixDefaulting"
-	PodLevelResourcesFixKubeletQOSClass     = "PodLevelResourcesFixKubeletQOSClass"
-	ProcMountType                           = "ProcMountType"
-	ShardedListAndWatch                     = "ShardedListAndWatch"
-	StatefulSetRecreateStrategy             = "StatefulSetRecreateStrategy"
-	StorageVersionAPI                       = "StorageVersionAPI"
-	StorageVersionMigrator                  = "StorageVersionMigrator"
-	TopologyAwareWorkloadScheduling         = "TopologyAwareWorkloadScheduling"
-	VolumeLimitScaling                      = "VolumeLimitScaling"
-	WatchListCompression                    = "WatchListCompression"
-	WebhookRoundTripLoadBalancing           = "WebhookRoundTripLoadBalancing"
-	WorkloadWithJob                         = "WorkloadWithJob"
+	AllowUnsafeMalformedObjectDeletion           = "AllowUnsafeMalformedObjectDeletion"
+	AuthorizePodWebsocketUpgradeCreatePermission = "AuthorizePodWebsocketUpgradeCreatePermission"
+	CBORServingAndStorage                        = "CBORServingAndStorage"
+	CSIVolumeHealth                              = "CSIVolumeHealth"
+	ClearingNominatedNodeNameAfterBinding        = "ClearingNominatedNodeNameAfterBinding"
+	ClusterTrustBundle                           = "ClusterTrustBundle"
+	ClusterTrustBundleProjection                 = "ClusterTrustBundleProjection"
+	CompositePodGroup                            = "CompositePodGroup"
+	ConstrainedImpersonation                     = "ConstrainedImpersonation"
+	ContainerRestartRules                        = "ContainerRestartRules"
+	CoordinatedLeaderElection                    = "CoordinatedLeaderElection"
+	CrossNamespaceVolumeDataSource               = "CrossNamespaceVolumeDataSource"
+	DRAConsumableCapacity                        = "DRAConsumableCapacity"
+	DRADeviceTaintRules                          = "DRADeviceTaintRules"
+	DRAFractionalCapacityRange                   = "DRAFractionalCapacityRange"
+	DRAListTypeAttributes                        = "DRAListTypeAttributes"
+	DRAResourceClaimGranularStatusAuthorization  = "DRAResourceClaimGranularStatusAuthorization"
+	DRAResourcePoolStatus                        = "DRAResourcePoolStatus"
+	DRAWorkloadResourceClaims                    = "DRAWorkloadResourceClaims"
+	EvictionRequestAPI                           = "EvictionRequestAPI"
+	ExcludeAdmissionWebhookVirtualResources      = "ExcludeAdmissionWebhookVirtualResources"
+	ExtendWebSocketsToKubelet                    = "ExtendWebSocketsToKubelet"
+	GenericWorkload                              = "GenericWorkload"
+	H2CContainerProbe                            = "H2CContainerProbe"
+	HPAGeneration                                = "HPAGeneration"
+	HPAScaleToZero                               = "HPAScaleToZero"
+	ImageVolume                                  = "ImageVolume"
+	ManifestBasedAdmissionControlConfig          = "ManifestBasedAdmissionControlConfig"
+	MaxUnavailableStatefulSet                    = "MaxUnavailableStatefulSet"
+	MutablePodResourcesForSuspendedJobs          = "MutablePodResourcesForSuspendedJobs"
+	MutableSchedulingDirectivesForSuspendedJobs  = "MutableSchedulingDirectivesForSuspendedJobs"
+	NodeDeclaredFeatures                         = "NodeDeclaredFeatures"
+	PersistentVolumeClaimUnusedSinceTime         = "PersistentVolumeClaimUnusedSinceTime"
+	PodCertificateRequest                        = "PodCertificateRequest"
+	PodGroupPreemptionPolicy                     = "PodGroupPreemptionPolicy"
+	PodLevelResourcesFixDefaulting               = "PodLevelResourcesFixDefaulting"
+	PodLevelResourcesFixKubeletQOSClass          = "PodLevelResourcesFixKubeletQOSClass"
+	PodTopologyLabelsAdmission                   = "PodTopologyLabelsAdmission"
+	ProcMountType                                = "ProcMountType"
+	RelaxedServiceNameValidation                 = "RelaxedServiceNameValidation"
+	ShardedListAndWatch                          = "ShardedListAndWatch"
+	StatefulSetRecreateStrategy                  = "StatefulSetRecreateStrategy"
+	StorageVersionAPI                            = "StorageVersionAPI"
+	StorageVersionMigrator                       = "StorageVersionMigrator"
+	TopologyAwareWorkloadScheduling              = "TopologyAwareWorkloadScheduling"
+	VolumeLimitScaling                           = "VolumeLimitScaling"
+	WatchListCompression                         = "WatchListCompression"
+	WebhookRoundTripLoadBalancing                = "WebhookRoundTripLoadBalancing"
+	WorkloadWithJob                              = "WorkloadWithJob"
 )
 
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		AllowUnsafeMalformedObjectDeletion, CBORServingAndStorage, CSIVolumeHealth, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup,
+		AllowUnsafeMalformedObjectDeletion, AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIVolumeHealth,
+		ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup, ConstrainedImpersonation,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
-		DRAFractionalCapacityRange, DRAListTypeAttributes, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet,
-		GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet,
-		NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, ProcMountType, ShardedListAndWatch,
-		StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression,
-		WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		DRAFractionalCapacityRange, DRAListTypeAttributes, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
+		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
+		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
+		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
+		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, ProcMountType,
+		RelaxedServiceNameValidation, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator,
+		TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 

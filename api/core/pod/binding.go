@@ -24,8 +24,8 @@ func Binding() *api.Resource {
 }
 
 // podBinding is the subresource of pods to which clients post bindings. now is the clock for
-// the time in the pod's condition.
-func podBinding(now func() time.Time) *api.Subresource {
+// the time in the pod's condition. clearsNomination means that a bound pod has no nominated node.
+func podBinding(now func() time.Time, clearsNomination bool) *api.Subresource {
 	return api.NewPosting(api.Posting[*corev1.Pod, *corev1.Binding]{
 		Name:              "binding",
 		Kind:              Binding(),
@@ -40,7 +40,11 @@ func podBinding(now func() time.Time) *api.Subresource {
 			return nil
 		},
 		Change: func(obj *corev1.Pod, requested *corev1.Binding) (*corev1.Pod, error) {
-			return bindPod(obj, requested, metav1.NewTime(now()))
+			p, err := bindPod(obj, requested, metav1.NewTime(now()))
+			if err == nil && clearsNomination {
+				p.Status.NominatedNodeName = ""
+			}
+			return p, err
 		},
 	})
 }
@@ -50,7 +54,7 @@ func bindPod(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, err
 	if err := checkBindable(p); err != nil {
 		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)
 	}
-	p.Spec.NodeName, p.Status.NominatedNodeName = b.Target.Name, ""
+	p.Spec.NodeName = b.Target.Name
 	p.Annotations = withEntries(p.Annotations, b.Annotations)
 	p.Labels = withEntries(p.Labels, b.Labels) // such as those of the node's zone
 	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})

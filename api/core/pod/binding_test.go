@@ -14,7 +14,7 @@ import (
 
 func TestBind(t *testing.T) {
 	at := time.Unix(1700000000, 0)
-	change := podBinding(func() time.Time { return at }).Change
+	change := podBinding(func() time.Time { return at }, true).Change
 	asked := &corev1.Binding{Target: corev1.ObjectReference{Name: "n"}, ObjectMeta: metav1.ObjectMeta{
 		Annotations: map[string]string{"a": "new"}, Labels: map[string]string{"l": "new", "zone": "z"}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": "old", "k": "kept"}}}
@@ -51,7 +51,7 @@ func TestCheckBinding(t *testing.T) {
 		{"p", corev1.ObjectReference{}, "target.name: Required value"},
 		{"p", corev1.ObjectReference{Kind: "Pod", Name: "n"}, `target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"`},
 	} {
-		err := podBinding(time.Now).Check(&api.Posted{Name: "p", Sent: &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: c.name}, Target: c.target}})
+		err := podBinding(time.Now, true).Check(&api.Posted{Name: "p", Sent: &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: c.name}, Target: c.target}})
 		if got := message(err); got != c.want {
 			t.Errorf("%q to %+v: got %q, want %q", c.name, c.target, got, c.want)
 		}

@@ -45,7 +45,7 @@ func Pod(gates features.Gates) *api.Resource {
 			HasGeneration:            true,
 		},
 		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validatePodStatus, WarningsOnUpdate: podStatusWarnings},
-		Subresources: podSubresources(level),
+		Subresources: podSubresources(gates, level),
 		Delete:       api.DeleteStrategy[*corev1.Pod]{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
 		Fields: api.Fields[*corev1.Pod]{
 			Selectable: podFields,

@@ -18,25 +18,26 @@ import (
 )
 
 // podConnections returns the subresources that connect a client to a container through its
-// kubelet, or to the pod's network.
-func podConnections() []*api.Subresource {
+// kubelet, or to the pod's network. requireCreate means that connections with GET require the
+// permission to create.
+func podConnections(requireCreate bool) []*api.Subresource {
 	streams := []string{api.VerbCreate, api.VerbGet}
 	return []*api.Subresource{
 		{Name: "attach", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodAttachOptions]{
-			Style: api.StyleStreams, RequiresCreate: true, Kind: "PodAttachOptions", Options: attachOptions,
+			Style: api.StyleStreams, RequiresCreate: requireCreate, Kind: "PodAttachOptions", Options: attachOptions,
 			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodAttachOptions) (*api.Location, error) {
 				return locateProcess(lookup, name, "attach", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, nil)
 			},
 		})},
 		{Name: "exec", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodExecOptions]{
-			Style: api.StyleStreams, RequiresCreate: true, Kind: "PodExecOptions", Options: execOptions,
+			Style: api.StyleStreams, RequiresCreate: requireCreate, Kind: "PodExecOptions", Options: execOptions,
 			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodExecOptions) (*api.Location, error) {
 				return locateProcess(lookup, name, "exec", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Command)
 			},
 		})},
 		podLog(),
 		{Name: "portforward", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodPortForwardOptions]{
-			Style: api.StylePorts, RequiresCreate: true, Kind: "PodPortForwardOptions", Options: portOptions, Locate: locatePorts,
+			Style: api.StylePorts, RequiresCreate: requireCreate, Kind: "PodPortForwardOptions", Options: portOptions, Locate: locatePorts,
 		})},
 		{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.PodProxyOptions]{
 			Style: api.StyleProxy, Kind: "PodProxyOptions",

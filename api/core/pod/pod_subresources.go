@@ -7,12 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podSubresources returns all subresources of pods except status.
-func podSubresources(level podLevel) []*api.Subresource {
-	return append(podConnections(),
-		podBinding(time.Now),
+func podSubresources(gates features.Gates, level podLevel) []*api.Subresource {
+	return append(podConnections(gates.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission)),
+		podBinding(time.Now, gates.Enabled(features.ClearingNominatedNodeNameAfterBinding)),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validateEphemeralContainers}),
 		podEviction(),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level)}),

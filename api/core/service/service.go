@@ -6,14 +6,20 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Service describes the kind Service, which gives a set of pods a name and a stable address.
-func Service() *api.Resource {
+func Service(gates features.Gates) *api.Resource {
+	validName := apivalidation.NameIsDNS1035Label
+	if gates.Enabled(features.RelaxedServiceNameValidation) {
+		validName = validation.LabelName
+	}
 	return api.NewResource(api.Kind[*corev1.Service]{
 		Names: api.Names{
 			Name: "services", Singular: "service", Kind: "Service",
@@ -31,7 +37,7 @@ func Service() *api.Resource {
 				dropTrafficPolicy(&obj.Spec)
 			},
 			Allocate:         allocateService,
-			ValidateName:     validation.LabelName,
+			ValidateName:     validName,
 			Validate:         validation.Rules(newServiceRules),
 			WarningsOnCreate: serviceWarnings,
 		},
