@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,6 +60,12 @@ func TestGatesOfOlderVersions(t *testing.T) {
 		errs := r.Update.ValidateUpdate(obj, old).ToAggregate()
 		if (errs == nil) != (c.refused == "") || errs != nil && !strings.Contains(errs.Error(), c.refused) {
 			t.Errorf("%s without %q: got %v, want %q", c.name, c.gate, errs, c.refused)
+		}
+	}
+	for gate, refused := range map[string]bool{"": true, features.DRAResourceClaimGranularStatusAuthorization: false} {
+		claim := &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{ReservedFor: []resourcev1.ResourceClaimConsumerReference{{Name: "p"}}}}
+		if errs := without("resourceclaims", gate).Create.ValidateAccess(t.Context(), access{}, claim, &resourcev1.ResourceClaim{}, true); len(errs) > 0 != refused {
+			t.Errorf("without %q, a claim is reserved: %v", gate, errs)
 		}
 	}
 	if faults := without("services", features.RelaxedServiceNameValidation).Create.ValidateName("1x", false); len(faults) == 0 {
