@@ -1,7 +1,12 @@
 package builtin
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"strings"
 	"testing"
 	"time"
@@ -228,4 +233,33 @@ func TestSigningRules(t *testing.T) {
 		{"approved elsewhere", `{}`, `{"status":{"conditions":[{"type":"Approved","status":"True"}]}}`, `status.conditions: Forbidden: updates may not add a condition of type "Approved"`},
 		{"certificate", `{}`, `{"status":{"certificate":"bm90"}}`, `status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block`},
 	})
+	// The faults that kube-apiserver's certificateValidationOptions except for stored requests.
+	stored := func(conditions string) string {
+		return `{"spec":{"request":"` + base64.StdEncoding.EncodeToString(pemRequest(t)) + `","signerName":"example.com/a","usages":["any"]},"status":{"conditions":[` + conditions + `]}}`
+	}
+	const approved, denied, other, untyped = `{"type":"Approved","status":"True"}`, `{"type":"Denied","status":"True"}`, `{"type":"A","status":"True"}`, `{"status":"True"}`
+	testRules(t, r, []ruleTest{
+		{"allowDuplicateConditionTypes", stored(other), stored(other + "," + other), `status.conditions[1].type: Duplicate value: "A"`},
+		{"allowDuplicateConditionTypes, stored", stored(other + "," + other), stored(other + "," + other), ""},
+		{"allowEmptyConditionType", stored(``), stored(untyped), `status.conditions[0].type: Required value`},
+		{"allowEmptyConditionType, stored", stored(untyped), stored(untyped), ""},
+		{"allowBothApprovedAndDenied", stored(approved), stored(approved + "," + denied), `Approved and Denied conditions are mutually exclusive`},
+		{"allowBothApprovedAndDenied, stored", stored(approved + "," + denied), stored(approved + "," + denied), ""},
+		{"approval changed", stored(approved), stored(`{"type":"Approved","status":"True","reason":"R"}`),
+			"status.conditions: Forbidden: updates may not modify a condition of type \"Approved\"\n@@ -2,7 +2,7 @@\n  {\n   \"Type\": \"Approved\",\n   \"Status\": \"True\",\n-  \"Reason\": \"\",\n+  \"Reason\": \"R\","},
+	})
+}
+
+// pemRequest returns a certificate request in PEM.
+func pemRequest(t *testing.T) []byte {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }

@@ -218,3 +218,23 @@ func TestInternalTrafficPolicyOfExternalName(t *testing.T) {
 		}
 	}
 }
+
+// TestStoredFinalizers checks for which kinds an update of the status accepts any stored finalizer.
+func TestStoredFinalizers(t *testing.T) {
+	for name, want := range map[string]bool{
+		"cronjobs": true, "flowschemas": true, "prioritylevelconfigurations": true, "jobs": false, "deployments": false,
+	} {
+		r := kindNamed(t, name)
+		old := ruleObject(t, r, `{}`)
+		old.SetFinalizers([]string{"a"})
+		obj := old.DeepCopyObject().(api.Object)
+		obj.SetLabels(map[string]string{"a": "b"})
+		refused := false
+		for _, err := range r.CheckStatusUpdate(&r.Versions[0], obj, old) {
+			refused = refused || err.Field == "metadata.finalizers[0]"
+		}
+		if refused == want {
+			t.Errorf("%s: a stored finalizer without a domain is refused: %v", name, refused)
+		}
+	}
+}

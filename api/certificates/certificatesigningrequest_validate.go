@@ -53,7 +53,11 @@ func signingRulesFrom(at *validation.Path, r, old *certificatesv1.CertificateSig
 	if s := r.Spec.ExpirationSeconds; s != nil && *s < minCertificateAge {
 		spec.Child("expirationSeconds").Invalid(*s, "may not specify a duration less than 600 seconds (10 minutes)")
 	}
-	signingConditionRules(at.Child("status").Child("conditions"), r.Status.Conditions)
+	var lenient conditionLeniency
+	if old != nil {
+		lenient = conditionFailings(old.Status.Conditions)
+	}
+	signingConditionRules(at.Child("status").Child("conditions"), r.Status.Conditions, lenient)
 	if old != nil && certificateFault(old.Status.Certificate) != nil {
 		return
 	}
@@ -132,27 +136,45 @@ func certificateFault(data []byte) error {
 	return nil
 }
 
-func signingConditionRules(at *validation.Path, list []certificatesv1.CertificateSigningRequestCondition) {
+// conditionLeniency has the rules about conditions that are not applied to an update because the stored
+// request violates them.
+type conditionLeniency struct {
+	noType, duplicates, approvedAndDenied bool
+}
+
+func conditionFailings(list []certificatesv1.CertificateSigningRequestCondition) conditionLeniency {
+	var l conditionLeniency
+	seen := map[certificatesv1.RequestConditionType]bool{}
+	for _, c := range list {
+		l.noType = l.noType || c.Type == ""
+		l.duplicates = l.duplicates || seen[c.Type]
+		seen[c.Type] = true
+	}
+	l.approvedAndDenied = seen[certificatesv1.CertificateApproved] && seen[certificatesv1.CertificateDenied]
+	return l
+}
+
+func signingConditionRules(at *validation.Path, list []certificatesv1.CertificateSigningRequestCondition, lenient conditionLeniency) {
 	approved, denied := false, false
 	var seen validation.Unique[certificatesv1.RequestConditionType]
 	for i, c := range list {
 		at := at.Index(i)
-		final := false
+		statuses := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
 		switch c.Type {
 		case "":
-			at.Child("type").Required("")
+			if !lenient.noType {
+				at.Child("type").Required("")
+			}
 		case certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			final = true
+			statuses = []corev1.ConditionStatus{corev1.ConditionTrue}
 		}
-		if final {
-			validation.Enum(at.Child("status"), c.Status, corev1.ConditionTrue)
-		} else {
-			validation.Enum(at.Child("status"), c.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown)
-		}
+		validation.Enum(at.Child("status"), c.Status, statuses...)
 		approved = approved || c.Type == certificatesv1.CertificateApproved
 		denied = denied || c.Type == certificatesv1.CertificateDenied
-		seen.Add(at.Child("type"), c.Type)
-		if approved && denied && (c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
+		if !lenient.duplicates {
+			seen.Add(at.Child("type"), c.Type)
+		}
+		if approved && denied && !lenient.approvedAndDenied && (c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
 			at.Parent.InvalidOrigin("zeroOrOneOf", c.Type, "Approved and Denied conditions are mutually exclusive")
 		}
 	}
@@ -170,17 +192,12 @@ func signingChanges(access signingAccess) func(at *validation.Path, obj, old *ce
 		for _, t := range []certificatesv1.RequestConditionType{
 			certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed,
 		} {
-			final := t == certificatesv1.CertificateFailed
-			now, before := conditionsOf(obj, t), conditionsOf(old, t)
-			switch {
-			case len(now) < len(before):
+			if len(conditionsOf(obj, t)) < len(conditionsOf(old, t)) {
 				conditions.Forbidden(fmt.Sprintf("updates may not remove a condition of type %q", t))
-			case final || access.approval || len(now) == 0 && len(before) == 0:
-			case len(now) > len(before):
-				conditions.Forbidden(fmt.Sprintf("updates may not add a condition of type %q", t))
-			case !equality.Semantic.DeepEqual(now, before):
-				conditions.Forbidden(fmt.Sprintf("updates may not modify a condition of type %q", t))
 			}
+		}
+		if !access.approval {
+			approvalUnchanged(conditions, obj, old)
 		}
 		if bytes.Equal(obj.Status.Certificate, old.Status.Certificate) {
 			return
@@ -190,6 +207,19 @@ func signingChanges(access signingAccess) func(at *validation.Path, obj, old *ce
 			certificate.Forbidden("updates may not set certificate content")
 		case len(old.Status.Certificate) > 0:
 			certificate.Forbidden("updates may not modify existing certificate content")
+		}
+	}
+}
+
+// approvalUnchanged validates that an update neither adds nor changes an approval or denial.
+func approvalUnchanged(at *validation.Path, obj, old *certificatesv1.CertificateSigningRequest) {
+	for _, t := range []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied} {
+		now, before := conditionsOf(obj, t), conditionsOf(old, t)
+		switch {
+		case len(now) > len(before):
+			at.Forbidden(fmt.Sprintf("updates may not add a condition of type %q", t))
+		case len(now) == len(before) && !equality.Semantic.DeepEqual(now, before):
+			at.Forbidden(fmt.Sprintf("updates may not modify a condition of type %q\n%v", t, validation.InternalDiff(before, now)))
 		}
 	}
 }

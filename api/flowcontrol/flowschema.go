@@ -32,7 +32,7 @@ func FlowSchema() *api.Resource {
 		Storage: api.Storage{Prefix: "flowschemas"},
 		Create:  api.CreateStrategy[*flowcontrolv1.FlowSchema]{Validate: validation.Rules(flowSchemaRules)},
 		Update:  api.UpdateStrategy[*flowcontrolv1.FlowSchema]{HasGeneration: true, RevalidateMetadata: true},
-		Status:  api.StatusStrategy[*flowcontrolv1.FlowSchema]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.FlowSchema], ValidateUpdate: validation.Changes(flowSchemaStatusRules)},
+		Status:  api.StatusStrategy[*flowcontrolv1.FlowSchema]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.FlowSchema], ValidateUpdate: validation.Changes(flowSchemaStatusRules), SkipFinalizers: true},
 		Fields:  api.Fields[*flowcontrolv1.FlowSchema]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*flowcontrolv1.FlowSchema]{Columns: flowSchemaColumns, Cells: flowSchemaCells, Order: flowSchemaOrder},
 	})

@@ -29,7 +29,7 @@ func PriorityLevelConfiguration() *api.Resource {
 		Storage:  api.Storage{Prefix: "prioritylevelconfigurations"},
 		Create:   api.CreateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Validate: validation.Rules(priorityLevelRules)},
 		Update:   api.UpdateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{HasGeneration: true, RevalidateMetadata: true},
-		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.PriorityLevelConfiguration], ValidateUpdate: validation.Changes(priorityLevelStatusRules)},
+		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.PriorityLevelConfiguration], ValidateUpdate: validation.Changes(priorityLevelStatusRules), SkipFinalizers: true},
 		Fields:   api.Fields[*flowcontrolv1.PriorityLevelConfiguration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:    api.Table[*flowcontrolv1.PriorityLevelConfiguration]{Columns: priorityLevelConfigurationColumns, Cells: priorityLevelConfigurationCells},
 	})
