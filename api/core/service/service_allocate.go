@@ -73,8 +73,11 @@ func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorL
 	case s.IPFamilyPolicy != nil:
 	case old.IPFamilyPolicy != nil:
 		s.IPFamilyPolicy = new(*old.IPFamilyPolicy)
+	case anyFamily:
+		s.IPFamilyPolicy = new(corev1.IPFamilyPolicyRequireDualStack)
 	default:
-		s.IPFamilyPolicy = new(inferredPolicy(s, anyFamily))
+		// Two families or addresses do not imply a policy: the client must ask for it.
+		s.IPFamilyPolicy = new(corev1.IPFamilyPolicySingleStack)
 	}
 	errs := append(reducedFamilies(s, old), namedFamilies(s, available)...)
 	if len(errs) > 0 {
@@ -113,14 +116,6 @@ func reducedFamilies(s, old *corev1.ServiceSpec) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary IP family"))
 	}
 	return errs
-}
-
-// inferredPolicy returns the policy of a service that does not set one.
-func inferredPolicy(s *corev1.ServiceSpec, anyFamily bool) corev1.IPFamilyPolicy {
-	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || anyFamily && len(s.IPFamilies) == 0 {
-		return corev1.IPFamilyPolicyRequireDualStack
-	}
-	return corev1.IPFamilyPolicySingleStack
 }
 
 // namedFamilies adds the families of the addresses in clusterIPs.

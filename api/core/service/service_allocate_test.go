@@ -40,13 +40,16 @@ func TestChooseFamilies(t *testing.T) {
 			`spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster`},
 		{"require", one, corev1.ServiceSpec{IPFamilyPolicy: &require},
 			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services`},
-		{"two families", one, corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}},
+		{"two families without a policy", both, corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}, ClusterIPs: []string{"10.0.0.1", "fd00::1"}},
+			`spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified; ` +
+				`spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`},
+		{"two families", one, corev1.ServiceSpec{IPFamilyPolicy: &require, IPFamilies: []corev1.IPFamily{v4, v6}},
 			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services; ` +
 				`spec.ipFamilies[1]: Invalid value: "IPv6": not configured on this cluster`},
 		{"two families of one", both, corev1.ServiceSpec{IPFamilyPolicy: &single, IPFamilies: []corev1.IPFamily{v4, v6}},
 			`spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`},
 		{"no address and no selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}}, "RequireDualStack IPv4 IPv6"},
-		{"no address, the other family", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, IPFamilies: []corev1.IPFamily{v6}}, "SingleStack IPv6"},
+		{"no address, the other family", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, IPFamilies: []corev1.IPFamily{v6}}, "RequireDualStack IPv6 IPv4"},
 		{"no address but a selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, Selector: map[string]string{"a": "b"}, IPFamilies: []corev1.IPFamily{v6}},
 			`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`},
 	} {
