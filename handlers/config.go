@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
@@ -61,6 +62,9 @@ type Config struct {
 	// MinRequestTimeout is the minimum duration of a watch without a timeout; the
 	// actual duration is random, between once and twice this. 0 means half an hour.
 	MinRequestTimeout time.Duration
+	// Uncached reports whether kube-apiserver would have no watch cache for a resource. Lists of these at
+	// resourceVersion 0 honor their limit. Nil means that only the kind decides.
+	Uncached func(schema.GroupResource) bool
 	// ShardedLists serves lists and watches of a part of a collection, which shardSelector selects.
 	ShardedLists bool
 	// ConstrainedImpersonation allows impersonation that is limited to some requests.
@@ -92,6 +96,9 @@ type Config struct {
 	// certificates of kubelets.
 	Kubelets api.Kubelets
 	Proxy    *proxy.Proxy
+	// NoStreamTranslation forwards WebSockets with the streams of a process, and NoPortTunnels those with
+	// the ports of a pod, to all kubelets rather than translate them to SPDY.
+	NoStreamTranslation, NoPortTunnels bool
 	// Aggregation has the aggregated servers of group versions; nil means none.
 	// AggregationRedirects forwards their redirects to clients.
 	Aggregation          *aggregation.Services

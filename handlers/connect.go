@@ -49,13 +49,15 @@ func (h *Handler) connect(c *call) error {
 		return h.serveText(c, loc, cancel)
 	}
 	fail := func(err error) { h.responder.WriteError(c.w, c.r, err) }
-	if to.Style != api.StyleProxy {
+	translates := to.Style == api.StyleStreams && !h.NoStreamTranslation || to.Style == api.StylePorts && !h.NoPortTunnels
+	if translates {
 		h.metrics.streams.requested(c.Sub.Name, loc.WebSockets)
+		translates = !loc.WebSockets
 	}
 	switch {
-	case to.Style == api.StyleStreams && !loc.WebSockets && proxy.WantsChannels(c.r):
+	case translates && to.Style == api.StyleStreams && proxy.WantsChannels(c.r):
 		h.Proxy.Channels(c.w, c.r, loc, countCode(h.metrics.streams.translated))
-	case to.Style == api.StylePorts && !loc.WebSockets && proxy.WantsTunnel(c.r):
+	case translates && to.Style == api.StylePorts && proxy.WantsTunnel(c.r):
 		h.Proxy.Tunnel(c.w, c.r, loc, countCode(h.metrics.streams.tunnelled), fail)
 	case to.Style == api.StyleProxy || proxy.WantsUpgrade(c.r):
 		h.Proxy.Forward(c.w, c.r, loc, to.Style == api.StyleProxy, fail)

@@ -203,25 +203,32 @@ func wantStreams(t *testing.T, h *Handler, want map[string]float64) {
 
 // TestForwardedWebSockets checks which WebSockets the server forwards to the kubelet rather than
 // translates: those of an older subprotocol, and all if the kubelet declares that it serves them and
-// the feature is enabled. Only the latter are counted as proxied.
+// the feature is enabled. Only the latter are counted as proxied. A server that does not translate
+// forwards all, and counts none.
 func TestForwardedWebSockets(t *testing.T) {
 	const older, streams, ports = "v4.channel.k8s.io", "v5.channel.k8s.io", "SPDY/3.1+portforward.k8s.io"
 	const translated, proxied = "translated_at_apiserver", "proxied_to_kubelet"
+	translates := func(*Config) {}
 	for name, c := range map[string]struct {
 		enabled     bool
 		declared    string // features that the node declares
 		subresource string
 		protocol    string
 		forwarded   bool
-		label       string
+		label       string // empty if the request is not counted
+		configure   func(*Config)
 	}{
-		"older subprotocol":     {true, `[]`, "attach?stdout=1", older, true, translated},
-		"declared":              {true, `["A","ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, true, proxied},
-		"declared, attach":      {true, `["ExtendWebSocketsToKubelet"]`, "attach?stdout=1", streams, true, proxied},
-		"declared, ports":       {true, `["ExtendWebSocketsToKubelet"]`, "portforward?ports=80", ports, true, proxied},
-		"other features":        {true, `["A"]`, "exec?stdout=1&command=a", streams, false, translated},
-		"other features, ports": {true, `["A"]`, "portforward?ports=80", ports, false, translated},
-		"disabled":              {false, `["ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, false, translated},
+		"no translation":        {true, `[]`, "exec?stdout=1&command=a", streams, true, "", func(config *Config) { config.NoStreamTranslation = true }},
+		"no tunnel":             {true, `[]`, "portforward?ports=80", ports, true, "", func(config *Config) { config.NoPortTunnels = true }},
+		"no tunnel, streams":    {true, `[]`, "exec?stdout=1&command=a", streams, false, translated, func(config *Config) { config.NoPortTunnels = true }},
+		"no translation, ports": {true, `[]`, "portforward?ports=80", ports, false, translated, func(config *Config) { config.NoStreamTranslation = true }},
+		"older subprotocol":     {true, `[]`, "attach?stdout=1", older, true, translated, translates},
+		"declared":              {true, `["A","ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, true, proxied, translates},
+		"declared, attach":      {true, `["ExtendWebSocketsToKubelet"]`, "attach?stdout=1", streams, true, proxied, translates},
+		"declared, ports":       {true, `["ExtendWebSocketsToKubelet"]`, "portforward?ports=80", ports, true, proxied, translates},
+		"other features":        {true, `["A"]`, "exec?stdout=1&command=a", streams, false, translated, translates},
+		"other features, ports": {true, `["A"]`, "portforward?ports=80", ports, false, translated, translates},
+		"disabled":              {false, `["ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, false, translated, translates},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settle(t)
@@ -238,7 +245,10 @@ func TestForwardedWebSockets(t *testing.T) {
 				}
 				_ = conn.WriteMessage(websocket.TextMessage, []byte(r.URL.String()))
 				conn.Close()
-			}, func(config *Config) { config.Kubelets.WebSockets = c.enabled })
+			}, func(config *Config) {
+				config.Kubelets.WebSockets = c.enabled
+				c.configure(config)
+			})
 			if w := sendText(t, h, http.MethodPatch, "/api/v1/nodes/n/status", `{"status":{"declaredFeatures":`+c.declared+`}}`,
 				"Content-Type", "application/merge-patch+json"); w.Code != http.StatusOK {
 				t.Fatal(w.Code, w.Body)
@@ -255,8 +265,18 @@ func TestForwardedWebSockets(t *testing.T) {
 				t.Errorf("forwarded: %v, the client got %q", forwarded, text)
 			}
 			got, err := seriestest.Read(h.Metrics)
-			if n := got[`apiserver_websocket_streaming_requests_total{proxy_type="`+c.label+`",subresource="`+subresource+`"}`]; n != 1 || err != nil {
-				t.Error(n, err)
+			counted := map[string]bool{}
+			for series := range got {
+				if strings.HasPrefix(series, "apiserver_websocket_streaming_requests_total") {
+					counted[series] = true
+				}
+			}
+			want := map[string]bool{}
+			if c.label != "" {
+				want[`apiserver_websocket_streaming_requests_total{proxy_type="`+c.label+`",subresource="`+subresource+`"}`] = true
+			}
+			if !maps.Equal(counted, want) || err != nil {
+				t.Errorf("counted %v, want %v, %v", counted, want, err)
 			}
 		})
 	}

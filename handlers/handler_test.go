@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -158,18 +160,28 @@ func TestPages(t *testing.T) {
 }
 
 // TestPagesOfCache checks that lists with resourceVersion=0 ignore the limit, except those of
-// events, which kube-apiserver does not cache.
+// events, which kube-apiserver does not cache, and of resources without a watch cache.
 func TestPagesOfCache(t *testing.T) {
-	h := newHandler(t, nil)
-	addMaps(t, h, "a", "b", "c")
 	const events = "/api/v1/namespaces/ns/events"
+	checkPagesOfCache(t, nil, map[string]string{mapsPath: "abc", events: "ab"})
+	checkPagesOfCache(t, func(c *Config) {
+		c.Uncached = func(gr schema.GroupResource) bool { return gr.Resource == "configmaps" }
+	},
+		map[string]string{mapsPath: "ab", events: "ab"})
+}
+
+// checkPagesOfCache checks the first page of lists of three objects by path, with limit 2 and resourceVersion 0.
+func checkPagesOfCache(t *testing.T, configure func(*Config), firstPages map[string]string) {
+	t.Helper()
+	h := newHandler(t, configure)
+	addMaps(t, h, "a", "b", "c")
 	for _, name := range []string{"a", "b", "c"} {
 		body := `{"metadata":{"name":"` + name + `"},"involvedObject":{"namespace":"ns"}}`
-		if w := sendText(t, h, http.MethodPost, events, body); w.Code != http.StatusCreated {
+		if w := sendText(t, h, http.MethodPost, "/api/v1/namespaces/ns/events", body); w.Code != http.StatusCreated {
 			t.Fatal(w.Body)
 		}
 	}
-	for path, want := range map[string]string{mapsPath: "abc", events: "ab"} {
+	for path, want := range firstPages {
 		// The cache may be older than the last write until a consistent read.
 		first, _ := pageIn(t, sendText(t, h, http.MethodGet, path+"?limit=1", ""))
 		if _, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?resourceVersion=0&limit=2", "")); names != want {

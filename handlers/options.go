@@ -70,7 +70,7 @@ func (c *call) readOfGet() (storage.Read, error) {
 	switch {
 	case rv == "":
 		return storage.Read{}, nil
-	case err != nil && c.Resource.Storage.Uncached:
+	case err != nil && c.isUncached():
 		return storage.Read{}, errInvalidListVersion(err)
 	case err != nil:
 		return storage.Read{}, errInvalidVersion(err)

@@ -112,10 +112,15 @@ func (c *call) page() (registry.ListOptions, *continueToken, error) {
 	default:
 		page.Read, err = readOfList(o)
 	}
-	if o.ResourceVersion == "0" && !c.Resource.Storage.Uncached {
+	if o.ResourceVersion == "0" && !c.isUncached() {
 		page.Limit = 0 // the cache serves such a list without pages, like kube-apiserver
 	}
 	return page, token, err
+}
+
+// isUncached reports whether kube-apiserver, with the same flags, has no watch cache for the resource.
+func (c *call) isUncached() bool {
+	return c.Resource.Storage.Uncached || c.uncached != nil && c.uncached(c.Resource.Versions[0].WithResource(c.Resource.Name).GroupResource())
 }
 
 // errPage returns the error of a page: if its revision was compacted, the error has a token

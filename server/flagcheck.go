@@ -431,3 +431,18 @@ func (a *Authorization) checkWebhookConfigFile() error {
 	}
 	return nil
 }
+
+// watchCacheSizes checks elements of the form resource[.group]#size.
+func watchCacheSizes(list []string) error {
+	for _, s := range list {
+		resource, size, ok := strings.Cut(s, "#")
+		n, err := strconv.Atoi(size)
+		switch {
+		case !ok || resource == "" || err != nil:
+			return fmt.Errorf("%q is not of the form resource[.group]#size", s)
+		case n < 0:
+			return fmt.Errorf("watch cache size cannot be negative: %s", s)
+		}
+	}
+	return nil
+}

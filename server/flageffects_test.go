@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/server/credentials"
@@ -307,6 +308,33 @@ func TestAdmissionConfigPath(t *testing.T) {
 	}
 	if s, err := Start(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "--admission-control-config-file: ") {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestUncached checks which resources have no watch cache in kube-apiserver by the flags.
+func TestUncached(t *testing.T) {
+	pods, things := schema.GroupResource{Resource: "pods"}, schema.GroupResource{Group: "example.com", Resource: "things"}
+	for flags, want := range map[string][2]bool{
+		"": {}, "watch-cache=true": {}, "watch-cache=false": {true, true}, "watch-cache-sizes=pods#0": {true, false},
+		"watch-cache-sizes=pods#10,things.example.com#0,things#0": {false, true}, "watch-cache-sizes=pods.example.com#0": {},
+	} {
+		c := NewCommandLine()
+		if flags != "" {
+			if err := set(c, flags); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, err := c.Complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := [2]bool{}
+		if uncached := o.uncached(); uncached != nil {
+			got = [2]bool{uncached(pods), uncached(things)}
+		}
+		if got != want {
+			t.Errorf("%q: got %v, want %v", flags, got, want)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -35,9 +34,6 @@ func (unused) text(initial string, checks ...func(string) error) Value {
 }
 func (unused) yes() Value { return inverted(new(bool)) }
 func (unused) no() Value  { return boolean(new(bool)) }
-func (unused) list(checks ...func([]string) error) Value {
-	return list(new([]string), nil, checks...)
-}
 func (unused) number(initial int, checks ...func(int) error) Value {
 	return number(new(int), initial, checks...)
 }
@@ -49,10 +45,9 @@ func (unused) duration(initial time.Duration) Value {
 // Each is parsed and checked as kube-apiserver does.
 func ignoredFlags() []Flag {
 	const (
-		noWatchCache = "every resource has a cache, which grows with its objects"
-		noPeers      = "this server forwards no requests to other API servers"
-		noElections  = "this server runs no coordinated leader elections"
-		noLogBuffer  = "every log record is written at once, to stderr"
+		noPeers     = "this server forwards no requests to other API servers"
+		noElections = "this server runs no coordinated leader elections"
+		noLogBuffer = "every log record is written at once, to stderr"
 	)
 	var u unused
 	flags := []Flag{
@@ -66,8 +61,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("etcd-db-metric-poll-interval", u.duration(30*time.Second), "the size of the database is not polled"),
 		ignoredFlag("lease-reuse-duration-seconds", u.number(60), "events share leases of a fixed granularity"),
 		ignoredFlag("storage-backend", u.text("", storageBackend), "the store is always etcd"),
-		ignoredFlag("watch-cache", u.yes(), noWatchCache),
-		ignoredFlag("watch-cache-sizes", u.list(watchCacheSizes), noWatchCache),
 		ignoredFlag("peer-advertise-ip", u.text("", optionalIP), noPeers),
 		ignoredFlag("peer-advertise-port", u.text("", optionalPort), noPeers),
 		ignoredFlag("log-flush-frequency", u.duration(5*time.Second), noLogBuffer),
@@ -111,21 +104,6 @@ func optionalPort(text string) error {
 func storageBackend(text string) error {
 	if text != "" && text != "etcd3" {
 		return fmt.Errorf("%q is invalid, allowed values: etcd3", text)
-	}
-	return nil
-}
-
-// watchCacheSizes checks elements of the form resource[.group]#size.
-func watchCacheSizes(list []string) error {
-	for _, s := range list {
-		resource, size, ok := strings.Cut(s, "#")
-		n, err := strconv.Atoi(size)
-		switch {
-		case !ok || resource == "" || err != nil:
-			return fmt.Errorf("%q is not of the form resource[.group]#size", s)
-		case n < 0:
-			return fmt.Errorf("watch cache size cannot be negative: %s", s)
-		}
 	}
 	return nil
 }

@@ -491,7 +491,7 @@ func TestIgnoredAndRefusedFlags(t *testing.T) {
 	if len(c.Ignored()) > 0 {
 		t.Errorf("without flags, %v are reported", c.Ignored())
 	}
-	if err := set(c, "watch-cache=true", "profiling=true", "debug-socket-path=x", "egress-selector-config-file=", "etcd-servers-overrides="); err != nil {
+	if err := set(c, "enable-logs-handler=true", "profiling=true", "debug-socket-path=x", "egress-selector-config-file=", "etcd-servers-overrides="); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Complete(); err != nil {
@@ -501,7 +501,7 @@ func TestIgnoredAndRefusedFlags(t *testing.T) {
 	for _, f := range c.Ignored() {
 		names = append(names, f.Name)
 	}
-	if slices.Sort(names); !slices.Equal(names, []string{"debug-socket-path", "watch-cache"}) {
+	if slices.Sort(names); !slices.Equal(names, []string{"debug-socket-path", "enable-logs-handler"}) {
 		t.Errorf("reported %q", names)
 	}
 	for _, f := range c.Flags() {

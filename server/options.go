@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -80,6 +82,8 @@ type Options struct {
 	ShutdownWatchGrace    time.Duration // --shutdown-watch-termination-grace-period
 	LivezGracePeriod      time.Duration // --livez-grace-period
 	NoProfiling           bool          // --profiling=false
+	NoWatchCache          bool          // --watch-cache=false
+	WatchCacheSizes       []string      // --watch-cache-sizes
 	// MaxRequestsInflight and MaxMutatingRequestsInflight are limits, where 0 means
 	// no limit. With priority and fairness their sum is the number of seats, and a
 	// sum of 0 means 600.
@@ -180,6 +184,24 @@ func (o Options) Validate() error {
 		err = errors.Join(err, errors.New("NoDataDir: --etcd-servers and --service-account-signing-key-file must be given"))
 	}
 	return err
+}
+
+// uncached returns a function that reports whether a resource has no watch cache in kube-apiserver, or
+// nil if each has one.
+func (o Options) uncached() func(schema.GroupResource) bool {
+	if o.NoWatchCache {
+		return func(schema.GroupResource) bool { return true }
+	}
+	without := map[schema.GroupResource]bool{}
+	for _, entry := range o.WatchCacheSizes {
+		if resource, size, _ := strings.Cut(entry, "#"); size == "0" {
+			without[schema.ParseGroupResource(resource)] = true
+		}
+	}
+	if len(without) == 0 {
+		return nil
+	}
+	return func(gr schema.GroupResource) bool { return without[gr] }
 }
 
 // pools returns the addresses and ports that are allocated to services. The options are

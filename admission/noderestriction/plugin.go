@@ -22,14 +22,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // New returns the plugin NodeRestriction. It restricts the writes of kubelets to their own node, the pods bound to it, and
 // objects that belong to either.
-func New(o *admission.Objects, allowed admission.Allowed) admission.Plugin {
+func New(o *admission.Objects, allowed admission.Allowed, gates features.Gates) admission.Plugin {
 	n := nodeRestrictionPlugin{
+		restrictsAudience: gates.Enabled(features.ServiceAccountNodeAudienceRestriction),
+
 		allowed:  allowed,
 		nodes:    admission.NodesOf(o),
 		pods:     admission.NewReader[*corev1.Pod](o, corev1.Resource("pods")),
@@ -104,6 +107,8 @@ type nodeRestrictionPlugin struct {
 	volumes  *admission.Reader[*corev1.PersistentVolume]
 	drivers  *admission.Reader[*storagev1.CSIDriver]
 	accounts *admission.Reader[*corev1.ServiceAccount]
+	// restrictsAudience: a node gets a token only for an audience that its pod requires.
+	restrictsAudience bool
 }
 
 func unexpectedSubresource(_ context.Context, a *registry.Attributes, _ string) error {

@@ -27,6 +27,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -63,7 +64,7 @@ func signingRequestFor(t testing.TB, name string) []byte {
 // TestNodeRestrictionStatus checks that a node cannot change the status fields by which the Node
 // authorizer grants access to claims, nor fields of a claim's status that others own.
 func TestNodeRestrictionStatus(t *testing.T) {
-	p := New(admissiontest.Objects(t), nil)
+	p := New(admissiontest.Objects(t), nil, features.Default())
 	name := "claim"
 	extended := func(claim string) *corev1.Pod {
 		return onNode(func(p *corev1.Pod) {
@@ -121,7 +122,7 @@ func TestNodeRestrictionMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := New(objects, nil)
+	p := New(objects, nil, features.Default())
 	volume := func(s corev1.VolumeSource) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: s}} }
 	}
@@ -173,7 +174,7 @@ func TestNodeRestrictionMirror(t *testing.T) {
 // TestNodeRestrictionNames checks that slices and certificates must be the node's own, and that
 // errors name a missing pod like kube-apiserver's listers.
 func TestNodeRestrictionNames(t *testing.T) {
-	p := New(admissiontest.Objects(t), nil)
+	p := New(admissiontest.Objects(t), nil, features.Default())
 	n1, n2 := "n1", "n2"
 	slice := func(node *string) *resourcev1.ResourceSlice {
 		return &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: node}}
@@ -208,7 +209,7 @@ func TestNodeRestrictionNames(t *testing.T) {
 }
 
 // TestNodeRestrictionToken checks that a node gets tokens only for audiences that a volume of the
-// pod requires or an authorizer allows.
+// pod requires or an authorizer allows, and for any without the gate.
 func TestNodeRestrictionToken(t *testing.T) {
 	token := func(audience string) corev1.VolumeSource {
 		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -251,12 +252,13 @@ func TestNodeRestrictionToken(t *testing.T) {
 	}
 	objects := admissiontest.Objects(t, stored...)
 	asked := func(info *request.Info) string { return info.Resource + " " + info.Namespace + "/" + info.Name }
-	p := New(objects, func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
+	allowed := func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
 		if info.Resource == "broken" {
 			return false, "", errors.New("no answer")
 		}
 		return user.Name == "system:node:n1" && info.Verb == "request-serviceaccounts-token-audience" && asked(info) == "myaud://x/y.com ns/x", "", nil
-	})
+	}
+	p, unrestricted := New(objects, allowed, features.Default()), New(objects, allowed, nil)
 	missing := func(audience string) string {
 		return `audience "` + audience + `" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`
 	}
@@ -286,6 +288,9 @@ func TestNodeRestrictionToken(t *testing.T) {
 			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: test.pod, UID: uid}}}
 		if got := admissiontest.Run(t, p, byNode(t, "create", "serviceaccounts/token", request, nil)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s %q: %q, want %q", test.pod, test.audiences, got, test.want)
+		}
+		if got := admissiontest.Run(t, unrestricted, byNode(t, "create", "serviceaccounts/token", request, nil)); got != "" && test.pod != "gone" {
+			t.Errorf("%s %q: %q without the restriction of audiences", test.pod, test.audiences, got)
 		}
 	}
 }
@@ -340,7 +345,7 @@ func TestNodeRestrictionCertificate(t *testing.T) {
 			}
 			asks := fmt.Sprint(user.Name, " ", info.Verb, " ", info.Group, "/", info.Version, " ", info.Resource, " ", info.Namespace, "/", info.Name)
 			return asks == "system:node:n1 request-serviceaccounts-podcertificate-signer certificates.k8s.io/v1beta1 example.com:allowed ns/sa", "", nil
-		})
+		}, features.Default())
 		if got := admissiontest.Run(t, p, byNode(t, c.verb, c.resource, c.is, nil)); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// token allows a node to request only tokens bound to a pod on the node, for an audience that a
-// volume of the pod requires.
+// token allows a node to request only tokens bound to a pod on the node and, if audiences are
+// restricted, for an audience that a volume of the pod requires.
 func (n nodeRestrictionPlugin) token(ctx context.Context, a *registry.Attributes, node string) error {
 	tr, ok := a.Object.(*authenticationv1.TokenRequest)
 	if !ok || a.Verb != api.VerbCreate {
@@ -38,6 +38,9 @@ func (n nodeRestrictionPlugin) token(ctx context.Context, a *registry.Attributes
 		return admission.Forbiddenf(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
 	case pod.Spec.NodeName != node:
 		return admission.Forbiddenf(a, "node requested token bound to a pod scheduled on a different node")
+	}
+	if !n.restrictsAudience {
+		return nil
 	}
 	if err := n.audience(ctx, a, tr.Spec.Audiences, pod); err != nil {
 		return admission.Forbidden(a, err)

@@ -105,7 +105,9 @@ func registrations() []registration {
 		{"LimitPodHardAntiAffinityTopology", false, withoutConfig(limitPodHardAntiAffinityTopology)},
 		{"LimitRanger", true, withObjects(limitRanger)},
 		{"ServiceAccount", true, withObjects(serviceAccount)},
-		{"NodeRestriction", false, withAuthorizer(noderestriction.New)},
+		{"NodeRestriction", false, func(c *Config, _ []byte) (admission.Plugin, error) {
+			return noderestriction.New(c.Objects, c.Allowed, c.Gates), nil
+		}},
 		{"TaintNodesByCondition", true, withoutConfig(taintNodesByCondition)},
 		{"AlwaysPullImages", false, withoutConfig(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, func(c *Config, file []byte) (admission.Plugin, error) { return imagepolicy.New(c.Dial, file) }},

@@ -56,13 +56,16 @@ const (
 	PodLevelResourcesFixDefaulting               = "PodLevelResourcesFixDefaulting"
 	PodLevelResourcesFixKubeletQOSClass          = "PodLevelResourcesFixKubeletQOSClass"
 	PodTopologyLabelsAdmission                   = "PodTopologyLabelsAdmission"
+	PortForwardWebsockets                        = "PortForwardWebsockets"
 	ProcMountType                                = "ProcMountType"
 	RelaxedServiceNameValidation                 = "RelaxedServiceNameValidation"
+	ServiceAccountNodeAudienceRestriction        = "ServiceAccountNodeAudienceRestriction"
 	ShardedListAndWatch                          = "ShardedListAndWatch"
 	StatefulSetRecreateStrategy                  = "StatefulSetRecreateStrategy"
 	StorageVersionAPI                            = "StorageVersionAPI"
 	StorageVersionMigrator                       = "StorageVersionMigrator"
 	TopologyAwareWorkloadScheduling              = "TopologyAwareWorkloadScheduling"
+	TranslateStreamCloseWebsocketRequests        = "TranslateStreamCloseWebsocketRequests"
 	VolumeLimitScaling                           = "VolumeLimitScaling"
 	WatchListCompression                         = "WatchListCompression"
 	WebhookRoundTripLoadBalancing                = "WebhookRoundTripLoadBalancing"
@@ -79,9 +82,9 @@ func Effective() []string {
 		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
 		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
 		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
-		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, ProcMountType,
-		RelaxedServiceNameValidation, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator,
-		TopologyAwareWorkloadScheduling, VolumeLimitScaling, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, PortForwardWebsockets, ProcMountType,
+		RelaxedServiceNameValidation, ServiceAccountNodeAudienceRestriction, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator,
+		TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests, VolumeLimitScaling, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 
