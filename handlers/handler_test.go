@@ -210,8 +210,8 @@ func TestBodyThatStalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response.StatusCode != http.StatusGatewayTimeout {
-			t.Errorf("HTTP/2 %t: %s", http2, response.Status)
+		if text := response.Header.Get("Content-Type"); response.StatusCode != http.StatusGatewayTimeout || text != "text/plain; charset=utf-8" {
+			t.Errorf("HTTP/2 %t: %s, %s", http2, response.Status, text)
 		}
 		response.Body.Close()
 		write.Close()

@@ -2,6 +2,7 @@ package representation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,10 @@ func (p *Responder) RequestLogger(r *http.Request) *slog.Logger {
 // supports it and otherwise in JSON. Only this function turns errors into responses.
 func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	status := p.Status(r, err)
+	if errors.Is(r.Context().Err(), context.DeadlineExceeded) && (status.Code != http.StatusGatewayTimeout || errors.Is(err, context.DeadlineExceeded)) {
+		writeTimeout(w, r)
+		return
+	}
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
@@ -38,6 +43,23 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 		auditStatus(r, status)
 	}
 	p.writeStatus(w, r, media, int(status.Code), status)
+}
+
+// writeTimeout responds to a request whose time is over, whatever failed then. As in kube-apiserver, whose timeout does
+// not wait for the handler of the request, the response is a Status without a kind, of the type of its text.
+func writeTimeout(w http.ResponseWriter, r *http.Request) {
+	status := errTimedOut().Status()
+	auditStatus(r, &status)
+	data, err := json.Marshal(status)
+	if err != nil {
+		data = []byte(status.Message)
+	}
+	WriteBody(w, int(status.Code), "text/plain; charset=utf-8", append(data, '\n'))
+}
+
+// errTimedOut returns the error of a request that took too long.
+func errTimedOut() *apierrors.StatusError {
+	return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 }
 
 // Status returns the Status of any error.
@@ -55,7 +77,7 @@ func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
 		}
 		return &s
 	case errors.Is(err, context.DeadlineExceeded):
-		return p.Status(r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+		return p.Status(r, errTimedOut())
 	case errors.Is(err, context.Canceled):
 		return NewStatus(http.StatusRequestTimeout, "", "the client went away", nil)
 	}
