@@ -75,7 +75,6 @@ func prepareServiceUpdate(obj, old *corev1.Service) {
 	}
 	keepAllocated(s, stored)
 	dropUnneeded(s, stored)
-	trimSecond(s, stored)
 }
 
 func defaultService(svc *corev1.Service) {

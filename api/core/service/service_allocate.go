@@ -79,6 +79,7 @@ func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorL
 		// Two families or addresses do not imply a policy: the client must ask for it.
 		s.IPFamilyPolicy = new(corev1.IPFamilyPolicySingleStack)
 	}
+	trimSecond(s, old)
 	errs := append(reducedFamilies(s, old), namedFamilies(s, available)...)
 	if len(errs) > 0 {
 		return errs
