@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -73,26 +74,45 @@ func TestAdmissionCalls(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfScale checks that admission sees a scale as an object of its kind, and
-// that its changes of the scale are stored.
-func TestAdmissionOfScale(t *testing.T) {
-	r := newRegistry(t)
+// createScaled creates a deployment with one replica and returns its scale.
+func createScaled(t *testing.T, r *Registry) Target {
+	t.Helper()
 	at := r.at(t, appsv1.SchemeGroupVersion, "deployments", "d")
-	one := int32(1)
 	create(t, r, at, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
-		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+		Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst, TerminationGracePeriodSeconds: new(int64),
 			Containers: []corev1.Container{{Name: "main", Image: "image", ImagePullPolicy: corev1.PullAlways, TerminationMessagePolicy: corev1.TerminationMessageReadFile}}}},
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 	}})
+	at.Sub = at.Resource.Subresource("scale")
+	return at
+}
+
+// TestPatchScaleOfOther checks that the uid in a patch of a scale is a precondition.
+func TestPatchScaleOfOther(t *testing.T) {
+	r := newRegistry(t)
+	at := createScaled(t, r)
+	_, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
+		return at.ApplySubresource(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns", UID: "other"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+	}, UpdateOptions{})
+	const want = `Operation cannot be fulfilled on deployments/scale.apps "d": Precondition failed: UID in precondition: other, UID in object meta: `
+	if !apierrors.IsConflict(err) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+}
+
+// TestAdmissionOfScale checks that admission sees a scale as an object of its kind, and
+// that its changes of the scale are stored.
+func TestAdmissionOfScale(t *testing.T) {
+	r := newRegistry(t)
+	at := createScaled(t, r)
 	rec := &recorder{mutate: func(a *Attributes) {
 		if s, ok := a.Object.(*autoscalingv1.Scale); ok && a.Kind.Kind == "Scale" && a.Old.(*autoscalingv1.Scale).Spec.Replicas == 1 {
 			s.Spec.Replicas *= 2
 		}
 	}}
 	r.o.Admission = func() Admission { return rec }
-	at.Sub = at.Resource.Subresource("scale")
 	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
 		return at.ApplySubresource(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
 	}, UpdateOptions{})

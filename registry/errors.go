@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -114,6 +115,15 @@ func (r *Registry) preconditionError(t Target, dryRun bool, what, want, got stri
 	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",
 		prefix, t.Resource.Storage.Prefix, t.Key(), what, want, got))
+}
+
+// errViewOfOther returns the error for a patch through a subresource of another kind whose uid is not
+// that of the object.
+func (t Target) errViewOfOther(uid, own types.UID) error {
+	named := t.groupResource()
+	named.Resource += "/" + t.Sub.Name
+	//lint:ignore ST1005 kube-apiserver's words
+	return apierrors.NewConflict(named, t.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, own))
 }
 
 // errGeneratedNameTaken returns the error for generated names that were taken in all

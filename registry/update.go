@@ -174,8 +174,15 @@ func (w *update) applyChange(ctx context.Context) (err error) {
 // that the new state names.
 func (w *update) checkResourceVersion(context.Context) error {
 	t, obj, old, isReplace := w.t, w.obj, w.old, w.options.IsReplace
-	if isReplace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
-		return w.r.preconditionError(t, w.o.DryRun, "UID", string(obj.GetUID()), string(old.GetUID()))
+	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() {
+		switch isView := t.Sub != nil && t.Sub.Change != nil; {
+		case isReplace:
+			return w.r.preconditionError(t, w.o.DryRun, "UID", string(uid), string(old.GetUID()))
+		case isView && t.Resource.Untyped: // as in kube-apiserver
+			obj.SetUID(old.GetUID())
+		case isView:
+			return t.errViewOfOther(uid, old.GetUID())
+		}
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {

@@ -143,16 +143,18 @@ func daemonSetCells(d *appsv1.DaemonSet) []any {
 }
 
 func daemonSetRules(at *validation.Path, d *appsv1.DaemonSet) {
-	daemonSetSpecRules(at.Child("spec"), &d.Spec, nil)
+	daemonSetSpecRules(at.Child("spec"), &d.Spec, nil, templateGeneration(d))
 }
 
 func daemonSetChanges(at *validation.Path, obj, old *appsv1.DaemonSet) {
 	spec := at.Child("spec")
 	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
-	daemonSetSpecRules(spec, &obj.Spec, &old.Spec)
+	daemonSetSpecRules(spec, &obj.Spec, &old.Spec, templateGeneration(obj))
 }
 
-func daemonSetSpecRules(at *validation.Path, s, old *appsv1.DaemonSetSpec) {
+// daemonSetSpecRules validates a spec; old is the stored spec or nil. generation is the template generation,
+// which is an annotation now, but a field in errors.
+func daemonSetSpecRules(at *validation.Path, s, old *appsv1.DaemonSetSpec, generation int64) {
 	if old == nil {
 		old = &appsv1.DaemonSetSpec{}
 	}
@@ -169,6 +171,7 @@ func daemonSetSpecRules(at *validation.Path, s, old *appsv1.DaemonSetSpec) {
 	workload.RequireRestartAlways(template.Child("spec"), &s.Template.Spec)
 	workload.ForbidActiveDeadline(template.Child("spec"), &s.Template.Spec, "DaemonSet")
 	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
+	validation.NonNegative(at.Child("templateGeneration"), generation)
 	daemonStrategyRules(at.Child("updateStrategy"), &s.UpdateStrategy)
 	validation.OptionalNonNegative(at.Child("revisionHistoryLimit"), s.RevisionHistoryLimit)
 }

@@ -222,6 +222,18 @@ func TestChangeFaults(t *testing.T) {
 	}
 }
 
+// TestStoredTemplateGeneration checks that an update keeps the stored template generation, which must not be
+// negative.
+func TestStoredTemplateGeneration(t *testing.T) {
+	set := func(generation string) string {
+		return `{"metadata":{"annotations":{"deprecated.daemonset.template.generation":"` + generation + `"}},"spec":{` + selectsAll + `,` + plainTemplate + `}}`
+	}
+	testRules(t, apps.DaemonSet(), []ruleTest{
+		{"negative", set("-5"), set("3"), `spec.templateGeneration: Invalid value: -5: must be greater than or equal to 0`},
+		{"positive", set("5"), set("-3"), ""},
+	})
+}
+
 // TestPodChangeShowsDifference checks that the error of a refused change of a pod contains the
 // difference in the internal form.
 func TestPodChangeShowsDifference(t *testing.T) {
