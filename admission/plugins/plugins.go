@@ -133,7 +133,7 @@ func registrations() []registration {
 		{"DefaultIngressClass", true, withObjects(defaultIngressClass)},
 		{"DenyServiceExternalIPs", false, withoutConfig(denyServiceExternalIPs)},
 		{"PodTopologyLabels", true, ifGateEnabled(features.PodTopologyLabelsAdmission, podTopologyLabels)},
-		{"NodeDeclaredFeatureValidator", true, ifGateEnabled(features.NodeDeclaredFeatures, nodeDeclaredFeatureValidator)},
+		{"NodeDeclaredFeatureValidator", true, nodeDeclaredFeatureValidator},
 		{"PodResizeValidator", true, withObjects(podResizeValidator)},
 		{"MutatingAdmissionPolicy", true, nil},
 		{"MutatingAdmissionWebhook", true, nil},

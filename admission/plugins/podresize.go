@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +14,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -93,42 +91,4 @@ func forbiddenResize(a *registry.Attributes, err error, cause metav1.CauseType) 
 	status := admission.Forbidden(a, err)
 	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
 	return status
-}
-
-// nodeDeclaredFeatureValidator rejects changes of a pod that require features which its node does
-// not declare.
-func nodeDeclaredFeatureValidator(o *admission.Objects) admission.Plugin {
-	nodes := admission.NodesOf(o)
-	return admission.Plugin{
-		Handles: admission.HandlesFor(admission.CoreResources("pods", "pods/resize"), api.VerbUpdate),
-		Validate: func(ctx context.Context, a *registry.Attributes) error {
-			needs := featuresOfChange(&a.Object.(*corev1.Pod).Spec, &a.Old.(*corev1.Pod).Spec)
-			if len(needs) == 0 {
-				return nil
-			}
-			node, _, err := changedOnNode(ctx, a, nodes)
-			if node == nil || err != nil {
-				return err
-			}
-			missing := slices.DeleteFunc(needs, func(f string) bool { return slices.Contains(node.Status.DeclaredFeatures, f) })
-			if len(missing) > 0 {
-				return admission.Forbiddenf(a, "pod update requires features %s which are not available on node %q", strings.Join(missing, ", "), node.Name)
-			}
-			return nil
-		},
-	}
-}
-
-// featuresOfChange returns the node features that a change of a pod requires.
-func featuresOfChange(is, was *corev1.PodSpec) (features []string) {
-	if !equality.Semantic.DeepEqual(is.Resources, was.Resources) {
-		features = append(features, "InPlacePodLevelResourcesVerticalScaling")
-	}
-	for i := range was.InitContainers {
-		c := &was.InitContainers[i]
-		if !podkind.IsSidecar(c) && i < len(is.InitContainers) && !equality.Semantic.DeepEqual(c.Resources, is.InitContainers[i].Resources) {
-			return append(features, "InPlacePodVerticalScalingInitContainers")
-		}
-	}
-	return features
 }

@@ -8,6 +8,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -167,6 +168,60 @@ func TestPodResizeValidators(t *testing.T) {
 	} {
 		if got := admissiontest.Run(t, newPlugin(t, test.plugin, c), admissiontest.Write(t, "update", "pods/resize", test.is, test.was)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestDevicesThatCountAsNodeResources checks that the nodes of such devices declare their support.
+func TestDevicesThatCountAsNodeResources(t *testing.T) {
+	const feature = "DRANodeAllocatableResources"
+	node := func(name, zone string, declared ...string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"zone": zone, "size": "5"}}, Status: corev1.NodeStatus{DeclaredFeatures: declared}}
+	}
+	objects := admissiontest.Objects(t, node("old", "a"), node("new", "b", feature))
+	selects := func(key string, o corev1.NodeSelectorOperator, values ...string) *corev1.NodeSelector {
+		return &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: o, Values: values}}}}}
+	}
+	byName := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"new"}}}}}}
+	counted := resourcev1.Device{Name: "d", NodeAllocatableResources: map[corev1.ResourceName]resourcev1.NodeAllocatableResource{"cpu": {}}}
+	on := func(name string) *resourcev1.Device {
+		d := counted
+		d.NodeName = &name
+		return &d
+	}
+	c := Config{Objects: objects, Gates: admissiontest.Gates(t, "NodeDeclaredFeatures")}
+	if n := len(newPlugin(t, "NodeDeclaredFeatureValidator", c).Handles); n != 1 {
+		t.Errorf("without its gate the plugin handles more than pods: %d", n)
+	}
+	c.Gates = admissiontest.Gates(t, "NodeDeclaredFeatures", feature)
+	const unsupported = `node "old" does not support DRANodeAllocatableResources feature`
+	for name, test := range map[string]struct {
+		spec   resourcev1.ResourceSliceSpec
+		device *resourcev1.Device
+		want   string
+	}{
+		"declared":                {resourcev1.ResourceSliceSpec{NodeName: new("new")}, &counted, ""},
+		"undeclared":              {resourcev1.ResourceSliceSpec{NodeName: new("old")}, &counted, unsupported},
+		"missing":                 {resourcev1.ResourceSliceSpec{NodeName: new("x")}, &counted, `node "x" not found for device "d"`},
+		"another device":          {resourcev1.ResourceSliceSpec{NodeName: new("old")}, &resourcev1.Device{Name: "d"}, ""},
+		"all nodes":               {resourcev1.ResourceSliceSpec{AllNodes: new(true)}, &counted, unsupported},
+		"selected":                {resourcev1.ResourceSliceSpec{NodeSelector: selects("zone", "In", "a", "b")}, &counted, unsupported},
+		"selected otherwise":      {resourcev1.ResourceSliceSpec{NodeSelector: selects("zone", "NotIn", "a")}, &counted, ""},
+		"selected by a number":    {resourcev1.ResourceSliceSpec{NodeSelector: selects("size", "Gt", "4")}, &counted, unsupported},
+		"too small":               {resourcev1.ResourceSliceSpec{NodeSelector: selects("size", "Lt", "5")}, &counted, ""},
+		"without a label":         {resourcev1.ResourceSliceSpec{NodeSelector: selects("x", "DoesNotExist")}, &counted, unsupported},
+		"with a label":            {resourcev1.ResourceSliceSpec{NodeSelector: selects("x", "Exists")}, &counted, ""},
+		"selected by name":        {resourcev1.ResourceSliceSpec{NodeSelector: byName}, &counted, ""},
+		"by device, declared":     {resourcev1.ResourceSliceSpec{PerDeviceNodeSelection: new(true)}, on("new"), ""},
+		"by device, undeclared":   {resourcev1.ResourceSliceSpec{PerDeviceNodeSelection: new(true)}, on("old"), unsupported},
+		"no node for this device": {resourcev1.ResourceSliceSpec{PerDeviceNodeSelection: new(true)}, &counted, `device "d" in ResourceSlice has NodeAllocatableResources but does not map to any nodes`},
+	} {
+		test.spec.Devices = []resourcev1.Device{*test.device}
+		slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: test.spec}
+		for _, verb := range []string{"create", "update"} {
+			if got := admissiontest.Run(t, newPlugin(t, "NodeDeclaredFeatureValidator", c), admissiontest.Write(t, verb, "resourceslices", slice, slice)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+				t.Errorf("%s, %s: %q, want %q", name, verb, got, test.want)
+			}
 		}
 	}
 }

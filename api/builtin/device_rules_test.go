@@ -44,6 +44,8 @@ func TestDeviceErrors(t *testing.T) {
 			`spec: Invalid value: {"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable`, false},
 		{"a changed template", "resourceclaimtemplates", "v1", template, strings.Replace(template, `{"a":"b"}`, `{},"finalizers":["a"]`, 1),
 			`[spec.metadata.finalizers: Forbidden: cannot be set, spec: Invalid value: {"finalizers":["a"],"Spec":{"Devices":{"Requests":null,"Constraints":null,"Config":null}}}: field is immutable]`, false},
+		{"a template with an empty list", "resourceclaimtemplates", "v1", template, strings.Replace(template, `{"a":"b"}`, `{"a":"b"},"finalizers":[]`, 1),
+			"spec.metadata.finalizers: Forbidden: cannot be set", false},
 		{"an extended resource", "deviceclasses", "v1", "", `{"spec":{"extendedResourceName":"pods"}}`,
 			`spec.extendedResourceName: Invalid value: "pods": a name must be a domain-prefixed path, such as 'example.com/my-prop'`, false},
 		{"a generated name", "deviceclasses", "v1", "", `{"metadata":{"name":"x","generateName":"A_"}}`, "", false},
@@ -222,6 +224,16 @@ func TestGatedDeviceErrors(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
+	}
+
+	r, v := kindInVersion(t, gates, "resourceclaims", "v1")
+	const claim = `{"metadata":{"namespace":"default","resourceVersion":"1"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}`
+	old := ruleObject(t, r, claim+"}")
+	obj := ruleObject(t, r, claim+`,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x","skipNodeOperations":["NodePrepareResources"]}]}}}}`)
+	r.Status.PrepareForUpdate(obj, old)
+	want := `status.allocation.devices.results[0].skipNodeOperations: Invalid value: ["NodePrepareResources"]: NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped`
+	if errs := r.CheckStatusUpdate(v, obj, old); len(errs) != 1 || errs[0].Error() != want {
+		t.Errorf("a skipped preparation: %v", errs)
 	}
 }
 

@@ -257,6 +257,7 @@ func (c *claimedDevices) allocationRules(at *validation.Path, a *resourcev1.Allo
 			if r.ShareID != nil {
 				uidRules(at.Child("shareID"), string(*r.ShareID))
 			}
+			skipsRules(at.Child("skipNodeOperations"), r.SkipNodeOperations)
 		})
 	// The limit is double since the list has the configuration of the class and of the claim.
 	EachUpTo(at.Child("devices").Child("config"), a.Devices.Config, 2*resourcev1.DeviceConfigMaxSize,

@@ -55,12 +55,10 @@ func (r *Rules) resourceClaimTemplateRules(at *validation.Path, t *resourcev1.Re
 	r.deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices)
 }
 
-// resourceClaimTemplateChanges reports the errors of a changed spec, too, although a spec must not
-// change.
+// resourceClaimTemplateChanges reports the errors of the spec, too, although a spec must not change:
+// an empty list counts as no change, and may be an error.
 func (r *Rules) resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
-	if !equality.Semantic.DeepEqual(obj.Spec, old.Spec) {
-		r.resourceClaimTemplateRules(at, obj)
-	}
+	r.resourceClaimTemplateRules(at, obj)
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 

@@ -34,6 +34,7 @@ const (
 	DRADeviceTaintRules                          = "DRADeviceTaintRules"
 	DRAFractionalCapacityRange                   = "DRAFractionalCapacityRange"
 	DRAListTypeAttributes                        = "DRAListTypeAttributes"
+	DRANodeAllocatableResources                  = "DRANodeAllocatableResources"
 	DRAResourceClaimGranularStatusAuthorization  = "DRAResourceClaimGranularStatusAuthorization"
 	DRAResourcePoolStatus                        = "DRAResourcePoolStatus"
 	DRAWorkloadResourceClaims                    = "DRAWorkloadResourceClaims"
@@ -78,7 +79,7 @@ func Effective() []string {
 		AllowUnsafeMalformedObjectDeletion, AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIVolumeHealth,
 		ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup, ConstrainedImpersonation,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
-		DRAFractionalCapacityRange, DRAListTypeAttributes, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
+		DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
 		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
 		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
 		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
