@@ -22,22 +22,46 @@ const (
 
 func validatingPolicyRules(functions expression.Library) func(*validation.Path, *admissionv1.ValidatingAdmissionPolicy) {
 	return func(at *validation.Path, p *admissionv1.ValidatingAdmissionPolicy) {
-		validatingPolicyChange(at, p, nil, expression.Writer{New: functions})
+		validatingPolicyChange(at, p, nil, functions)
 	}
 }
 
 func validatingPolicyChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
 	return func(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
-		validatingPolicyChange(at, obj, old, expression.Writer{New: functions, Stored: func(text string) bool { return hasValidatingExpression(old, text) }})
+		validatingPolicyChange(at, obj, old, functions)
 	}
 }
 
-// hasValidatingExpression reports whether a policy has an expression. As in kube-apiserver, those of
-// variables do not count.
-func hasValidatingExpression(p *admissionv1.ValidatingAdmissionPolicy, text string) bool {
-	return hasCondition(p.Spec.MatchConditions, text) ||
-		slices.ContainsFunc(p.Spec.Validations, func(v admissionv1.Validation) bool { return v.Expression == text || v.MessageExpression == text }) ||
-		slices.ContainsFunc(p.Spec.AuditAnnotations, func(a admissionv1.AuditAnnotation) bool { return a.ValueExpression == text })
+// storedExpressions has the expressions of a stored policy by their use. In the same use they may still
+// call all functions; variables are validations in this respect.
+type storedExpressions struct{ conditions, validations, messages, audits, mutations []string }
+
+func (s *storedExpressions) addConditions(list []admissionv1.MatchCondition) {
+	for i := range list {
+		s.conditions = append(s.conditions, list[i].Expression)
+	}
+}
+
+// storedByValidating returns the expressions of a stored policy; p is nil for a new one. As in
+// kube-apiserver, those of variables do not count.
+func storedByValidating(p *admissionv1.ValidatingAdmissionPolicy) (s storedExpressions) {
+	if p == nil {
+		return s
+	}
+	s.addConditions(p.Spec.MatchConditions)
+	for i := range p.Spec.Validations {
+		v := &p.Spec.Validations[i]
+		s.validations, s.messages = append(s.validations, v.Expression), append(s.messages, v.MessageExpression)
+	}
+	for i := range p.Spec.AuditAnnotations {
+		s.audits = append(s.audits, strings.TrimSpace(p.Spec.AuditAnnotations[i].ValueExpression))
+	}
+	return s
+}
+
+// includes returns a function that reports whether a list has an expression.
+func includes(list []string) func(text string) bool {
+	return func(text string) bool { return slices.Contains(list, text) }
 }
 
 // hasCondition reports whether one of the conditions has an expression.
@@ -47,24 +71,25 @@ func hasCondition(list []admissionv1.MatchCondition, text string) bool {
 
 // validatingPolicyChange validates a new or changed policy; old is nil for a new one. It validates
 // match conditions only if they or the kind of the parameters changed.
-func validatingPolicyChange(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy, functions expression.Writer) {
+func validatingPolicyChange(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy, functions expression.Library) {
 	at = at.Child("spec")
 	s := &obj.Spec
+	stored := storedByValidating(old)
 	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
-	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false, functions}, unchanged)
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false, functions, stored}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.Child("validations").Required("validations or auditAnnotations must contain at least one item")
 		at.Child("auditAnnotations").Required("validations or auditAnnotations must contain at least one item")
 		return
 	}
-	validation.Each(at.Child("validations"), s.Validations, func(at *validation.Path, v *admissionv1.Validation) { validationRules(at, v, c) })
+	validation.Each(at.Child("validations"), s.Validations, func(at *validation.Path, v *admissionv1.Validation) { validationRules(at, v, c, stored.messages) })
 	audits := at.Child("auditAnnotations")
 	if len(s.AuditAnnotations) > maxAuditAnnotations {
 		audits.Invalid(s.AuditAnnotations, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))
 	}
 	var keys validation.Unique[string]
 	validation.Each(audits, s.AuditAnnotations, func(at *validation.Path, a *admissionv1.AuditAnnotation) {
-		auditAnnotationRules(at, obj.Name, a, c)
+		auditAnnotationRules(at, obj.Name, a, c.WithStored(includes(stored.audits)))
 		keys.Add(at.Child("key"), a.Key)
 	})
 }
@@ -80,21 +105,25 @@ type policyFields struct {
 	declares bool
 	// mutates reports whether the policy is a mutating one, which cannot match deletes.
 	mutates bool
-	// functions decides which functions the expressions may call.
-	functions expression.Writer
+	// functions are the functions that new expressions may call.
+	functions expression.Library
+	stored    storedExpressions
 }
 
 // policyFieldRules validates the shared fields and returns the compiler for the other
 // expressions of the policy. It skips unchanged match conditions.
 func policyFieldRules(at *validation.Path, h *policyFields, unchanged bool) *expression.Compiler {
+	writer := func(stored []string) expression.Writer {
+		return expression.Writer{New: h.functions, Stored: includes(stored)}
+	}
 	policyTargetRules(at, h.failure, h.params, h.match)
 	if h.mutates {
 		mutatingOperationRules(at.Child("matchConstraints"), h.match)
 	}
 	if !unchanged {
-		matchConditionRules(at.Child("matchConditions"), h.conditions, expression.Scope{Params: h.params != nil, Functions: h.functions})
+		matchConditionRules(at.Child("matchConditions"), h.conditions, expression.Scope{Params: h.params != nil, Functions: writer(h.stored.conditions)})
 	}
-	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: h.declares, Functions: h.functions})
+	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: h.declares, Functions: writer(h.stored.validations)})
 	variableRules(at.Child("variables"), h.variables, c)
 	return c
 }
@@ -169,7 +198,7 @@ func variableRules(at *validation.Path, list []admissionv1.Variable, c *expressi
 	})
 }
 
-func validationRules(at *validation.Path, v *admissionv1.Validation, c *expression.Compiler) {
+func validationRules(at *validation.Path, v *admissionv1.Validation, c *expression.Compiler, storedMessages []string) {
 	if strings.TrimSpace(v.Expression) == "" {
 		at.Child("expression").Required("expression is not specified")
 	} else {
@@ -180,7 +209,7 @@ func validationRules(at *validation.Path, v *admissionv1.Validation, c *expressi
 	case strings.TrimSpace(v.MessageExpression) == "":
 		at.Invalid(v.MessageExpression, "must be non-empty if specified")
 	default:
-		validation.CELRules(at, v.MessageExpression, c.CompileMessage(v.MessageExpression, expression.String()))
+		validation.CELRules(at, v.MessageExpression, c.WithStored(includes(storedMessages)).CompileMessage(v.MessageExpression, expression.String()))
 	}
 	switch text := strings.TrimSpace(v.Message); {
 	case v.Message != "" && text == "":

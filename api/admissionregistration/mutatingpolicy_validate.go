@@ -13,30 +13,38 @@ import (
 
 func mutatingPolicyRules(functions expression.Library) func(*validation.Path, *admissionv1.MutatingAdmissionPolicy) {
 	return func(at *validation.Path, p *admissionv1.MutatingAdmissionPolicy) {
-		mutatingPolicyChange(at, p, nil, expression.Writer{New: functions})
+		mutatingPolicyChange(at, p, nil, functions)
 	}
 }
 
 func mutatingPolicyChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
 	return func(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
-		mutatingPolicyChange(at, obj, old, expression.Writer{New: functions, Stored: func(text string) bool { return hasMutatingExpression(old, text) }})
+		mutatingPolicyChange(at, obj, old, functions)
 	}
 }
 
-// hasMutatingExpression reports whether a policy has an expression. As in kube-apiserver, those of
-// variables do not count.
-func hasMutatingExpression(p *admissionv1.MutatingAdmissionPolicy, text string) bool {
-	return hasCondition(p.Spec.MatchConditions, text) || slices.ContainsFunc(p.Spec.Mutations, func(m admissionv1.Mutation) bool {
-		return m.ApplyConfiguration != nil && m.ApplyConfiguration.Expression == text || m.JSONPatch != nil && m.JSONPatch.Expression == text
-	})
+// storedByMutating returns the expressions of a stored policy; p is nil for a new one. As in
+// kube-apiserver, those of variables and JSON patches do not count.
+func storedByMutating(p *admissionv1.MutatingAdmissionPolicy) (s storedExpressions) {
+	if p == nil {
+		return s
+	}
+	s.addConditions(p.Spec.MatchConditions)
+	for i := range p.Spec.Mutations {
+		if a := p.Spec.Mutations[i].ApplyConfiguration; a != nil {
+			s.mutations = append(s.mutations, strings.TrimSpace(a.Expression))
+		}
+	}
+	return s
 }
 
 // mutatingPolicyChange validates a new or changed policy; old is nil for a new one.
-func mutatingPolicyChange(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy, functions expression.Writer) {
+func mutatingPolicyChange(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy, functions expression.Library) {
 	at = at.Child("spec")
 	s := &obj.Spec
+	stored := storedByMutating(old)
 	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
-	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true, functions}, unchanged)
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true, functions, stored}, unchanged).WithStored(includes(stored.mutations))
 	if len(s.Mutations) == 0 {
 		at.Child("mutations").Required("mutations must contain at least one item")
 	}
@@ -78,7 +86,8 @@ func mutationRules(at *validation.Path, m *admissionv1.Mutation, c *expression.C
 }
 
 func mutationExpression(at *validation.Path, text string, c *expression.Compiler, results []*cel.Type) {
-	if strings.TrimSpace(text) == "" {
+	text = strings.TrimSpace(text)
+	if text == "" {
 		at.Child("expression").Required("")
 		return
 	}

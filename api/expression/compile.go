@@ -67,6 +67,13 @@ func NewCompiler(scope Scope) *Compiler {
 	return &Compiler{scope: scope, declared: map[string]*cel.Type{}, variables: map[string]*Program{}, envs: map[envOptions]*cel.Env{}}
 }
 
+// WithStored returns a compiler of expressions with the same variables, of which others count as stored.
+func (c *Compiler) WithStored(stored func(text string) bool) *Compiler {
+	other := *c
+	other.scope.Functions.Stored = stored
+	return &other
+}
+
 // env returns the environment for o with the compiler's variables.
 func (c *Compiler) env(o envOptions) (*cel.Env, error) {
 	if env := c.envs[o]; env != nil {
