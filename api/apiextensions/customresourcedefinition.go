@@ -60,7 +60,7 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			WarningsOnUpdate:         definitionWarnings,
 			HasGeneration:            true,
 		},
-		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true},
+		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true, ValidateUpdate: validation.Changes(definitionStatusChanges)},
 		Delete: api.DeleteStrategy[*apiextensionsv1.CustomResourceDefinition]{
 			BeginDelete: func(obj *apiextensionsv1.CustomResourceDefinition) {
 				terminateDefinition(obj, now())

@@ -129,6 +129,11 @@ func definitionChange(at *validation.Path, obj *definition, facts oldDefinition,
 	}
 }
 
+// definitionStatusChanges validates the accepted names in a new status.
+func definitionStatusChanges(at *validation.Path, obj, _ *definition) {
+	definitionNameRules(at.Child("status").Child("acceptedNames"), &obj.Status.AcceptedNames)
+}
+
 func isEstablished(d *definition) bool {
 	for _, c := range d.Status.Conditions {
 		if c.Type == apiextensionsv1.Established {

@@ -176,3 +176,12 @@ func TestDefinitionUpdateRules(t *testing.T) {
 		})
 	}
 }
+
+// TestDefinitionStatusRules checks that a status has names of valid forms.
+func TestDefinitionStatusRules(t *testing.T) {
+	testStatusRules(t, apiextensions.CustomResourceDefinition(time.Now, expression.Library{}), []ruleTest{
+		{"accepted names", `{}`, `{"status":{"acceptedNames":{"plural":"widgets","kind":"Widget","listKind":"WidgetList","shortNames":["w"]}}}`, ""},
+		{"kind", `{}`, `{"status":{"acceptedNames":{"kind":"bad kind"}}}`, `status.acceptedNames.kind: Invalid value: "bad kind": may have mixed case`},
+		{"list kind", `{}`, `{"status":{"acceptedNames":{"kind":"A","listKind":"A"}}}`, `status.acceptedNames.listKind: Invalid value: "A": kind and listKind may not be the same`},
+	})
+}
