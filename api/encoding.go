@@ -90,17 +90,17 @@ func withoutVersion(obj Object) Object {
 func (r *Resource) DecodeStored(value []byte) (Object, error) {
 	v, obj, err := r.decodeStored(value)
 	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+		return nil, err
 	}
 	if r.Untyped {
 		if err := r.completeStored(v, obj); err != nil {
-			return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+			return nil, err
 		}
 		return obj, nil
 	}
 	hub, err := r.Decoded(v, obj)
 	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+		return nil, err
 	}
 	if r.DefaultStored != nil {
 		r.DefaultStored(hub)

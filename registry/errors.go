@@ -76,7 +76,11 @@ func errCorruptList(t Target, c *storage.CorruptListError) error {
 			Type: metav1.CauseTypeTooMany, Message: "too many errors, the list is truncated",
 		})
 	}
-	return storeReadError(fmt.Sprintf("failed to read one or more %s from the storage", gr), details)
+	message := fmt.Sprintf("failed to read one or more %s from the storage: %s", gr, c.Items[0].ListText())
+	if others := len(c.Items) - 1; others > 0 {
+		message = fmt.Sprintf("%s (and %d more)", message, others)
+	}
+	return storeReadError(message, details)
 }
 
 func storeReadError(message string, details *metav1.StatusDetails) error {
@@ -112,9 +116,15 @@ func (r *Registry) preconditionError(t Target, dryRun bool, what, want, got stri
 	if dryRun {
 		prefix = ""
 	}
-	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",
-		prefix, t.Resource.Storage.Prefix, t.Key(), what, want, got))
+	return apierrors.NewConflict(t.groupResource(), t.Name, r.invalidObject(t, prefix,
+		fmt.Sprintf("Precondition failed: %[1]s in precondition: %[2]s, %[1]s in object meta: %[3]s", what, want, got)))
+}
+
+// invalidObject returns the text of kube-apiserver's storage for an operation that does not fit the
+// stored object, with a prefix of the etcd key.
+func (r *Registry) invalidObject(t Target, prefix, reason string) error {
+	return fmt.Errorf("StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: %s",
+		prefix, t.Resource.Storage.Prefix, t.Key(), reason)
 }
 
 // errViewOfOther returns the error for a patch through a subresource of another kind whose uid is not

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -20,19 +19,20 @@ func IgnoreReadErrors() *field.Path {
 // DeleteCorrupt removes the object that t names from storage although it cannot be
 // decoded. Finalizers, grace periods and preconditions are not considered, because they
 // cannot be read. Admission sees an object with a name only. A readable object is
-// refused: it is deleted in the usual way. The authorize function is called before
-// admission.
+// refused: it is deleted in the usual way. The authorize function is called first, so
+// that users without the permission do not learn which objects exist.
 func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions, authorize func() error) error {
-	c := r.collection(t.Resource)
-	item, err := c.Get(ctx, t.Key(), storage.Read{})
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return r.StatusError(t, err)
-	}
-	if err != nil || item.Corrupt() == nil {
-		return errReadable(t)
-	}
 	if err := authorize(); err != nil {
 		return err
+	}
+	c := r.collection(t.Resource)
+	item, err := c.Get(ctx, t.Key(), storage.Read{})
+	if err != nil {
+		return r.StatusError(t, err)
+	}
+	if item.Corrupt() == nil {
+		return apierrors.NewConflict(t.groupResource(), t.Name,
+			r.invalidObject(t, r.o.EtcdPrefix, "unsafe deletion is not allowed because the object is decodable from storage"))
 	}
 	old := t.Resource.New()
 	old.SetNamespace(t.Namespace)
@@ -60,15 +60,6 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 		return nil
 	}
 	return r.StatusError(t, err)
-}
-
-// errReadable returns the error for an unsafe deletion of an object that can be decoded or
-// does not exist.
-func errReadable(t Target) error {
-	// As in kube-apiserver, the error has the resource in place of the kind.
-	gr := t.groupResource()
-	return apierrors.NewInvalid(schema.GroupKind{Group: gr.Group, Kind: gr.Resource}, t.Name, field.ErrorList{
-		field.Invalid(IgnoreReadErrors(), true, "is exclusively used to delete corrupt object(s), try again by removing this option")})
 }
 
 // errModified returns the error for a write of an object that another client changed

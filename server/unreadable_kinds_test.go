@@ -50,8 +50,9 @@ func TestUnsafeDeleteOptions(t *testing.T) {
 		{mapsOf + "/bad" + unsafely + "&orphanDependents=true", 422, with + "orphanDependents"},
 		{mapsOf + "/bad" + unsafely + "&gracePeriodSeconds=0", 422, with + "gracePeriodSeconds"},
 		{mapsOf + unsafely, 422, "is not allowed with DELETECOLLECTION, try again after removing the option"},
-		{mapsOf + "/good" + unsafely, 422, "is exclusively used to delete corrupt object(s), try again by removing this option"},
-		{mapsOf + "/none" + unsafely, 422, "is exclusively used to delete corrupt object(s), try again by removing this option"},
+		{mapsOf + "/good" + unsafely, 409, "StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/good, ResourceVersion: 0, " +
+			"AdditionalErrorMsg: unsafe deletion is not allowed because the object is decodable from storage"},
+		{mapsOf + "/none" + unsafely, 404, `configmaps "none" not found`},
 		{mapsOf + "/bad", 500, "corrupt object"},
 		{mapsOf + "/bad" + unsafely, 200, ""},
 		{mapsOf + "/good", 200, ""},
