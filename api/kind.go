@@ -147,6 +147,7 @@ func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 		KeepStatusOnCreate:         s.KeepStatusOnCreate,
 		PrepareForCreate:           eraseType(s.PrepareForCreate),
 		ValidateName:               s.ValidateName,
+		KeepGenerateName:           s.KeepGenerateName,
 		AllowUnqualifiedFinalizers: s.AllowUnqualifiedFinalizers,
 		MetadataLast:               s.MetadataLast,
 		Validate:                   eraseResult(s.Validate),
@@ -202,6 +203,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 		OrphanByDefault:     s.OrphanByDefault,
 		OrphanWarning:       s.OrphanWarning,
 		NoDependents:        s.NoDependents,
+		PreconditionError:   s.PreconditionError,
 		Protected:           s.Protected,
 		BeginDelete:         eraseType(s.BeginDelete),
 		OnlyBegins:          s.OnlyBegins,
@@ -236,6 +238,8 @@ func (t Table[T]) erase() *Table[Object] {
 		OnDemand:   t.OnDemand,
 		Conditions: eraseResult(t.Conditions),
 		Order:      eraseChangeResult(t.Order),
+
+		ColumnsInEvents: t.ColumnsInEvents,
 	}
 }
 

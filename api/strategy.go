@@ -88,6 +88,8 @@ type CreateStrategy[T Object] struct {
 	// ValidateName returns one message per error in a name. If prefix is true, the name is a
 	// generateName, to which a suffix will be added. Nil means a DNS subdomain.
 	ValidateName func(name string, prefix bool) []string
+	// KeepGenerateName: generateName becomes the name as it is, without a suffix.
+	KeepGenerateName bool
 	// AllowUnqualifiedFinalizers: names of finalizers need no domain.
 	AllowUnqualifiedFinalizers bool
 	// MetadataLast: the metadata is only validated if the rules of the kind find no fault, since
@@ -172,6 +174,9 @@ type DeleteStrategy[T Object] struct {
 	// phase). A kind with BeginDelete has no grace period, and its generation does
 	// not change on deletion.
 	BeginDelete func(obj T)
+	// PreconditionError is the start of the message for a failed precondition of a kind with
+	// BeginDelete.
+	PreconditionError string
 	// OnlyBegins: the first deletion only marks the object, regardless of its options; the
 	// next one removes the object.
 	OnlyBegins bool

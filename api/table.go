@@ -51,4 +51,6 @@ type Table[T Object] struct {
 	// Order compares objects for the order of rows in a list. Nil means the order
 	// of the list.
 	Order func(a, b T) int
+	// ColumnsInEvents: each event of a watch has the definitions of the columns, not only the first.
+	ColumnsInEvents bool
 }

@@ -74,6 +74,7 @@ func TestForbiddenMessage(t *testing.T) {
 			`secrets is forbidden: User "alice" cannot list resource "secrets" in API group "" at the cluster scope: can only read namespaced object of this type`},
 		{"GET", "/livez/ping", "", `forbidden: User "alice" cannot get path "/livez/ping"`},
 		{"POST", "/", "", `forbidden: User "alice" cannot post path "/"`},
+		{"GET", "/a&<b>", "<reason>", `forbidden: User "alice" cannot get path "/a&amp;&lt;b&gt;": <reason>`},
 	}
 	for _, c := range cases {
 		info := request.Parse(httptest.NewRequest(c.method, c.path, nil))

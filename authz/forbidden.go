@@ -3,6 +3,7 @@ package authz
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +38,8 @@ func forbiddenMessage(user *request.User, info *request.Info, reason string) str
 	if user != nil {
 		name = user.Name
 	}
-	message := forbiddenPrefix(info) + fmt.Sprintf("User %q cannot %s", name, forbiddenAction(info))
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	message := forbiddenPrefix(info) + escape.Replace(fmt.Sprintf("User %q cannot %s", name, forbiddenAction(info)))
 	if reason != "" {
 		message += ": " + reason
 	}

@@ -103,8 +103,15 @@ func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 			internalError(w, r, err)
 			return
 		}
-		h.responder.WriteError(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
+		h.writeRefusal(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
 	}
+}
+
+// writeRefusal responds with an error of authorization or impersonation. The message contains text of
+// the request, which a browser must not take for HTML.
+func (h *Handler) writeRefusal(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	h.responder.WriteError(w, r, err)
 }
 
 // internalError responds in plain text, for steps in which kube-apiserver writes no

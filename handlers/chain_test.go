@@ -142,7 +142,7 @@ func TestInflightLimits(t *testing.T) {
 // TestRefusedUsers checks the responses to unauthenticated and unauthorized requests.
 func TestRefusedUsers(t *testing.T) {
 	handler := behind(t, func(http.ResponseWriter, *http.Request) { t.Error("it was let through") }, nil)
-	if w := through(handler, httptest.NewRequest(http.MethodGet, mapsPath, nil), "Group", "others"); w.Code != http.StatusForbidden {
+	if w := through(handler, httptest.NewRequest(http.MethodGet, mapsPath, nil), "Group", "others"); w.Code != http.StatusForbidden || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	handler = behind(t, nil, func(c *Config) { c.Authenticator = nobody{} })

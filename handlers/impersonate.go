@@ -39,7 +39,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		wanted, err := impersonatedUser(r.Header)
 		if err != nil {
-			h.responder.WriteError(w, r, err)
+			h.writeRefusal(w, r, err)
 			return
 		}
 		if wanted == nil {
@@ -53,7 +53,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		h.metrics.sizes.filters[filterImpersonation].Observe(took.Seconds())
 		if err != nil {
 			h.metrics.impersonation.attempt("", "denied", took)
-			h.responder.WriteError(w, r, err)
+			h.writeRefusal(w, r, err)
 			return
 		}
 		h.metrics.impersonation.attempt(mode, "allowed", took)

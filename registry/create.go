@@ -132,7 +132,7 @@ func (w *creation) checkCreatable(context.Context) error {
 // prepareOther is prepare for another object, which it gives a name.
 func (w *creation) prepareOther(ctx context.Context, obj api.Object) error {
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
-		obj.SetName(generateName(obj.GetGenerateName()))
+		obj.SetName(w.t.newName(obj.GetGenerateName()))
 	}
 	other := *w
 	other.obj = obj
@@ -157,7 +157,7 @@ func (w *creation) readName(context.Context) error {
 
 func (w *creation) generateName(context.Context) error {
 	if w.generated {
-		w.t.Name = generateName(w.obj.GetGenerateName())
+		w.t.Name = w.t.newName(w.obj.GetGenerateName())
 		w.obj.SetName(w.t.Name)
 	}
 	if w.attributes != nil {
@@ -294,6 +294,15 @@ func invalid(t Target, obj api.Object, errs field.ErrorList) error {
 	return validation.NewInvalid(t.groupKind(), obj.GetName(), errs)
 }
 
+// newName returns the name of a new object with a generateName.
+func (t Target) newName(prefix string) string {
+	if t.Resource.Create.KeepGenerateName {
+		return prefix
+	}
+	return generateName(prefix)
+}
+
+// generateName returns the prefix and a random suffix.
 func generateName(prefix string) string {
 	if over := len(prefix) - (maxGeneratedName - nameSuffix); over > 0 {
 		prefix = prefix[:maxGeneratedName-nameSuffix]

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,6 +138,9 @@ func TestGenerateName(t *testing.T) {
 		}
 	}
 	r := newRegistry(t)
+	if got := r.at(t, networkingv1.SchemeGroupVersion, "ipaddresses", "").newName("10.0.0.1"); got != "10.0.0.1" {
+		t.Errorf("an IP address gets the name %q", got)
+	}
 	seen := map[string]bool{}
 	for range 20 {
 		obj := configMap("", "1")

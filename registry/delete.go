@@ -264,13 +264,12 @@ func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 		named.Resource = t.Resource.Kind
 		return api.CheckPreconditions(named, old, p)
 	}
+	failed := t.Resource.Delete.PreconditionError
 	if p.UID != nil && *p.UID != old.GetUID() {
-		//lint:ignore ST1005 kube-apiserver's words
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, old.GetUID()))
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", failed, *p.UID, old.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		//lint:ignore ST1005 kube-apiserver's words
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, old.GetResourceVersion()))
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("%s: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", failed, *p.ResourceVersion, old.GetResourceVersion()))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -76,6 +77,21 @@ func TestPropagationFinalizers(t *testing.T) {
 	} {
 		if got := propagationFinalizers(&api.Resource{Delete: c.delete}, configMap("x", "", c.had...), c.policy); !slices.Equal(got, c.want) {
 			t.Errorf("%v, %q, %+v: got %v, want %v", c.had, c.policy, c.delete, got, c.want)
+		}
+	}
+}
+
+// TestPreconditionErrors checks the messages of kinds that kube-apiserver deletes by code of their own.
+func TestPreconditionErrors(t *testing.T) {
+	r, other := newRegistry(t), types.UID("other")
+	for want, at := range map[string]Target{
+		`Operation cannot be fulfilled on namespaces "x": Precondition failed: UID in precondition: other, UID in object meta: `:                                     r.at(t, corev1.SchemeGroupVersion, "namespaces", "x"),
+		`Operation cannot be fulfilled on customresourcedefinitions.apiextensions.k8s.io "x": precondition failed: UID in precondition: other, UID in object meta: `: r.at(t, apiextensionsv1.SchemeGroupVersion, "customresourcedefinitions", "x"),
+	} {
+		old := at.Resource.New()
+		old.SetName(at.Name)
+		if err := deletePreconditions(at, old, DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}); !apierrors.IsConflict(err) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

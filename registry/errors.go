@@ -15,9 +15,12 @@ import (
 
 const modifiedMessage = "the object has been modified; please apply your changes to the latest version and try again"
 
-// groupResource returns the resource as error messages name it.
+// groupResource returns the resource as error messages name it: in the group of the request.
 func (t Target) groupResource() schema.GroupResource {
-	return t.Resource.GroupResource()
+	if t.Version == nil {
+		return t.Resource.GroupResource()
+	}
+	return schema.GroupResource{Group: t.Version.Group, Resource: t.Resource.Name}
 }
 
 func (t Target) groupKind() schema.GroupKind {

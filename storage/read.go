@@ -142,11 +142,9 @@ func (s *collectionState) list(config *itemConfig, o *ListOptions) *List {
 		return l
 	}
 	p := s.keyRange(config, o)
-	total := 0
 	unfiltered := o.Filter == nil && o.Field == ""
 	if unfiltered {
-		total = p.count()
-		l.Items = make([]*Item, 0, o.pageSize(total))
+		l.Items = make([]*Item, 0, o.pageSize(p.count()))
 	}
 	ascend := p.ascend
 	if o.Labels != 0 && p.t == s.items {
@@ -154,22 +152,22 @@ func (s *collectionState) list(config *itemConfig, o *ListOptions) *List {
 	}
 	ascend(func(i *Item) bool {
 		l.examined++
-		if !unfiltered && !o.selects(i) {
-			return true
+		if unfiltered || o.selects(i) {
+			l.Items = append(l.Items, i)
 		}
-		if o.Limit > 0 && int64(len(l.Items)) == o.Limit {
-			l.Next = l.Items[len(l.Items)-1].key
-			return false
-		}
-		l.Items = append(l.Items, i)
-		return true
+		return o.Limit == 0 || int64(len(l.Items)) < o.Limit
 	})
-	switch {
-	case l.Next == "":
-	case unfiltered:
-		l.Remaining = int64(total - len(l.Items))
-	default:
-		l.Remaining = -1
+	if o.Limit == 0 || int64(len(l.Items)) < o.Limit {
+		return l
+	}
+	rest := *o
+	rest.After = l.Items[len(l.Items)-1].key
+	// As in kube-apiserver, another page follows even if no item in it is selected.
+	if left := s.keyRange(config, &rest).count(); left > 0 {
+		l.Next, l.Remaining = rest.After, int64(left)
+		if !unfiltered {
+			l.Remaining = -1
+		}
 	}
 	return l
 }

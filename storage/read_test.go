@@ -33,6 +33,8 @@ func TestListSelects(t *testing.T) {
 		"prefix, after": {ListOptions{Prefix: "a/", After: "a/x", Limit: 1}, []string{"a/y"}, "a/y", 1},
 		"after the end": {ListOptions{Prefix: "a/", After: "a/z"}, nil, "", 0},
 		"filter":        {ListOptions{Filter: x}, []string{"a-b/x", "a/x", "ab/x", "b/x"}, "", 0},
+		// The rest may have nothing that is selected, as in kube-apiserver.
+		"filter, rest":  {ListOptions{Filter: x, Prefix: "a/", Limit: 1}, []string{"a/x"}, "a/x", -1},
 		"filter, limit": {ListOptions{Filter: x, Limit: 2}, []string{"a-b/x", "a/x"}, "a/x", -1},
 	} {
 		for from, o := range map[string]ListOptions{"cache": tt.o, "etcd": tt.o} {

@@ -65,7 +65,8 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			BeginDelete: func(obj *apiextensionsv1.CustomResourceDefinition) {
 				terminateDefinition(obj, now())
 			},
-			OnlyBegins: true,
+			PreconditionError: "precondition failed",
+			OnlyBegins:        true,
 		},
 		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells},
 	})

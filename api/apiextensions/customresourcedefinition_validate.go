@@ -27,8 +27,10 @@ func definitionRules(functions expression.Library) func(*validation.Path, *defin
 }
 
 func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library) {
-	if d.Name != d.Spec.Names.Plural+"."+d.Spec.Group {
-		at.Child("metadata").Child("name").Invalid(d.Name, `must be spec.names.plural+"."+spec.group`)
+	for _, n := range []struct{ field, value string }{{"generateName", d.GenerateName}, {"name", d.Name}} {
+		if n.value != "" && n.value != d.Spec.Names.Plural+"."+d.Spec.Group {
+			at.Child("metadata").Child(n.field).Invalid(n.value, `must be spec.names.plural+"."+spec.group`)
+		}
 	}
 	definitionBodyRules(at, d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}})
 	approvalRules(at, d)

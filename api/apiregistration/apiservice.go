@@ -47,7 +47,7 @@ func APIService(now func() time.Time) *api.Resource {
 		Update: api.UpdateStrategy[*apiregistrationv1.APIService]{RequireResourceVersion: true, RevalidateMetadata: true},
 		Status: api.StatusStrategy[*apiregistrationv1.APIService]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*apiregistrationv1.APIService], ValidateUpdate: validation.Changes(apiServiceStatusRules)},
 		Fields: api.Fields[*apiregistrationv1.APIService]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*apiregistrationv1.APIService]{Columns: apiServiceColumns, Cells: apiServiceCells},
+		Table:  api.Table[*apiregistrationv1.APIService]{Columns: apiServiceColumns, Cells: apiServiceCells, ColumnsInEvents: true},
 	})
 }
 

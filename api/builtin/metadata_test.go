@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,7 +112,7 @@ func TestNames(t *testing.T) {
 		{rbac.Role(), "a%b", "may not contain '%'"},
 		{rbac.Role(), "a/b", "may not contain '/'"},
 		{certificates.CertificateSigningRequest(time.Now), "Odd_Name", ""},
-		{certificates.CertificateSigningRequest(time.Now), "a%b", "may not contain '%'"},
+		{certificates.CertificateSigningRequest(time.Now), "a%b", ""}, // only CheckCreate refuses it
 		{policy.PodDisruptionBudget(), "Odd_Name", ""},
 		{apps.StatefulSet(features.Default()), "a.b", "must not contain dots"},
 		{networking.IPAddress(), "192.0.2.77", ""},
@@ -133,6 +134,31 @@ func TestNames(t *testing.T) {
 		if got := strings.Join(details, "; "); got != c.want {
 			t.Errorf("%s %q: got %q, want %q", c.resource.Name, c.name, got, c.want)
 		}
+	}
+}
+
+// TestStatusResetsMetadata checks that a status write that cannot change metadata does not own
+// metadata.
+func TestStatusResetsMetadata(t *testing.T) {
+	checked := 0
+	for _, r := range Kinds() {
+		if !r.Status.Served || r.Status.PrepareForUpdate == nil {
+			continue
+		}
+		obj, old := r.New(), r.New()
+		obj.SetLabels(map[string]string{"a": "new"})
+		old.SetLabels(map[string]string{"a": "old"})
+		r.Status.PrepareForUpdate(obj, old)
+		if obj.GetLabels()["a"] != "old" {
+			continue
+		}
+		checked++
+		if resets := r.Fields.Reset["status"]; !slices.Contains(resets, "metadata") && !slices.Contains(resets, "metadata.labels") {
+			t.Errorf("%s: a status write restores the labels, but owns those in the request", r.Name)
+		}
+	}
+	if checked < 10 {
+		t.Errorf("only %d kinds restore the labels", checked)
 	}
 }
 

@@ -26,7 +26,7 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.WithFieldLabels(api.Served(certificatesv1.SchemeGroupVersion), api.NameLabel, "spec.signerName"), csrV1beta1()),
 		Storage:  api.Storage{Prefix: "certificatesigningrequests"},
-		Create:   api.CreateStrategy[*certificatesv1.CertificateSigningRequest]{RecordUser: stampRequester, ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(signingRules)},
+		Create:   api.CreateStrategy[*certificatesv1.CertificateSigningRequest]{RecordUser: stampRequester, ValidateName: validation.AnyName, ValidateOnCreate: validation.Rules(signingRules)},
 		Update: api.UpdateStrategy[*certificatesv1.CertificateSigningRequest]{
 			// The spec and the requester are immutable.
 			PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) {

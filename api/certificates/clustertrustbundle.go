@@ -30,7 +30,7 @@ func ClusterTrustBundle() *api.Resource {
 		Storage: api.Storage{Prefix: "clustertrustbundles", StorageVersion: certificatesv1beta1.SchemeGroupVersion},
 		Create: api.CreateStrategy[*certificatesv1.ClusterTrustBundle]{
 			// Validate checks the name, because it depends on the signer.
-			ValidateName:     func(string, bool) []string { return nil },
+			ValidateName:     validation.AnyName,
 			ValidateOnCreate: validation.Rules(trustBundleRules),
 		},
 		Update: api.UpdateStrategy[*certificatesv1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), RevalidateMetadata: true},

@@ -35,8 +35,9 @@ func Namespace() *api.Resource {
 		Status:       api.StatusStrategy[*corev1.Namespace]{Served: true, ValidateUpdate: validation.Changes(namespaceStatusRules)},
 		Subresources: []*api.Subresource{finalizeNamespace()},
 		Delete: api.DeleteStrategy[*corev1.Namespace]{
-			BeginDelete:   terminateNamespace,
-			HasFinalizers: func(obj *corev1.Namespace) bool { return len(obj.Spec.Finalizers) > 0 },
+			BeginDelete:       terminateNamespace,
+			PreconditionError: "Precondition failed",
+			HasFinalizers:     func(obj *corev1.Namespace) bool { return len(obj.Spec.Finalizers) > 0 },
 		},
 		Fields: api.Fields[*corev1.Namespace]{
 			Selectable: func(obj *corev1.Namespace) map[string]string {

@@ -31,7 +31,7 @@ func ReplicationController() *api.Resource {
 		Storage:  api.Storage{Prefix: "controllers"},
 		Create: api.CreateStrategy[*corev1.ReplicationController]{
 			// A declarative rule validates the name, and none the generateName.
-			ValidateName:     func(string, bool) []string { return nil },
+			ValidateName:     validation.AnyName,
 			Validate:         validation.Rules(replicationControllerRules),
 			WarningsOnCreate: newControllerWarnings,
 		},

@@ -20,7 +20,7 @@ func IPAddress() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion),
 			api.SameFields[networkingv1.IPAddress, networkingv1beta1.IPAddress](networkingv1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "ipaddresses"},
-		Create:  api.CreateStrategy[*networkingv1.IPAddress]{ValidateName: validation.IPAddressName, ValidateOnCreate: validation.Rules(ipAddressRules)},
+		Create:  api.CreateStrategy[*networkingv1.IPAddress]{ValidateName: validation.IPAddressName, KeepGenerateName: true, ValidateOnCreate: validation.Rules(ipAddressRules)},
 		Update:  api.UpdateStrategy[*networkingv1.IPAddress]{ValidateUpdate: validation.Changes(ipAddressChanges), RevalidateMetadata: true},
 		Table:   api.Table[*networkingv1.IPAddress]{Columns: ipAddressColumns, Cells: ipAddressCells},
 	})

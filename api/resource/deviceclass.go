@@ -19,7 +19,7 @@ func DeviceClass(rules *Rules) *api.Resource {
 		Storage: api.Storage{Prefix: "deviceclasses"},
 		Create: api.CreateStrategy[*resourcev1.DeviceClass]{
 			// A declarative rule validates the name, and none the generateName.
-			ValidateName:     func(string, bool) []string { return nil },
+			ValidateName:     validation.AnyName,
 			ValidateOnCreate: validation.Rules(rules.deviceClassRules),
 		},
 		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(rules.deviceClassChanges), HasGeneration: true},

@@ -16,6 +16,10 @@ func fastObjectName(name string, prefix bool) bool {
 	return FastDNSLabel(name) || prefix && FastDNSLabel(strings.TrimSuffix(name, "-"))
 }
 
+// AnyName accepts every name that is a segment of a URL path, which is validated for all kinds if no
+// other rule is violated.
+func AnyName(string, bool) []string { return nil }
+
 // SubdomainName validates a name that is a DNS subdomain.
 func SubdomainName(name string, prefix bool) []string {
 	if fastObjectName(name, prefix) {

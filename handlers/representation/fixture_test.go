@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
@@ -21,11 +22,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newCodec returns a codec of a resource of version v1 of the core group.
 func newCodec(t testing.TB, resource string) *Codec {
 	t.Helper()
+	return newCodecOf(t, corev1.SchemeGroupVersion, resource)
+}
+
+// newCodecOf returns a codec of a resource.
+func newCodecOf(t testing.TB, gv schema.GroupVersion, resource string) *Codec {
+	t.Helper()
 	catalogue, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, v, ok := catalogue.Lookup(corev1.SchemeGroupVersion, resource)
+	res, v, ok := catalogue.Lookup(gv, resource)
 	if !ok {
 		t.Fatalf("%s is not served", resource)
 	}

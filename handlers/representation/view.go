@@ -144,7 +144,7 @@ func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first b
 		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
 		return append(b, full...), err
 	case asTable:
-		b = v.appendTableHead(b, metav1.ListMeta{ResourceVersion: resourceVersion}, first)
+		b = v.appendTableHead(b, metav1.ListMeta{ResourceVersion: resourceVersion}, first || v.codec.table.ColumnsInEvents)
 		b, err := v.appendRow(b, s)
 		return append(b, "]}"...), err
 	}
