@@ -6,9 +6,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -73,6 +75,42 @@ func TestGatesOfOlderVersions(t *testing.T) {
 	}
 	if faults := without("services", "").Create.ValidateName("1x", false); len(faults) > 0 {
 		t.Errorf("the name of a service: %v", faults)
+	}
+	ingress := func(host, path, service string) *networkingv1.Ingress {
+		return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", ResourceVersion: "1"}, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
+			Host: host, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+				Path: path, PathType: new(networkingv1.PathTypePrefix),
+				Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Number: 1}}}}}}}}}}}
+	}
+	defaultBackend := ingress("a.b", "/", "ok")
+	defaultBackend.Spec.DefaultBackend = ingress("a.b", "/", "1x").Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy()
+	for _, c := range []struct {
+		name, gate string
+		obj, old   *networkingv1.Ingress
+		refused    string
+	}{
+		{"a new ingress for a service with a digit", "", ingress("a.b", "/", "1x"), nil, ""},
+		{"a new ingress for a service with a digit", features.RelaxedServiceNameValidation, ingress("a.b", "/", "1x"), nil, "spec.rules[0].http.paths[0].backend.service.name: Invalid value"},
+		{"a new default backend with a digit", features.RelaxedServiceNameValidation, defaultBackend, nil, "spec.defaultBackend.service.name: Invalid value"},
+		{"the first digit in an update", features.RelaxedServiceNameValidation, ingress("a.b", "/", "1x"), ingress("a.b", "/", "x"), "spec.rules[0].http.paths[0].backend.service.name: Invalid value"},
+		{"another digit in an update", features.RelaxedServiceNameValidation, ingress("a.b", "/", "2x"), ingress("a.b", "/", "1x"), ""},
+		{"a digit in an update of an ingress with one in its default backend", features.RelaxedServiceNameValidation, ingress("a.b", "/", "2x"), defaultBackend, ""},
+		{"the old name is not one of a service at all", features.RelaxedServiceNameValidation, ingress("a.b", "/", "1x"), ingress("a.b", "/", "X"), "service.name: Invalid value"},
+		{"an old rule with a wildcard is valid", "", ingress("*.b", "x", "x"), ingress("*.b", "/", "x"), "paths[0].path: Invalid value"},
+		{"an old rule with a wildcard is not valid", "", ingress("*.b", "x", "x"), ingress("*.b", "x", "x"), ""},
+		{"an old rule with a wildcard has a digit", "", ingress("*.b", "x", "x"), ingress("*.b", "/", "1x"), ""},
+		{"an old rule without a wildcard is not valid", "", ingress("a.b", "x", "x"), ingress("a.b", "x", "x"), "paths[0].path: Invalid value"},
+	} {
+		r := without("ingresses", c.gate)
+		var errs field.ErrorList
+		if c.old == nil {
+			errs = r.Create.Validate(c.obj)
+		} else {
+			errs = r.Update.ValidateUpdate(c.obj, c.old)
+		}
+		if err := errs.ToAggregate(); (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s without %q: got %v, want %q", c.name, c.gate, err, c.refused)
+		}
 	}
 	for gate, want := range map[string]bool{"": true, features.AuthorizePodWebsocketUpgradeCreatePermission: false} {
 		if got := without("pods", gate).Subresource("exec").Connection.RequiresCreate; got != want {

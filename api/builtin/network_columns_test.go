@@ -47,7 +47,7 @@ func TestEndpointsCells(t *testing.T) {
 }
 
 func TestIngressCells(t *testing.T) {
-	testCells(t, networking.Ingress(), []cellsTest{
+	testCells(t, networking.Ingress(features.Default()), []cellsTest{
 		{"plain", testMeta, "a|<none>|*||80|60m"},
 		{"full", testMeta + "spec: {ingressClassName: nginx, tls: [{hosts: [x]}], rules: [{host: x}, {}, {host: 'y'}]}\n" +
 			"status: {loadBalancer: {ingress: [{ip: 192.0.2.2}, {hostname: lb.example.com}, {ip: 192.0.2.1}]}}",

@@ -8,9 +8,9 @@ import (
 )
 
 // Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
-		Ingress(),
+		Ingress(gates),
 		IngressClass(),
 		IPAddress(),
 		NetworkPolicy(),

@@ -14,18 +14,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/service"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Ingress describes the kind Ingress, which routes HTTP requests from outside to services.
-func Ingress() *api.Resource {
+func Ingress(gates features.Gates) *api.Resource {
+	check := ingressCheck{relaxedServiceNames: gates.Enabled(features.RelaxedServiceNameValidation)}
 	return api.NewResource(api.Kind[*networkingv1.Ingress]{
 		Names:           api.Names{Name: "ingresses", Singular: "ingress", Kind: "Ingress", ShortNames: []string{"ing"}, Namespaced: true},
 		Versions:        api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion), ingressV1beta1()),
 		RemovedVersions: api.RemovedVersions("extensions/v1beta1"),
 		Storage:         api.Storage{Prefix: "ingress"},
-		Create:          api.CreateStrategy[*networkingv1.Ingress]{Validate: validation.Rules(newIngressRules), WarningsOnCreate: ingressWarnings},
+		Create:          api.CreateStrategy[*networkingv1.Ingress]{Validate: validation.Rules(check.create), WarningsOnCreate: ingressWarnings},
 		Update: api.UpdateStrategy[*networkingv1.Ingress]{
-			ValidateUpdate:           validation.Changes(ingressChanges),
+			ValidateUpdate:           validation.Changes(check.rules),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			HasGeneration:            true,

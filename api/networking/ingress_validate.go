@@ -1,9 +1,11 @@
 package networking
 
 import (
+	"slices"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	netutils "k8s.io/utils/net"
 
@@ -15,33 +17,36 @@ import (
 // classAnnotation is the annotation for the class, from before there was a field.
 const classAnnotation = "kubernetes.io/ingress.class"
 
-func newIngressRules(at *validation.Path, i *networkingv1.Ingress) {
-	ingressRules(at, i, nil)
+// ingressCheck has the rules of an Ingress that depend on feature gates.
+type ingressCheck struct{ relaxedServiceNames bool }
+
+func (c ingressCheck) create(at *validation.Path, i *networkingv1.Ingress) {
+	c.rules(at, i, nil)
 	if class, ok := i.Annotations[classAnnotation]; ok && i.Spec.IngressClassName != nil && class != *i.Spec.IngressClassName {
 		at.Child("annotations").Child(classAnnotation).Invalid(class, "must match `ingressClassName` when both are specified")
 	}
 }
 
-func ingressChanges(at *validation.Path, obj, old *networkingv1.Ingress) { ingressRules(at, obj, old) }
-
-// ingressRules validates an Ingress. old is the stored one, or nil.
-func ingressRules(at *validation.Path, in, old *networkingv1.Ingress) {
+// rules validates an Ingress. old is the stored one, or nil.
+func (c ingressCheck) rules(at *validation.Path, in, old *networkingv1.Ingress) {
+	validServiceName := nameOfOldService
+	if c.relaxedServiceNames || old != nil && hasRelaxedServiceName(&old.Spec) {
+		validServiceName = validation.DNSLabel
+	}
+	backend := func(at *validation.Path, b *networkingv1.IngressBackend) { backendRules(at, b, validServiceName) }
+	anyWildcardRule := old != nil && hasInvalidWildcardRule(old)
 	at = at.Child("spec")
 	s := &in.Spec
 	if len(s.Rules) == 0 && s.DefaultBackend == nil {
 		at.Invalid(s.Rules, "either `defaultBackend` or `rules` must be specified")
 	}
-	validation.IfPresent(at.Child("defaultBackend"), s.DefaultBackend, backendRules)
+	validation.IfPresent(at.Child("defaultBackend"), s.DefaultBackend, backend)
 	for i := range s.Rules {
 		r, at := &s.Rules[i], at.Child("rules").Index(i)
 		ingressHost(at.Child("host"), r.Host)
-		if r.HTTP == nil {
-			continue
+		if r.HTTP != nil && !(anyWildcardRule && isWildcard(r.Host)) {
+			ingressPathsRules(at.Child("http").Child("paths"), r.HTTP.Paths, backend)
 		}
-		if len(r.HTTP.Paths) == 0 {
-			at.Child("http").Child("paths").Required("")
-		}
-		validation.Each(at.Child("http").Child("paths"), r.HTTP.Paths, ingressPathRules)
 	}
 	lenient := old != nil && hasInvalidSecretName(old)
 	for i, t := range s.TLS {
@@ -67,6 +72,30 @@ func hasInvalidSecretName(i *networkingv1.Ingress) bool {
 	return false
 }
 
+// nameOfOldService is the format of the names of services before they could begin with a digit.
+func nameOfOldService(name string) []string { return apivalidation.NameIsDNS1035Label(name, false) }
+
+// hasRelaxedServiceName reports whether a backend has a service whose name begins with a digit.
+func hasRelaxedServiceName(s *networkingv1.IngressSpec) bool {
+	relaxed := func(b *networkingv1.IngressBackend) bool {
+		return b != nil && b.Service != nil && len(validation.DNSLabel(b.Service.Name)) == 0 && len(nameOfOldService(b.Service.Name)) > 0
+	}
+	return relaxed(s.DefaultBackend) || slices.ContainsFunc(s.Rules, func(r networkingv1.IngressRule) bool {
+		return r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, func(p networkingv1.HTTPIngressPath) bool { return relaxed(&p.Backend) })
+	})
+}
+
+// hasInvalidWildcardRule reports whether a rule with a wildcard, which earlier versions did not
+// validate, is invalid. As in kube-apiserver, the format of its service names is the older one,
+// whatever the gate.
+func hasInvalidWildcardRule(i *networkingv1.Ingress) bool {
+	return slices.ContainsFunc(i.Spec.Rules, func(r networkingv1.IngressRule) bool {
+		return isWildcard(r.Host) && r.HTTP != nil && len(validation.Check(func(at *validation.Path) {
+			ingressPathsRules(at, r.HTTP.Paths, func(at *validation.Path, b *networkingv1.IngressBackend) { backendRules(at, b, nameOfOldService) })
+		})) > 0
+	})
+}
+
 // ingressHost requires a DNS name, which may start with a wildcard, and no IP address.
 func ingressHost(at *validation.Path, host string) {
 	if host == "" {
@@ -78,16 +107,28 @@ func ingressHost(at *validation.Path, host string) {
 	hostPattern(at, host)
 }
 
+func isWildcard(host string) bool { return strings.Contains(host, "*") }
+
 // hostPattern requires a DNS name whose first label may be "*".
 func hostPattern(at *validation.Path, host string) {
-	if strings.Contains(host, "*") {
+	if isWildcard(host) {
 		validation.Format(at, host, utilvalidation.IsWildcardDNS1123Subdomain)
 		return
 	}
 	validation.Format(at, host, validation.DNSSubdomain)
 }
 
-func ingressPathRules(at *validation.Path, p *networkingv1.HTTPIngressPath) {
+// backendCheck has the rules of a backend.
+type backendCheck = func(at *validation.Path, b *networkingv1.IngressBackend)
+
+func ingressPathsRules(at *validation.Path, paths []networkingv1.HTTPIngressPath, backend backendCheck) {
+	if len(paths) == 0 {
+		at.Required("")
+	}
+	validation.Each(at, paths, func(at *validation.Path, p *networkingv1.HTTPIngressPath) { ingressPathRules(at, p, backend) })
+}
+
+func ingressPathRules(at *validation.Path, p *networkingv1.HTTPIngressPath, backend backendCheck) {
 	if p.PathType == nil {
 		at.Child("pathType").Required("pathType must be specified")
 		return
@@ -104,7 +145,7 @@ func ingressPathRules(at *validation.Path, p *networkingv1.HTTPIngressPath) {
 		validation.OneOf(at.Child("pathType"), *p.PathType,
 			networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix)
 	}
-	backendRules(at.Child("backend"), &p.Backend)
+	backend(at.Child("backend"), &p.Backend)
 }
 
 // normalizedPath refuses sequences that servers normalize.
@@ -125,7 +166,7 @@ func normalizedPath(at *validation.Path, path string) {
 }
 
 // backendRules validates a backend. Most errors have the path of the backend itself.
-func backendRules(at *validation.Path, b *networkingv1.IngressBackend) {
+func backendRules(at *validation.Path, b *networkingv1.IngressBackend, validServiceName validation.FormatFunc) {
 	if b.Resource != nil && b.Service != nil {
 		at.Invalid("", "cannot set both resource and service backends")
 		return
@@ -135,7 +176,7 @@ func backendRules(at *validation.Path, b *networkingv1.IngressBackend) {
 		typedLocalReference(at.Child("resource"), b.Resource.APIGroup, b.Resource.Kind, b.Resource.Name)
 	case b.Service != nil:
 		service := at.Child("service")
-		validation.RequiredFormat(service.Child("name"), b.Service.Name, validation.DNSLabel)
+		validation.RequiredFormat(service.Child("name"), b.Service.Name, validServiceName)
 		switch port := b.Service.Port; {
 		case port.Name != "" && port.Number != 0:
 			at.Invalid("", "cannot set both port name & port number")
