@@ -96,7 +96,7 @@ func (p *parts) buildCatalogue() (err error) {
 	if p.catalogue, err = api.New(resources...); err != nil {
 		return err
 	}
-	p.steps = newBootSteps(&p.o, p.catalogue)
+	p.steps = newBootSteps(&p.o, p.catalogue, p.gates)
 	return nil
 }
 

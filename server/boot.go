@@ -148,6 +148,7 @@ func (p *parts) serveResources(context.Context) error {
 		p.runLoop(step, func() { run(p.lifetime, p.controllerConfig.BaseConfig) })
 		p.steps.finish(step)
 	}
+	p.holdElections()
 	return nil
 }
 

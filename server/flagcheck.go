@@ -33,6 +33,13 @@ func notNegative[T int | int64 | time.Duration](n T) error {
 	return nil
 }
 
+func positive(d time.Duration) error {
+	if d <= 0 {
+		return fmt.Errorf("%v is not above 0", d)
+	}
+	return nil
+}
+
 // port checks that a number is a port of at least first; the description says
 // which numbers are valid.
 func port(first int, description string) func(int) error {

@@ -46,14 +46,10 @@ func (unused) duration(initial time.Duration) Value {
 func ignoredFlags() []Flag {
 	const (
 		noPeers     = "this server forwards no requests to other API servers"
-		noElections = "this server runs no coordinated leader elections"
 		noLogBuffer = "every log record is written at once, to stderr"
 	)
 	var u unused
 	flags := []Flag{
-		ignoredFlag("coordinated-leadership-lease-duration", u.duration(15*time.Second), noElections),
-		ignoredFlag("coordinated-leadership-renew-deadline", u.duration(10*time.Second), noElections),
-		ignoredFlag("coordinated-leadership-retry-period", u.duration(2*time.Second), noElections),
 		ignoredFlag("debug-socket-path", u.text(""), "profiles are served at /debug/pprof/ of the secure port only"),
 		ignoredFlag("enable-garbage-collector", u.yes(), "the garbage collector is a controller, which --controllers turns off"),
 		ignoredFlag("enable-logs-handler", u.no(), "this server serves no files"),

@@ -372,6 +372,12 @@ func controllerFlags(c *CommandLine, o *Options) []Flag {
 			Help: "File containing the private key of --cluster-signing-cert-file."},
 		{Name: "cluster-signing-duration", Value: duration(&o.ClusterSigningDuration, 365*24*time.Hour, notNegative),
 			Help: "Maximum lifetime of certificates signed for CertificateSigningRequests."},
+		{Name: "coordinated-leadership-lease-duration", Value: duration(&o.ElectionLeaseDuration, electionLeaseDuration), Check: o.checkElectionPeriods,
+			Help: "Time after which another server takes over the coordinated leader elections (feature gate CoordinatedLeaderElection) from one that no longer renews its Lease."},
+		{Name: "coordinated-leadership-renew-deadline", Value: duration(&o.ElectionRenewDeadline, electionRenewDeadline),
+			Help: "Time without a renewed Lease after which a server stops to run the elections."},
+		{Name: "coordinated-leadership-retry-period", Value: duration(&o.ElectionRetryPeriod, electionRetryPeriod, positive),
+			Help: "Time between two attempts to take or renew that Lease."},
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers/description"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -26,38 +27,39 @@ import (
 // Steps of the start that have a health check, named after kube-apiserver's post-start
 // hooks. The comment of each names the code that does the work of the hook.
 const (
-	stepEncryptionReload = "start-encryption-provider-config-automatic-reload"     // encryption.Encryption.Run
-	stepAdmission        = "start-apiserver-admission-initializer"                 // admission.Chain
-	stepCaches           = "generic-apiserver-start-informers"                     // storage.Store
-	stepFlowConsumer     = "priority-and-fairness-config-consumer"                 // apf.Controller.Configure
-	stepFlowFilter       = "priority-and-fairness-filter"                          // apf.Limiter
-	stepInflightFilter   = "max-in-flight-filter"                                  // apf.Inflight
-	stepObjectCounts     = "storage-object-count-tracker-hook"                     // registry.Registry.StoredSize
-	stepDefinitions      = "start-apiextensions-informers"                         // the cache of definitions
-	stepCustomKinds      = "start-apiextensions-controllers"                       // customkinds.Controller.Run
-	stepDefinitionsRead  = "crd-informer-synced"                                   // customkinds.Controller.Load
-	stepNamespaces       = "start-system-namespaces-controller"                    // controllers.MaintainSystemNamespaces
-	stepPeerAddress      = "peer-endpoint-reconciler-controller"                   // the address in the identity Lease
-	stepExtensionInfo    = "start-cluster-authentication-info-controller"          // apiservices.Extensions
-	stepIdentityLease    = "start-kube-apiserver-identity-lease-controller"        // identity
-	stepExpiredLeases    = "start-kube-apiserver-identity-lease-garbage-collector" // controllers.DeleteExpiredIdentityLeases
-	stepStorage          = "storage-readiness"                                     // storage.Store
-	stepTokenTracking    = "start-legacy-token-tracking-controller"                // controllers.MaintainTokenTracking
-	stepRepair           = "start-service-ip-repair-controllers"                   // registry.Repairer
-	stepRoles            = "rbac/bootstrap-roles"                                  // authz.ReconcileBootstrapPolicy
-	stepPriorityClasses  = "scheduling/bootstrap-system-priority-classes"          // bootstrap
-	stepFlowProducer     = "priority-and-fairness-config-producer"                 // apf.Controller.Bootstrap
-	stepService          = "bootstrap-controller"                                  // published
-	stepServiceCIDR      = "start-kubernetes-service-cidr-controller"              // published
-	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                   // reloadedPair
-	stepServiceCache     = "start-kube-aggregator-informers"                       // aggregation.Services
-	stepLocalServices    = "apiservice-status-local-available-controller"          // apiservices.LocalServices
-	stepRemoteServices   = "apiservice-status-remote-available-controller"         // apiservices.RemoteServices
-	stepServiceIndex     = "apiservice-registration-controller"                    // aggregation.Services
-	stepServiceDiscovery = "apiservice-discovery-controller"                       // apiservices.RemoteServices
-	stepAutoregistration = "kube-apiserver-autoregistration"                       // bootstrap
-	stepOpenAPIv2        = "apiservice-openapi-controller"                         // apiservices.RemoteServices
-	stepOpenAPIv3        = "apiservice-openapiv3-controller"                       // apiservices.RemoteServices
+	stepEncryptionReload = "start-encryption-provider-config-automatic-reload"           // encryption.Encryption.Run
+	stepAdmission        = "start-apiserver-admission-initializer"                       // admission.Chain
+	stepCaches           = "generic-apiserver-start-informers"                           // storage.Store
+	stepFlowConsumer     = "priority-and-fairness-config-consumer"                       // apf.Controller.Configure
+	stepFlowFilter       = "priority-and-fairness-filter"                                // apf.Limiter
+	stepInflightFilter   = "max-in-flight-filter"                                        // apf.Inflight
+	stepObjectCounts     = "storage-object-count-tracker-hook"                           // registry.Registry.StoredSize
+	stepDefinitions      = "start-apiextensions-informers"                               // the cache of definitions
+	stepCustomKinds      = "start-apiextensions-controllers"                             // customkinds.Controller.Run
+	stepDefinitionsRead  = "crd-informer-synced"                                         // customkinds.Controller.Load
+	stepNamespaces       = "start-system-namespaces-controller"                          // controllers.MaintainSystemNamespaces
+	stepPeerAddress      = "peer-endpoint-reconciler-controller"                         // the address in the identity Lease
+	stepExtensionInfo    = "start-cluster-authentication-info-controller"                // apiservices.Extensions
+	stepIdentityLease    = "start-kube-apiserver-identity-lease-controller"              // identity
+	stepExpiredLeases    = "start-kube-apiserver-identity-lease-garbage-collector"       // controllers.DeleteExpiredIdentityLeases
+	stepElections        = "start-kube-apiserver-coordinated-leader-election-controller" // elections
+	stepStorage          = "storage-readiness"                                           // storage.Store
+	stepTokenTracking    = "start-legacy-token-tracking-controller"                      // controllers.MaintainTokenTracking
+	stepRepair           = "start-service-ip-repair-controllers"                         // registry.Repairer
+	stepRoles            = "rbac/bootstrap-roles"                                        // authz.ReconcileBootstrapPolicy
+	stepPriorityClasses  = "scheduling/bootstrap-system-priority-classes"                // bootstrap
+	stepFlowProducer     = "priority-and-fairness-config-producer"                       // apf.Controller.Bootstrap
+	stepService          = "bootstrap-controller"                                        // published
+	stepServiceCIDR      = "start-kubernetes-service-cidr-controller"                    // published
+	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                         // reloadedPair
+	stepServiceCache     = "start-kube-aggregator-informers"                             // aggregation.Services
+	stepLocalServices    = "apiservice-status-local-available-controller"                // apiservices.LocalServices
+	stepRemoteServices   = "apiservice-status-remote-available-controller"               // apiservices.RemoteServices
+	stepServiceIndex     = "apiservice-registration-controller"                          // aggregation.Services
+	stepServiceDiscovery = "apiservice-discovery-controller"                             // apiservices.RemoteServices
+	stepAutoregistration = "kube-apiserver-autoregistration"                             // bootstrap
+	stepOpenAPIv2        = "apiservice-openapi-controller"                               // apiservices.RemoteServices
+	stepOpenAPIv3        = "apiservice-openapiv3-controller"                             // apiservices.RemoteServices
 )
 
 // checkRegistered is the check of APIServices, which is not a step.
@@ -72,7 +74,7 @@ type bootSteps struct {
 // newBootSteps returns the steps of a server with these options. As in kube-apiserver,
 // disabled features have no step, and the default objects of a group have one only if the
 // group is served.
-func newBootSteps(o *Options, catalogue *api.Catalogue) *bootSteps {
+func newBootSteps(o *Options, catalogue *api.Catalogue, gates features.Gates) *bootSteps {
 	has := func(group string) bool {
 		_, ok := catalogue.Group(group)
 		return ok
@@ -92,7 +94,9 @@ func newBootSteps(o *Options, catalogue *api.Catalogue) *bootSteps {
 	add(!o.NoPriorityAndFairness, stepFlowConsumer, stepFlowFilter)
 	add(o.NoPriorityAndFairness, stepInflightFilter)
 	add(true, stepObjectCounts, stepDefinitions, stepCustomKinds, stepDefinitionsRead, stepNamespaces, stepPeerAddress,
-		stepExtensionInfo, stepIdentityLease, stepExpiredLeases, stepStorage, stepTokenTracking, stepRepair)
+		stepExtensionInfo, stepIdentityLease, stepExpiredLeases)
+	add(gates.Enabled(features.CoordinatedLeaderElection), stepElections)
+	add(true, stepStorage, stepTokenTracking, stepRepair)
 	add(has(rbacv1.GroupName), stepRoles)
 	add(has(schedulingv1.GroupName), stepPriorityClasses)
 	add(has(flowcontrolv1.GroupName), stepFlowProducer)

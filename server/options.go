@@ -96,15 +96,19 @@ type Options struct {
 	EmulationForwardCompatible              bool   // --emulation-forward-compatible
 	RuntimeConfigEmulationForwardCompatible bool   // --runtime-config-emulation-forward-compatible
 
-	RuntimeConfig           map[string]string // --runtime-config, such as "api/beta": "true"
-	FeatureGates            map[string]bool   // --feature-gates
-	ServiceClusterIPRange   string            // --service-cluster-ip-range
-	ServiceNodePortRange    [2]int32          // --service-node-port-range: the first and the last port
-	ServiceNodePort         int               // --kubernetes-service-node-port
-	EndpointReconciler      string            // --endpoint-reconciler-type
-	EventTTL                time.Duration     // --event-ttl
-	DeleteCollectionWorkers int               // --delete-collection-workers
-	NamespaceConditionDelay time.Duration     // --namespace-condition-delay; 0 means no delay
+	RuntimeConfig map[string]string // --runtime-config, such as "api/beta": "true"
+	FeatureGates  map[string]bool   // --feature-gates
+	// The periods of the Lease of the server that runs coordinated leader elections; 0 means the default.
+	ElectionLeaseDuration   time.Duration // --coordinated-leadership-lease-duration
+	ElectionRenewDeadline   time.Duration // --coordinated-leadership-renew-deadline
+	ElectionRetryPeriod     time.Duration // --coordinated-leadership-retry-period
+	ServiceClusterIPRange   string        // --service-cluster-ip-range
+	ServiceNodePortRange    [2]int32      // --service-node-port-range: the first and the last port
+	ServiceNodePort         int           // --kubernetes-service-node-port
+	EndpointReconciler      string        // --endpoint-reconciler-type
+	EventTTL                time.Duration // --event-ttl
+	DeleteCollectionWorkers int           // --delete-collection-workers
+	NamespaceConditionDelay time.Duration // --namespace-condition-delay; 0 means no delay
 
 	NoAnonymous    bool   // --anonymous-auth=false
 	ClientCAFile   string // --client-ca-file

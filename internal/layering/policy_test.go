@@ -136,6 +136,7 @@ handlers/representation, authn, apf, aggregation, internal/compressed < handlers
 registry, authn < controllers/reconcile < controllers;
 controllers/reconcile, registry/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
 controllers/customkinds, aggregation, api/apiregistration < controllers/apiservices < controllers;
+controllers/reconcile, registry < controllers/elections < server;
 
 # Certificates and keys, what an HTTP server does below the handlers, and the objects that
 # every cluster has. All are independent of the options, so that they are understood

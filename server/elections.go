@@ -1,0 +1,45 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/controllers/elections"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// The defaults of the periods of coordinated leader elections.
+const (
+	electionLeaseDuration = 15 * time.Second
+	electionRenewDeadline = 10 * time.Second
+	electionRetryPeriod   = 2 * time.Second
+)
+
+// checkElectionPeriods requires that a server stops to run elections before another one begins.
+func (o *Options) checkElectionPeriods() error {
+	switch {
+	case o.ElectionLeaseDuration <= o.ElectionRenewDeadline:
+		return errors.New("must be greater than --coordinated-leadership-renew-deadline")
+	case o.ElectionRenewDeadline <= o.ElectionRetryPeriod:
+		return errors.New("--coordinated-leadership-renew-deadline must be greater than --coordinated-leadership-retry-period")
+	}
+	return nil
+}
+
+// holdElections starts the coordinated leader elections if their gate is enabled.
+func (p *parts) holdElections() {
+	if !p.gates.Enabled(features.CoordinatedLeaderElection) {
+		return
+	}
+	p.runLoop("coordinated leader elections", func() {
+		elections.Run(p.lifetime, elections.Config{
+			BaseConfig:    p.controllerConfig.BaseConfig,
+			ServerID:      p.serverID,
+			LeaseDuration: cmp.Or(p.o.ElectionLeaseDuration, electionLeaseDuration),
+			RenewDeadline: cmp.Or(p.o.ElectionRenewDeadline, electionRenewDeadline),
+			RetryPeriod:   cmp.Or(p.o.ElectionRetryPeriod, electionRetryPeriod),
+		})
+	})
+	p.steps.finish(stepElections)
+}
