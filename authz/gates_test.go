@@ -28,11 +28,27 @@ func TestGatedRoles(t *testing.T) {
 			"ClusterRole system:node certificates.k8s.io/podcertificaterequests create,get,list,watch",
 			"ClusterRoleBinding system:controller:podcertificaterequestcleaner",
 		},
+		features.DRADeviceTaints: {
+			"ClusterRole system:controller:device-taint-eviction-controller ,events.k8s.io/events create,patch,update",
+			"ClusterRole system:controller:device-taint-eviction-controller /pods delete,get,list,watch",
+			"ClusterRole system:controller:device-taint-eviction-controller /pods/status patch,update",
+			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/deviceclasses get,list,watch",
+			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/resourceclaims get,list,watch",
+			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/resourceslices get,list,watch",
+			"ClusterRoleBinding system:controller:device-taint-eviction-controller",
+		},
+		// The controller's rules for the kind need its role, which is of the gate above.
 		features.DRADeviceTaintRules: {
-			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/devicetaintrules get,list,watch",
-			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/devicetaintrules/status patch,update",
 			"ClusterRole system:kube-scheduler resource.k8s.io/devicetaintrules get,list,watch",
 		},
+		features.DRAExtendedResource: {
+			"ClusterRole system:kube-scheduler resource.k8s.io/resourceclaims create,delete",
+		},
+		features.DRAResourceClaimGranularStatusAuthorization: {
+			"ClusterRole system:controller:resource-claim-controller resource.k8s.io/resourceclaims/binding patch,update",
+			"ClusterRole system:kube-scheduler resource.k8s.io/resourceclaims/binding patch,update",
+		},
+
 		features.GenericWorkload: {
 			"ClusterRole system:aggregate-to-edit scheduling.k8s.io/podgroups,workloads create,delete,deletecollection,patch,update",
 			"ClusterRole system:aggregate-to-view scheduling.k8s.io/podgroups,podgroups/status,workloads get,list,watch",

@@ -32,6 +32,8 @@ const (
 	CrossNamespaceVolumeDataSource               = "CrossNamespaceVolumeDataSource"
 	DRAConsumableCapacity                        = "DRAConsumableCapacity"
 	DRADeviceTaintRules                          = "DRADeviceTaintRules"
+	DRADeviceTaints                              = "DRADeviceTaints"
+	DRAExtendedResource                          = "DRAExtendedResource"
 	DRAFractionalCapacityRange                   = "DRAFractionalCapacityRange"
 	DRAListTypeAttributes                        = "DRAListTypeAttributes"
 	DRANodeAllocatableResources                  = "DRANodeAllocatableResources"
@@ -79,7 +81,7 @@ func Effective() []string {
 		AllowUnsafeMalformedObjectDeletion, AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIVolumeHealth,
 		ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup, ConstrainedImpersonation,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
-		DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
+		DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
 		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
 		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
 		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
