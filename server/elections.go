@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/uuid"
+
 	"github.com/miniapiserver/miniapiserver/controllers/elections"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -35,7 +37,7 @@ func (p *parts) holdElections() {
 	p.runLoop("coordinated leader elections", func() {
 		elections.Run(p.lifetime, elections.Config{
 			BaseConfig:    p.controllerConfig.BaseConfig,
-			ServerID:      p.serverID,
+			ServerID:      p.serverID + "_" + string(uuid.NewUUID()), // servers of one host have the same identity
 			LeaseDuration: cmp.Or(p.o.ElectionLeaseDuration, electionLeaseDuration),
 			RenewDeadline: cmp.Or(p.o.ElectionRenewDeadline, electionRenewDeadline),
 			RetryPeriod:   cmp.Or(p.o.ElectionRetryPeriod, electionRetryPeriod),

@@ -45,7 +45,8 @@ const (
 // Config configures the elections. All fields are required.
 type Config struct {
 	reconcile.BaseConfig
-	// ServerID is the holder of the Lease of the server that runs the elections.
+	// ServerID is the unique name by which this server holds the Lease of the server that runs the
+	// elections.
 	ServerID string
 	// LeaseDuration is the time after which another server takes that Lease, RenewDeadline the
 	// time without a renewal after which its holder stops, and RetryPeriod the time between two
