@@ -117,4 +117,13 @@ func TestGatesOfOlderVersions(t *testing.T) {
 			t.Errorf("without %q, GET of pods/exec requires create: %t", gate, got)
 		}
 	}
+	reported := func() *corev1.Node {
+		return &corev1.Node{Status: corev1.NodeStatus{DeclaredFeatures: []string{"A"}}}
+	}
+	nodes, created, updated := without("nodes", features.NodeDeclaredFeatures), reported(), reported()
+	nodes.Create.PrepareForCreate(created)
+	nodes.Status.PrepareForUpdate(updated, &corev1.Node{})
+	if len(created.Status.DeclaredFeatures) > 0 || len(updated.Status.DeclaredFeatures) == 0 {
+		t.Errorf("features of a node without the gate: %q created, %q reported", created.Status.DeclaredFeatures, updated.Status.DeclaredFeatures)
+	}
 }
