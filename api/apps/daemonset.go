@@ -16,10 +16,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // DaemonSet describes the kind DaemonSet, which runs a pod on each node.
-func DaemonSet() *api.Resource {
+func DaemonSet(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(daemonSetTemplate, api.Kind[*appsv1.DaemonSet]{
 		Names: api.Names{
 			Name: "daemonsets", Singular: "daemonset", Kind: "DaemonSet",
@@ -36,7 +38,7 @@ func DaemonSet() *api.Resource {
 			PrepareForCreate: func(obj *appsv1.DaemonSet) {
 				setTemplateGeneration(obj, max(1, templateGeneration(obj)))
 			},
-			Validate:         validation.Rules(daemonSetRules),
+			Validate:         validation.RulesOf(strictness, daemonSetRules),
 			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(daemonSetTemplate, "spec", "template")),
 		},
 		Update: api.UpdateStrategy[*appsv1.DaemonSet]{
@@ -47,7 +49,7 @@ func DaemonSet() *api.Resource {
 				}
 				setTemplateGeneration(obj, generation)
 			},
-			ValidateUpdate:           validation.Changes(daemonSetChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, daemonSetChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         daemonSetWarnings,
 			HasGeneration:            true,
@@ -55,7 +57,7 @@ func DaemonSet() *api.Resource {
 		Status: api.StatusStrategy[*appsv1.DaemonSet]{
 			Served:           true,
 			PrepareForUpdate: func(obj, old *appsv1.DaemonSet) { setTemplateGeneration(obj, templateGeneration(old)) },
-			ValidateUpdate:   validation.Changes(daemonSetStatusChanges),
+			ValidateUpdate:   validation.ChangesOf(strictness, daemonSetStatusChanges),
 		},
 		Fields: api.Fields[*appsv1.DaemonSet]{HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration}},
 		Table:  api.Table[*appsv1.DaemonSet]{Columns: daemonSetColumns, Cells: daemonSetCells},

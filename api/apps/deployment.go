@@ -13,11 +13,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Deployment describes the kind Deployment, which runs replicas of a pod and updates them
 // gradually.
-func Deployment() *api.Resource {
+func Deployment(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(deploymentTemplate, api.Kind[*appsv1.Deployment]{
 		Names: api.Names{
 			Name: "deployments", Singular: "deployment", Kind: "Deployment",
@@ -31,11 +33,11 @@ func Deployment() *api.Resource {
 		CompleteBookmark: func(obj *appsv1.Deployment) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "deployments"},
 		Create: api.CreateStrategy[*appsv1.Deployment]{
-			Validate:         validation.Rules(deploymentRules),
+			Validate:         validation.RulesOf(strictness, deploymentRules),
 			WarningsOnCreate: pod.NamedTemplateWarnings(deploymentTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*appsv1.Deployment]{
-			ValidateUpdate:           validation.Changes(deploymentChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, deploymentChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         pod.TemplateWarnings(deploymentTemplate, "spec", "template"),
 			HasGeneration:            true,
@@ -48,7 +50,7 @@ func Deployment() *api.Resource {
 			Served: true,
 			// A write of status must not change labels.
 			PrepareForUpdate: func(obj, old *appsv1.Deployment) { obj.SetLabels(old.GetLabels()) },
-			ValidateUpdate:   validation.Changes(deploymentStatusChanges),
+			ValidateUpdate:   validation.ChangesOf(strictness, deploymentStatusChanges),
 		},
 		Subresources: []*api.Subresource{scaleDeployment()},
 		Fields: api.Fields[*appsv1.Deployment]{

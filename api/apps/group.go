@@ -12,9 +12,9 @@ import (
 func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
 		ControllerRevision(),
-		DaemonSet(),
-		Deployment(),
-		ReplicaSet(),
+		DaemonSet(gates),
+		Deployment(gates),
+		ReplicaSet(gates),
 		StatefulSet(gates),
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ReplicaSet describes the kind ReplicaSet, which runs replicas of a pod.
-func ReplicaSet() *api.Resource {
+func ReplicaSet(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(replicaSetTemplate, api.Kind[*appsv1.ReplicaSet]{
 		Names: api.Names{
 			Name: "replicasets", Singular: "replicaset", Kind: "ReplicaSet",
@@ -28,16 +30,16 @@ func ReplicaSet() *api.Resource {
 		CompleteBookmark: func(obj *appsv1.ReplicaSet) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "replicasets"},
 		Create: api.CreateStrategy[*appsv1.ReplicaSet]{
-			Validate:         validation.Rules(replicaSetRules),
+			Validate:         validation.RulesOf(strictness, replicaSetRules),
 			WarningsOnCreate: pod.NamedTemplateWarnings(replicaSetTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*appsv1.ReplicaSet]{
-			ValidateUpdate:           validation.Changes(replicaSetChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, replicaSetChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         pod.TemplateWarnings(replicaSetTemplate, "spec", "template"),
 			HasGeneration:            true,
 		},
-		Status:       api.StatusStrategy[*appsv1.ReplicaSet]{Served: true, ValidateUpdate: validation.Changes(replicaSetStatusChanges)},
+		Status:       api.StatusStrategy[*appsv1.ReplicaSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicaSetStatusChanges)},
 		Subresources: []*api.Subresource{scaleReplicaSet()},
 		Table:        api.Table[*appsv1.ReplicaSet]{Columns: replicaSetColumns, Cells: replicaSetCells},
 	}))

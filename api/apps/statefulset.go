@@ -22,6 +22,7 @@ import (
 // StatefulSet describes the kind StatefulSet, which runs pods with stable names and
 // storage.
 func StatefulSet(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(statefulSetTemplate, api.Kind[*appsv1.StatefulSet]{
 		Names: api.Names{
 			Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
@@ -36,16 +37,16 @@ func StatefulSet(gates features.Gates) *api.Resource {
 		Storage:          api.Storage{Prefix: "statefulsets"},
 		Create: api.CreateStrategy[*appsv1.StatefulSet]{
 			ValidateName:     validation.LabelName,
-			Validate:         validation.Rules(func(at *validation.Path, s *appsv1.StatefulSet) { statefulSetRules(gates, at, s) }),
+			Validate:         validation.RulesOf(strictness, func(at *validation.Path, s *appsv1.StatefulSet) { statefulSetRules(gates, at, s) }),
 			WarningsOnCreate: api.OnCreate(statefulSetWarnings),
 		},
 		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
-			ValidateUpdate:           validation.Changes(func(at *validation.Path, obj, old *appsv1.StatefulSet) { statefulSetChanges(gates, at, obj, old) }),
+			ValidateUpdate:           validation.ChangesOf(strictness, func(at *validation.Path, obj, old *appsv1.StatefulSet) { statefulSetChanges(gates, at, obj, old) }),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         statefulSetWarnings,
 			HasGeneration:            true,
 		},
-		Status:       api.StatusStrategy[*appsv1.StatefulSet]{Served: true, ValidateUpdate: validation.Changes(statefulSetStatusChanges)},
+		Status:       api.StatusStrategy[*appsv1.StatefulSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, statefulSetStatusChanges)},
 		Subresources: []*api.Subresource{scaleStatefulSet()},
 		Table:        api.Table[*appsv1.StatefulSet]{Columns: statefulSetColumns, Cells: statefulSetCells},
 	}))
@@ -135,7 +136,7 @@ func statefulSetChanges(gates features.Gates, at *validation.Path, obj, old *app
 	// A stored spec may violate rules that were added later.
 	c := statefulCheck{old: &old.Spec.Template}
 	c.recreate = gates.Enabled(features.StatefulSetRecreateStrategy) || old.Spec.UpdateStrategy.Type == appsv1.RecreateStatefulSetStrategyType
-	c.anyTemplate = len(validation.Check(func(at *validation.Path) { statefulSetSpecRules(at, &old.Spec, c) })) > 0
+	c.anyTemplate = len(validation.Collect(at, func(at *validation.Path) { statefulSetSpecRules(at, &old.Spec, c) })) > 0
 	statefulSetSpecRules(at.Child("spec"), &obj.Spec, c)
 	spec := at.Child("spec")
 	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)

@@ -17,10 +17,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // CronJob describes the kind CronJob, which creates jobs on a schedule.
-func CronJob() *api.Resource {
+func CronJob(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(cronJobTemplate, api.Kind[*batchv1.CronJob]{
 		Names: api.Names{
 			Name: "cronjobs", Singular: "cronjob", Kind: "CronJob",
@@ -31,9 +33,9 @@ func CronJob() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(batchv1.SchemeGroupVersion), api.SameFields[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
 		Default:  defaultCronJob,
 		Storage:  api.Storage{Prefix: "cronjobs"},
-		Create:   api.CreateStrategy[*batchv1.CronJob]{Validate: validation.Rules(newCronJobRules), WarningsOnCreate: api.OnCreate(cronJobWarnings)},
+		Create:   api.CreateStrategy[*batchv1.CronJob]{Validate: validation.RulesOf(strictness, newCronJobRules), WarningsOnCreate: api.OnCreate(cronJobWarnings)},
 		Update: api.UpdateStrategy[*batchv1.CronJob]{
-			ValidateUpdate:           validation.Changes(cronJobChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, cronJobChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         cronJobWarnings,
 			HasGeneration:            true,

@@ -9,7 +9,7 @@ import (
 // Kinds returns the kinds of the group.
 func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
-		CronJob(),
+		CronJob(gates),
 		Job(gates),
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 // Job describes the kind Job, which runs pods to completion.
 func Job(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	labels := api.WithFieldLabels(api.Served(batchv1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.successful")
 	labels[0].FieldLabelError = "field label %q not supported for Job"
 	return api.NewResource(pod.WithPodTemplate(templateOfJob, api.Kind[*batchv1.Job]{
@@ -27,16 +28,16 @@ func Job(gates features.Gates) *api.Resource {
 		Storage:  api.Storage{Prefix: "jobs"},
 		Create: api.CreateStrategy[*batchv1.Job]{
 			PrepareForCreate: func(obj *batchv1.Job) { selectJobPods(obj) },
-			Validate:         validation.Rules(jobRules),
+			Validate:         validation.RulesOf(strictness, jobRules),
 			WarningsOnCreate: api.OnCreate(jobWarnings),
 		},
 		Update: api.UpdateStrategy[*batchv1.Job]{
-			ValidateUpdate:           validation.Changes(jobChanges(gates)),
+			ValidateUpdate:           validation.ChangesOf(strictness, jobChanges(gates)),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         jobWarnings,
 			HasGeneration:            true,
 		},
-		Status: api.StatusStrategy[*batchv1.Job]{Served: true, ValidateUpdate: validation.Changes(jobStatusChanges)},
+		Status: api.StatusStrategy[*batchv1.Job]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, jobStatusChanges)},
 		Delete: api.DeleteStrategy[*batchv1.Job]{
 			OrphanByDefault: true,
 			OrphanWarning:   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",

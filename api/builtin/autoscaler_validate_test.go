@@ -76,12 +76,12 @@ func TestUnknownMetricType(t *testing.T) {
 
 func TestEndpointSliceRules(t *testing.T) {
 	const odd = `"endpoints":[{"addresses":["x"],"hints":{"forZones":[{"name":""}]}}]`
-	testRules(t, discovery.EndpointSlice(), []ruleTest{
+	testRules(t, discovery.EndpointSlice(features.Default()), []ruleTest{
 		{"ports come first", "", `{"addressType":"IPv4","ports":[{"protocol":"X"}],` + odd + `}`,
 			`[ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP", endpoints[0].addresses[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)]`},
 		{"not canonical", "", `{"addressType":"IPv6","endpoints":[{"addresses":["2001:db8:0::1"]}]}`, `must be in canonical form ("2001:db8::1")`},
 	})
-	r := discovery.EndpointSlice()
+	r := discovery.EndpointSlice(features.Default())
 	old := ruleObject(t, r, `{"addressType":"IPv4",`+odd+`}`)
 	if errs := r.Update.ValidateUpdate(ruleObject(t, r, `{"addressType":"IPv4","metadata":{"labels":{"a":"b"}},`+odd+`}`), old); len(errs) > 0 {
 		t.Errorf("endpoints as they were: %v", errs)
@@ -103,7 +103,7 @@ func TestEndpointSliceRules(t *testing.T) {
 
 func TestDeclaredFeatures(t *testing.T) {
 	status := func(names string) string { return `{"status":{"declaredFeatures":[` + names + `]}}` }
-	testRules(t, core.Node(), []ruleTest{
+	testRules(t, core.Node(features.Default()), []ruleTest{
 		{"good", "", status(`"A","A/b2","Bc"`), ""},
 		{"small", "", status(`"a"`), `status.declaredFeatures[0]: Invalid value: "a": invalid feature name "a": must start with an UpperCamelCase segment`},
 		{"empty segment", "", status(`"A//b"`), `invalid feature name "A//b"`},
@@ -111,7 +111,7 @@ func TestDeclaredFeatures(t *testing.T) {
 		{"no swap", "", `{"status":{"nodeInfo":{"swap":{"capacity":0}}}}`, "metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero"},
 		{"twice", "", status(`"A","A"`), `status.declaredFeatures[1]: Duplicate value: "A"`},
 	})
-	r := core.Node()
+	r := core.Node(features.Default())
 	n := ruleObject(t, r, `{"spec":{"configSource":{}},"status":{"config":{}}}`).(*corev1.Node)
 	if r.Create.PrepareForCreate(n); n.Spec.ConfigSource != nil || n.Status.Config != nil {
 		t.Errorf("got %v, %v", n.Spec.ConfigSource, n.Status.Config)

@@ -17,7 +17,7 @@ import (
 
 func TestNodeCells(t *testing.T) {
 	const info = "nodeInfo: {kubeletVersion: v1.36.0, osImage: OS, kernelVersion: '6.1', architecture: arm64, containerRuntimeVersion: containerd://2}"
-	testCells(t, core.Node(), []cellsTest{
+	testCells(t, core.Node(features.Default()), []cellsTest{
 		{"unknown", testMeta, "a|Unknown|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
 		{"ready", "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z, labels: {node-role.kubernetes.io/worker: '', node-role.kubernetes.io/: '', " +
 			"node-role.kubernetes.io/control-plane: '', kubernetes.io/role: worker}}\n" +

@@ -23,9 +23,9 @@ func TestDefaults(t *testing.T) {
 	}{
 		{scheduling.PriorityClass(), `{}`, `{"metadata":{},"value":0,"preemptionPolicy":"PreemptLowerPriority"}`},
 		{storage.StorageClass(), `{"provisioner":"a"}`, `{"metadata":{},"provisioner":"a","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"}`},
-		{discovery.EndpointSlice(), `{"ports":[{"port":1}]}`, `{"metadata":{},"endpoints":null,"addressType":"","ports":[{"name":"","protocol":"TCP","port":1}]}`},
-		{core.Endpoints(), `{"subsets":[{"ports":[{"port":1}]}]}`, `{"metadata":{},"subsets":[{"ports":[{"port":1,"protocol":"TCP"}]}]}`},
-		{core.ReplicationController(), `{"spec":{}}`, `{"metadata":{},"spec":{"replicas":1},"status":{"replicas":0}}`},
+		{discovery.EndpointSlice(features.Default()), `{"ports":[{"port":1}]}`, `{"metadata":{},"endpoints":null,"addressType":"","ports":[{"name":"","protocol":"TCP","port":1}]}`},
+		{core.Endpoints(features.Default()), `{"subsets":[{"ports":[{"port":1}]}]}`, `{"metadata":{},"subsets":[{"ports":[{"port":1,"protocol":"TCP"}]}]}`},
+		{core.ReplicationController(features.Default()), `{"spec":{}}`, `{"metadata":{},"spec":{"replicas":1},"status":{"replicas":0}}`},
 		{service.Service(features.Default()), `{"spec":{"ports":[{"port":1}]}}`, `{"metadata":{},"spec":{"ports":[{"protocol":"TCP","port":1,"targetPort":1}],` +
 			`"type":"ClusterIP","sessionAffinity":"None","internalTrafficPolicy":"Cluster"},"status":{"loadBalancer":{}}}`},
 		{claim.PersistentVolumeClaim(), `{}`, `{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}`},

@@ -185,7 +185,7 @@ func TestDecodeStoredJSON(t *testing.T) {
 		value, want string
 	}{
 		"json":          {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, ""},
-		"old version":   {batch.CronJob(), `{"kind":"CronJob","apiVersion":"batch/v1beta1","metadata":{"name":"a"}}`, ""},
+		"old version":   {batch.CronJob(features.Default()), `{"kind":"CronJob","apiVersion":"batch/v1beta1","metadata":{"name":"a"}}`, ""},
 		"other form":    {autoscaling.HorizontalPodAutoscaler(features.Default()), `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"a"}}`, ""},
 		"wrong kind":    {core.ConfigMap(), `{"kind":"Secret","apiVersion":"v1"}`, `kind is "Secret"`},
 		"wrong version": {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"v7"}`, `version "v7"`},
@@ -275,7 +275,7 @@ func TestStoredVersion(t *testing.T) {
 func benchmarkValue(b *testing.B) (*api.Resource, []byte) {
 	values := map[string][]byte{}
 	readData(b, "etcd.json.gz", &values)
-	return apps.Deployment(), values["/registry/deployments/etcd-refs/ref"]
+	return apps.Deployment(features.Default()), values["/registry/deployments/etcd-refs/ref"]
 }
 
 func BenchmarkDecodeStored(b *testing.B) {

@@ -112,6 +112,46 @@ func TestGatesOfOlderVersions(t *testing.T) {
 			t.Errorf("%s without %q: got %v, want %q", c.name, c.gate, err, c.refused)
 		}
 	}
+	const sloppy, template = "010.0.0.5", `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],"hostAliases":[{"ip":"010.0.0.5"}]}}`
+	for kind, c := range map[string]struct{ body, field string }{
+		"pods":                   {`{"spec":{"containers":[{"name":"c","image":"i"}],"hostAliases":[{"ip":"010.0.0.5"}],"dnsConfig":{"nameservers":["::ffff:1.2.3.4"]}}}`, "spec.dnsConfig.nameservers[0]"},
+		"podtemplates":           {`{` + template + `}`, "template.spec.hostAliases[0].ip"},
+		"replicationcontrollers": {`{"spec":{"selector":{"a":"b"},` + template + `}}`, "spec.template.spec.hostAliases[0].ip"},
+		"deployments":            {`{"spec":{"selector":{"matchLabels":{"a":"b"}},` + template + `}}`, "spec.template.spec.hostAliases[0].ip"},
+		"replicasets":            {`{"spec":{"selector":{"matchLabels":{"a":"b"}},` + template + `}}`, "spec.template.spec.hostAliases[0].ip"},
+		"statefulsets":           {`{"spec":{"selector":{"matchLabels":{"a":"b"}},` + template + `}}`, "spec.template.spec.hostAliases[0].ip"},
+		"daemonsets":             {`{"spec":{"selector":{"matchLabels":{"a":"b"}},` + template + `}}`, "spec.template.spec.hostAliases[0].ip"},
+		"services":               {`{"spec":{"clusterIP":"010.0.0.5","externalIPs":["::ffff:1.2.3.4"],"type":"LoadBalancer","loadBalancerSourceRanges":["10.0.0.1/8"],"ports":[{"port":1}]}}`, "spec.LoadBalancerSourceRanges[0]"},
+		"endpoints":              {`{"subsets":[{"addresses":[{"ip":"010.0.0.5"}],"ports":[{"port":1}]}]}`, "subsets[0].addresses[0].ip"},
+		"endpointslices":         {`{"addressType":"IPv4","endpoints":[{"addresses":["010.0.0.5"]}]}`, "endpoints[0].addresses[0]"},
+		"nodes":                  {`{"spec":{"podCIDR":"10.0.0.1/08"}}`, "spec.podCIDRs[0]"},
+		"networkpolicies":        {`{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.1/8"}}]}]}}`, "spec.ingress[0].from[0].ipBlock.cidr"},
+	} {
+		if got := newFaults(t, without(kind, features.StrictIPCIDRValidation), c.body); got != "" {
+			t.Errorf("%s with addresses in another form, without the gate: %s", kind, got)
+		}
+		if got := newFaults(t, without(kind, ""), c.body); !strings.Contains(got, c.field+": Invalid value") {
+			t.Errorf("%s with addresses in another form: %q, want an error of %s", kind, got, c.field)
+		}
+	}
+	const want = `spec.podCIDRs[0]: non-standard CIDR value "010.0.0.0/8" is invalid: use "10.0.0.0/8"`
+	if got := said(t, without("nodes", features.StrictIPCIDRValidation), "", `{"spec":{"podCIDR":"010.0.0.0/8"}}`); got != want {
+		t.Errorf("warned %q, want %q", got, want)
+	}
+	for gate, refused := range map[string]bool{"": true, features.StrictIPCIDRValidation: false} {
+		for _, status := range []struct {
+			kind string
+			obj  api.Object
+		}{
+			{"pods", &corev1.Pod{Status: corev1.PodStatus{PodIP: sloppy, PodIPs: []corev1.PodIP{{IP: sloppy}}}}},
+			{"ingresses", &networkingv1.Ingress{Status: networkingv1.IngressStatus{LoadBalancer: networkingv1.IngressLoadBalancerStatus{Ingress: []networkingv1.IngressLoadBalancerIngress{{IP: sloppy}}}}}},
+		} {
+			r := without(status.kind, gate)
+			if errs := r.Status.ValidateUpdate(status.obj, r.New()); len(errs) > 0 != refused {
+				t.Errorf("the status of %s with an address in another form, without %q: %v", status.kind, gate, errs)
+			}
+		}
+	}
 	for gate, want := range map[string]bool{"": true, features.AuthorizePodWebsocketUpgradeCreatePermission: false} {
 		if got := without("pods", gate).Subresource("exec").Connection.RequiresCreate; got != want {
 			t.Errorf("without %q, GET of pods/exec requires create: %t", gate, got)

@@ -110,7 +110,7 @@ func TestJobSelectsItsPods(t *testing.T) {
 }
 
 func TestTemplateGeneration(t *testing.T) {
-	r := apps.DaemonSet()
+	r := apps.DaemonSet(features.Default())
 	old := &appsv1.DaemonSet{}
 	r.Create.PrepareForCreate(old)
 	if got := old.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
@@ -143,12 +143,12 @@ func TestBumps(t *testing.T) {
 		obj, old api.Object
 		want     bool
 	}{
-		"nothing":        {apps.Deployment(), none, none.DeepCopy(), false},
-		"spec":           {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Spec.Paused = true }), none, true},
-		"status":         {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Status.Replicas = 1 }), none, false},
-		"labels":         {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Labels = labels }), none, false},
-		"annotations":    {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Annotations = annotations }), none, true},
-		"slice labels":   {discovery.EndpointSlice(), &discoveryv1.EndpointSlice{}, func() api.Object { s := &discoveryv1.EndpointSlice{}; s.Labels = labels; return s }(), true},
+		"nothing":        {apps.Deployment(features.Default()), none, none.DeepCopy(), false},
+		"spec":           {apps.Deployment(features.Default()), d(func(d *appsv1.Deployment) { d.Spec.Paused = true }), none, true},
+		"status":         {apps.Deployment(features.Default()), d(func(d *appsv1.Deployment) { d.Status.Replicas = 1 }), none, false},
+		"labels":         {apps.Deployment(features.Default()), d(func(d *appsv1.Deployment) { d.Labels = labels }), none, false},
+		"annotations":    {apps.Deployment(features.Default()), d(func(d *appsv1.Deployment) { d.Annotations = annotations }), none, true},
+		"slice labels":   {discovery.EndpointSlice(features.Default()), &discoveryv1.EndpointSlice{}, func() api.Object { s := &discoveryv1.EndpointSlice{}; s.Labels = labels; return s }(), true},
 		"no generation":  {core.ConfigMap(), &corev1.ConfigMap{Data: labels}, &corev1.ConfigMap{}, false},
 		"priority class": {scheduling.PriorityClass(), &schedulingv1.PriorityClass{Value: 1}, &schedulingv1.PriorityClass{}, false},
 	} {
@@ -261,7 +261,7 @@ func TestPreparedObjects(t *testing.T) {
 // TestReplicationControllerNames checks that no rule of the kind applies to a generateName.
 func TestReplicationControllerNames(t *testing.T) {
 	rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "a", GenerateName: "Bad_Value!", Namespace: "ns"}}
-	if errs := core.ReplicationController().ValidateMetadata(rc); len(errs) > 0 {
+	if errs := core.ReplicationController(features.Default()).ValidateMetadata(rc); len(errs) > 0 {
 		t.Error(errs)
 	}
 }

@@ -29,7 +29,7 @@ func TestServiceCells(t *testing.T) {
 }
 
 func TestEndpointsCells(t *testing.T) {
-	testCells(t, core.Endpoints(), []cellsTest{
+	testCells(t, core.Endpoints(features.Default()), []cellsTest{
 		{"none", testMeta, "a|<none>|60m"},
 		{"none ready", testMeta + "subsets: [{notReadyAddresses: [{ip: 10.0.0.1}], ports: [{port: 80}]}]", "a||60m"},
 		{"ports", testMeta + "subsets: [{addresses: [{ip: 10.0.0.1}, {ip: 'fd00::1'}], ports: [{port: 80}]}]", "a|10.0.0.1:80,[fd00::1]:80|60m"},
@@ -37,7 +37,7 @@ func TestEndpointsCells(t *testing.T) {
 			"a|10.0.0.1:80,10.0.0.2:80,10.0.0.1:81 + 2 more...|60m"},
 		{"without ports", testMeta + "subsets: [{addresses: [{ip: 10.0.0.1}]}]", "a|10.0.0.1|60m"},
 	})
-	testCells(t, discovery.EndpointSlice(), []cellsTest{
+	testCells(t, discovery.EndpointSlice(features.Default()), []cellsTest{
 		{"none", testMeta + "addressType: IPv4\nendpoints: []", "a|IPv4|<unset>|<unset>|60m"},
 		{"some", testMeta + "addressType: IPv4\nendpoints: [{addresses: [10.0.0.1]}, {addresses: [10.0.0.2]}]\nports: [{port: 80}, {name: web}, {}]",
 			"a|IPv4|80,web,*|10.0.0.1,10.0.0.2|60m"},
@@ -59,7 +59,7 @@ func TestIngressCells(t *testing.T) {
 		{"group", testMeta + "spec: {controller: c, parameters: {apiGroup: example.com, kind: Params, name: p}}", "a|c|Params.example.com/p|60m"},
 		{"core", testMeta + "spec: {controller: c, parameters: {kind: ConfigMap, name: p}}", "a|c|ConfigMap/p|60m"},
 	})
-	testCells(t, networking.NetworkPolicy(), []cellsTest{
+	testCells(t, networking.NetworkPolicy(features.Default()), []cellsTest{
 		{"all", testMeta, "a|<none>|60m"},
 		{"some", testMeta + "spec: {podSelector: {matchLabels: {a: b}}}", "a|a=b|60m"},
 	})

@@ -25,6 +25,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/api/policy"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestOlderVersionsLoseNothing checks that conversion of a hub object to an older version and
@@ -210,7 +211,7 @@ func TestTopology(t *testing.T) {
 		NodeName: ptrTo("n"),
 		Topology: map[string]string{"topology.kubernetes.io/zone": "z", "kubernetes.io/hostname": "n", "rack": "4"},
 	}}}
-	v := discovery.EndpointSlice().Version(discoveryv1beta1.SchemeGroupVersion)
+	v := discovery.EndpointSlice(features.Default()).Version(discoveryv1beta1.SchemeGroupVersion)
 	obj, err := v.ToHub(old)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/node"
 	"github.com/miniapiserver/miniapiserver/api/rbac"
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ruleTest has the wanted errors of a new object or, if old is not empty, of an update.
@@ -178,14 +179,14 @@ func TestQuotaAndLimitRules(t *testing.T) {
 }
 
 func TestNodeAndNamespaceRules(t *testing.T) {
-	testRules(t, core.Node(), []ruleTest{
+	testRules(t, core.Node(features.Default()), []ruleTest{
 		{"taint", "", `{"spec":{"taints":[{"key":"a","effect":"NoSchedule"},{"key":"a","effect":"NoSchedule"}]}}`, "taints must be unique by key and effect pair"},
 		{"ranges", "", `{"spec":{"podCIDRs":["10.0.0.0/24","10.1.0.0/24"]}}`, "may specify no more than one CIDR for each IP family"},
 		{"range fixed", `{"spec":{"podCIDR":"10.0.0.0/24"}}`, `{"spec":{"podCIDR":"10.1.0.0/24"}}`, `spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid`},
 		{"capacity", "", `{"status":{"capacity":{"cpu":"-1"}}}`, `status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0`},
 	})
 	const configMap = `{"namespace":"a","name":"b","kubeletConfigKey":"c"`
-	testRules(t, core.Node(), []ruleTest{
+	testRules(t, core.Node(features.Default()), []ruleTest{
 		{"configuration of an older server", `{"spec":{"configSource":{}}}`, `{"spec":{"configSource":{}}}`, `spec.configSource: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil`},
 		{"its names", `{"spec":{"configSource":{}}}`, `{"spec":{"configSource":{"configMap":{"uid":"u","resourceVersion":"1","namespace":"a.b"}}}}`,
 			"[spec.configSource.configMap.uid: Forbidden: uid must not be set in spec, spec.configSource.configMap.resourceVersion: Forbidden: resourceVersion must not be set in spec, " +
@@ -194,7 +195,7 @@ func TestNodeAndNamespaceRules(t *testing.T) {
 		{"in the status", `{}`, `{"status":{"config":{"active":{"configMap":` + configMap + `}}}}}`,
 			"[status.config.active.configMap.uid: Required value, status.config.active.configMap.resourceVersion: Required value]"},
 	})
-	testStatusRules(t, core.Node(), []ruleTest{
+	testStatusRules(t, core.Node(features.Default()), []ruleTest{
 		{"address twice", `{}`, `{"status":{"addresses":[{"type":"Hostname","address":"a"},{"type":"Hostname","address":"a"}]}}`, "status.addresses[1]: Duplicate value"},
 	})
 	testStatusRules(t, core.Namespace(), []ruleTest{

@@ -16,18 +16,18 @@ func TestReplicatedCells(t *testing.T) {
 	const template = "template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: x, image: i}, {name: 'y', image: j}]}}"
 	const selector = "selector: {matchLabels: {b: '2', a: '1'}, matchExpressions: [{key: c, operator: NotIn, values: [e, d]}, {key: f, operator: Exists}]}"
 	const chosen = "a=1,b=2,c notin (d,e),f"
-	testCells(t, apps.Deployment(), []cellsTest{
+	testCells(t, apps.Deployment(features.Default()), []cellsTest{
 		{"full", testMeta + "spec: {replicas: 3, " + selector + ", " + template + "}\nstatus: {readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1}",
 			"a|1/3|2|1|60m|x,y|i,j|" + chosen},
 		{"empty", testMeta, "a|0/0|0|0|60m|||"},
 		{"empty selector", testMeta + "spec: {selector: {}}", "a|0/0|0|0|60m|||"},
 		{"bad selector", testMeta + "spec: {selector: {matchExpressions: [{key: c, operator: Near}]}}", "a|0/0|0|0|60m|||<invalid>"},
 	})
-	testCells(t, apps.ReplicaSet(), []cellsTest{
+	testCells(t, apps.ReplicaSet(features.Default()), []cellsTest{
 		{"full", testMeta + "spec: {replicas: 3, " + selector + ", " + template + "}\nstatus: {replicas: 2, readyReplicas: 1}", "a|3|2|1|60m|x,y|i,j|" + chosen},
 		{"bad selector", testMeta + "spec: {selector: {matchExpressions: [{key: c, operator: Near}]}}", "a|0|0|0|60m|||<error>"},
 	})
-	testCells(t, core.ReplicationController(), []cellsTest{
+	testCells(t, core.ReplicationController(features.Default()), []cellsTest{
 		{"full", testMeta + "spec: {replicas: 2, selector: {b: c, a: b}, " + template + "}\nstatus: {replicas: 1}", "a|2|1|0|60m|x,y|i,j|a=b,b=c"},
 		{"no template", testMeta + "spec: {replicas: 2}", "a|2|0|0|60m|||<none>"},
 	})
@@ -35,12 +35,12 @@ func TestReplicatedCells(t *testing.T) {
 		{"full", testMeta + "spec: {replicas: 2, serviceName: s, " + selector + ", " + template + "}\nstatus: {replicas: 2, readyReplicas: 1}",
 			"a|1/2|60m|x,y|i,j"},
 	})
-	testCells(t, apps.DaemonSet(), []cellsTest{
+	testCells(t, apps.DaemonSet(features.Default()), []cellsTest{
 		{"full", testMeta + "spec: {" + selector + ", " + template + "}\nstatus: {desiredNumberScheduled: 5, currentNumberScheduled: 4, numberMisscheduled: 9, " +
 			"numberReady: 3, updatedNumberScheduled: 2, numberAvailable: 1}", "a|5|4|3|2|1|disk=ssd|60m|x,y|i,j|" + chosen},
 		{"everywhere", testMeta, "a|0|0|0|0|0|<none>|60m|||<none>"},
 	})
-	testCells(t, core.PodTemplate(), []cellsTest{
+	testCells(t, core.PodTemplate(features.Default()), []cellsTest{
 		{"full", testMeta + "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: x, image: i}]}}", "a|x|i|a=b"},
 	})
 }
@@ -63,7 +63,7 @@ func TestJobCells(t *testing.T) {
 		{"work queue", testMeta + "spec: {parallelism: 4, template: {}}", "a|Running|0/1 of 4||60m|||<none>"},
 		{"one", testMeta + "spec: {parallelism: 1, template: {}}", "a|Running|0/1||60m|||<none>"},
 	})
-	testCells(t, batch.CronJob(), []cellsTest{
+	testCells(t, batch.CronJob(features.Default()), []cellsTest{
 		{"new", testMeta + "spec: {schedule: '* * * * *', jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}",
 			"a|* * * * *|<none>|<unset>|0|<none>|60m|c|i|<none>"},
 		{"used", testMeta + "spec: {schedule: '@daily', timeZone: Etc/UTC, suspend: true, jobTemplate: {}}\n" +
@@ -106,7 +106,7 @@ func TestAutoscalerCells(t *testing.T) {
 }
 
 func TestScaleCells(t *testing.T) {
-	scale := apps.Deployment().Subresource("scale").Kind
+	scale := apps.Deployment(features.Default()).Subresource("scale").Kind
 	testCells(t, scale, []cellsTest{{"full", testMeta + "spec: {replicas: 2}\nstatus: {replicas: 1}", "a|2|1|60m"}})
 	if got := columnLine(scale.Table.Columns()); got != "Name; Desired (integer); Available (integer); Age" {
 		t.Errorf("columns %s", got)

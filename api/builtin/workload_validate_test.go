@@ -89,18 +89,18 @@ const (
 func plain() map[*api.Resource]string {
 	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	return map[*api.Resource]string{
-		pod.Pod(nil): plainPod, core.PodTemplate(): `{` + plainTemplate + `}`,
-		apps.Deployment(): workload, apps.ReplicaSet(): workload, apps.StatefulSet(features.Default()): workload, apps.DaemonSet(): workload,
-		core.ReplicationController():                            `{"spec":{` + plainTemplate + `}}`,
+		pod.Pod(nil): plainPod, core.PodTemplate(features.Default()): `{` + plainTemplate + `}`,
+		apps.Deployment(features.Default()): workload, apps.ReplicaSet(features.Default()): workload, apps.StatefulSet(features.Default()): workload, apps.DaemonSet(features.Default()): workload,
+		core.ReplicationController(features.Default()):          `{"spec":{` + plainTemplate + `}}`,
 		apps.ControllerRevision():                               `{"data":{"a":1}}`,
 		batch.Job(features.Default()):                           `{"spec":{` + jobTemplate + `}}`,
-		batch.CronJob():                                         `{"spec":{"schedule":"*/5 1-3,7 * jan mon","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+		batch.CronJob(features.Default()):                       `{"spec":{"schedule":"*/5 1-3,7 * jan mon","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
 		service.Service(features.Default()):                     plainService,
-		core.Endpoints():                                        `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":1}]}]}`,
-		discovery.EndpointSlice():                               `{"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1}]}`,
+		core.Endpoints(features.Default()):                      `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":1}]}]}`,
+		discovery.EndpointSlice(features.Default()):             `{"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1}]}`,
 		networking.Ingress(features.Default()):                  `{"spec":{"rules":[{"host":"a.b","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}}`,
 		networking.IngressClass():                               `{"spec":{"controller":"a.b/c"}}`,
-		networking.NetworkPolicy():                              `{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
+		networking.NetworkPolicy(features.Default()):            `{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
 		policy.PodDisruptionBudget():                            `{"spec":{"minAvailable":"50%"}}`,
 		autoscaling.HorizontalPodAutoscaler(features.Default()): `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
 	}
@@ -130,24 +130,24 @@ func TestWorkloadFaults(t *testing.T) {
 		r          *api.Resource
 		body, want string
 	}{
-		{apps.Deployment(), `{"spec":{"replicas":-1,` + selectsAll + `,` + plainTemplate + `}}`, `spec.replicas: Invalid value: -1: must be greater than or equal to 0`},
-		{apps.Deployment(), `{"spec":{"selector":{"matchLabels":{"a":"c"}},` + plainTemplate + `}}`,
+		{apps.Deployment(features.Default()), `{"spec":{"replicas":-1,` + selectsAll + `,` + plainTemplate + `}}`, `spec.replicas: Invalid value: -1: must be greater than or equal to 0`},
+		{apps.Deployment(features.Default()), `{"spec":{"selector":{"matchLabels":{"a":"c"}},` + plainTemplate + `}}`,
 			"spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`"},
-		{apps.Deployment(), `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":"0%"}},` + selectsAll + `,` + plainTemplate + `}}`,
+		{apps.Deployment(features.Default()), `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":"0%"}},` + selectsAll + `,` + plainTemplate + `}}`,
 			"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"},
 		{apps.StatefulSet(features.Default()), `{"spec":{"updateStrategy":{"type":"Recreate"},` + selectsAll + `,` + plainTemplate + `}}`,
 			`spec.updateStrategy: Invalid value: {"Type":"Recreate","RollingUpdate":null}: must be 'RollingUpdate' or 'OnDelete'`},
-		{apps.DaemonSet(), `{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":1}},` + selectsAll + `,` + plainTemplate + `}}`,
+		{apps.DaemonSet(features.Default()), `{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":1}},` + selectsAll + `,` + plainTemplate + `}}`,
 			`spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`},
 		{batch.Job(features.Default()), `{"spec":{` + with(jobTemplate, "Never", "Always") + `}}`,
 			`spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`},
 		{batch.Job(features.Default()), `{"spec":{"completionMode":"Indexed","parallelism":1,` + jobTemplate + `}}`,
 			`spec.completions: Required value: when completion mode is Indexed`},
-		{batch.CronJob(), `{"spec":{"schedule":"60 * * * *","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+		{batch.CronJob(features.Default()), `{"spec":{"schedule":"60 * * * *","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
 			`spec.schedule: Invalid value: "60 * * * *": end of range (60) above maximum (59): 60`},
-		{batch.CronJob(), `{"spec":{"schedule":"@daily","timeZone":"Mars/Base","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+		{batch.CronJob(features.Default()), `{"spec":{"schedule":"@daily","timeZone":"Mars/Base","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
 			`spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base`},
-		{core.ReplicationController(), `{"spec":{}}`, `spec.selector: Required value; spec.template: Required value`},
+		{core.ReplicationController(features.Default()), `{"spec":{}}`, `spec.selector: Required value; spec.template: Required value`},
 		{apps.ControllerRevision(), `{"data":[1],"revision":-1}`,
 			`revision: Invalid value: -1: must be greater than or equal to 0; data: Required value: data must be a valid JSON object`},
 		{policy.PodDisruptionBudget(), `{"spec":{"minAvailable":"101%"}}`, `spec.minAvailable: Invalid value: "101%": must not be greater than 100%`},
@@ -171,14 +171,14 @@ func TestNetworkFaults(t *testing.T) {
 			`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 90000: must be greater than 0 and less than 86400`},
 		{service.Service(features.Default()), `{"spec":{"clusterIP":"None","type":"NodePort","ports":[{"port":80}]}}`,
 			`spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`},
-		{discovery.EndpointSlice(), `{"addressType":"IPv4","endpoints":[{"addresses":["fd00::1"]}]}`,
+		{discovery.EndpointSlice(features.Default()), `{"addressType":"IPv4","endpoints":[{"addresses":["fd00::1"]}]}`,
 			`endpoints[0].addresses: Invalid value: "fd00::1": must be an IPv4 address`},
-		{core.Endpoints(), `{"subsets":[{"addresses":[{"ip":"127.0.0.1"}]}]}`,
+		{core.Endpoints(features.Default()), `{"subsets":[{"addresses":[{"ip":"127.0.0.1"}]}]}`,
 			`subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`},
 		{networking.Ingress(features.Default()), `{}`, "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"},
 		{networking.Ingress(features.Default()), `{"spec":{"defaultBackend":{"service":{"name":"s","port":{}}}}}`, `spec.defaultBackend: Required value: port name or number is required`},
 		{networking.IngressClass(), `{"spec":{"controller":"c"}}`, `spec.controller: Invalid value: "c": must be a domain-prefixed path (such as "acme.io/foo")`},
-		{networking.NetworkPolicy(), `{"spec":{"egress":[{"to":[{}]}]}}`, `spec.egress[0].to[0]: Required value: must specify a peer`},
+		{networking.NetworkPolicy(features.Default()), `{"spec":{"egress":[{"to":[{}]}]}}`, `spec.egress[0].to[0]: Required value: must specify a peer`},
 	} {
 		if got := newFaults(t, c.r, c.body); got != c.want {
 			t.Errorf("%s %s\n got %s\nwant %s", c.r.Name, c.body, got, c.want)
@@ -195,7 +195,7 @@ func TestChangeFaults(t *testing.T) {
 		r                   *api.Resource
 		before, after, want string
 	}{
-		{apps.Deployment(), set, with(set, `"a":"b"`, `"a":"c"`), `spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`},
+		{apps.Deployment(features.Default()), set, with(set, `"a":"b"`, `"a":"c"`), `spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`},
 		{apps.StatefulSet(features.Default()), set, with(set, `"s"`, `"t"`), `spec.serviceName: Invalid value: "t": field is immutable`},
 		// AllowStatefulSetRecreateStrategy: the strategy of a disabled feature stays valid.
 		{apps.StatefulSet(features.Default()), strategy("Recreate"), strategy("Recreate"), ""},
@@ -228,7 +228,7 @@ func TestStoredTemplateGeneration(t *testing.T) {
 	set := func(generation string) string {
 		return `{"metadata":{"annotations":{"deprecated.daemonset.template.generation":"` + generation + `"}},"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	}
-	testRules(t, apps.DaemonSet(), []ruleTest{
+	testRules(t, apps.DaemonSet(features.Default()), []ruleTest{
 		{"negative", set("-5"), set("3"), `spec.templateGeneration: Invalid value: -5: must be greater than or equal to 0`},
 		{"positive", set("5"), set("-3"), ""},
 	})

@@ -12,20 +12,22 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/service"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Endpoints describes the kind Endpoints, the deprecated predecessor of EndpointSlice.
-func Endpoints() *api.Resource {
+func Endpoints(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*corev1.Endpoints]{
 		Names:      api.Names{Name: "endpoints", Singular: "endpoints", Kind: "Endpoints", ShortNames: []string{"ep"}, Namespaced: true},
 		Versions:   api.Served(corev1.SchemeGroupVersion),
 		Deprecated: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 		Default:    defaultEndpoints,
 		Storage:    api.Storage{Prefix: "services/endpoints"},
-		Create:     api.CreateStrategy[*corev1.Endpoints]{Validate: validation.Rules(endpointsRules), WarningsOnCreate: endpointsWarnings},
+		Create:     api.CreateStrategy[*corev1.Endpoints]{Validate: validation.RulesOf(strictness, endpointsRules), WarningsOnCreate: endpointsWarnings},
 		Update: api.UpdateStrategy[*corev1.Endpoints]{
 			AllowCreateOnUpdate:      true,
-			ValidateUpdate:           validation.Changes(endpointsChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, endpointsChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(endpointsWarnings),

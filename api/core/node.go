@@ -11,15 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Node describes the kind Node, a machine on which pods run.
-func Node() *api.Resource {
+func Node(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*corev1.Node]{
 		Names:    api.Names{Name: "nodes", Singular: "node", Kind: "Node", ShortNames: []string{"no"}},
 		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, "spec.unschedulable"),
@@ -32,12 +35,12 @@ func Node() *api.Resource {
 			// A kubelet registers its node together with the status.
 			KeepStatusOnCreate: true,
 			PrepareForCreate:   func(obj *corev1.Node) { dropConfigSource(obj, nil) },
-			ValidateOnCreate:   validation.Rules(nodeRules),
+			ValidateOnCreate:   validation.RulesOf(strictness, nodeRules),
 			WarningsOnCreate:   nodeWarnings,
 		},
 		Update: api.UpdateStrategy[*corev1.Node]{
 			PrepareForUpdate: func(obj, old *corev1.Node) { dropConfigSource(obj, old) },
-			ValidateUpdate: validation.Changes(func(at *validation.Path, updated, stored *corev1.Node) {
+			ValidateUpdate: validation.ChangesOf(strictness, func(at *validation.Path, updated, stored *corev1.Node) {
 				nodeRules(at, updated)
 				nodeChanges(at, updated, stored)
 			}),
@@ -51,7 +54,7 @@ func Node() *api.Resource {
 					obj.Status.Config = nil
 				}
 			},
-			ValidateUpdate: validation.Changes(nodeChanges),
+			ValidateUpdate: validation.ChangesOf(strictness, nodeChanges),
 		},
 		Subresources: []*api.Subresource{nodeProxy()},
 		Fields: api.Fields[*corev1.Node]{
@@ -156,22 +159,15 @@ func nodeRules(at *validation.Path, n *corev1.Node) {
 	for i, cidr := range n.Spec.PodCIDRs {
 		validation.CIDROrStored(ranges.Index(i), cidr, nil)
 	}
-	if len(n.Spec.PodCIDRs) > 1 && (len(n.Spec.PodCIDRs) > 2 || !IsDualStack(n.Spec.PodCIDRs)) {
-		ranges.Invalid(n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family")
-	}
-}
-
-// IsDualStack reports whether CIDRs of both IPv4 and IPv6 are in the list.
-func IsDualStack(cidrs []string) bool {
-	var v4, v6 bool
-	for _, cidr := range cidrs {
-		if strings.Contains(cidr, ":") {
-			v6 = true
-		} else {
-			v4 = true
+	if len(n.Spec.PodCIDRs) > 1 {
+		dual, err := netutils.IsDualStackCIDRStrings(n.Spec.PodCIDRs)
+		if err != nil { // as in kube-apiserver, in addition to the error of the CIDR
+			ranges.Add(field.InternalError(ranges.ToField(), fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
+		}
+		if len(n.Spec.PodCIDRs) > 2 || !dual {
+			ranges.Invalid(n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family")
 		}
 	}
-	return v4 && v6
 }
 
 // declaredFeatureRules validates the names of features, which must be sorted and unique.
@@ -338,10 +334,14 @@ func defaultNodeStatus(s *corev1.NodeStatus) {
 func nodeWarnings(n *corev1.Node) []string {
 	var warnings []string
 	if n.Spec.ConfigSource != nil {
-		warnings = append(warnings, "spec.configSource: the feature is no longer supported")
+		warnings = append(warnings, "spec.configSource: the feature is removed")
 	}
 	if n.Spec.DoNotUseExternalID != "" {
 		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
-	return warnings
+	return append(warnings, validation.Warn(func(at *validation.Path) {
+		for i, cidr := range n.Spec.PodCIDRs {
+			validation.WarnCIDRForm(at.Child("spec").Child("podCIDRs").Index(i), cidr)
+		}
+	})...)
 }

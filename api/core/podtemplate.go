@@ -9,18 +9,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // PodTemplate describes the kind PodTemplate, a pod template without a controller.
-func PodTemplate() *api.Resource {
+func PodTemplate(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(podTemplateOf, api.Kind[*corev1.PodTemplate]{
 		Names:    api.Names{Name: "podtemplates", Singular: "podtemplate", Kind: "PodTemplate", Namespaced: true},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Default:  func(obj *corev1.PodTemplate) { pod.DefaultTemplate(&obj.Template) },
 		Storage:  api.Storage{Prefix: "podtemplates"},
-		Create:   api.CreateStrategy[*corev1.PodTemplate]{Validate: validation.Rules(podTemplateRules), WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(podTemplateOf, "template"))},
+		Create:   api.CreateStrategy[*corev1.PodTemplate]{Validate: validation.RulesOf(strictness, podTemplateRules), WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(podTemplateOf, "template"))},
 		Update: api.UpdateStrategy[*corev1.PodTemplate]{
-			ValidateUpdate:           validation.Changes(podTemplateChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, podTemplateChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         pod.TemplateWarnings(podTemplateOf, "template"),
 			HasGeneration:            true,

@@ -14,11 +14,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ReplicationController describes the kind ReplicationController, the predecessor of
 // ReplicaSet.
-func ReplicationController() *api.Resource {
+func ReplicationController(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(controllerTemplate, api.Kind[*corev1.ReplicationController]{
 		Names: api.Names{
 			Name: "replicationcontrollers", Singular: "replicationcontroller", Kind: "ReplicationController",
@@ -32,17 +34,17 @@ func ReplicationController() *api.Resource {
 		Create: api.CreateStrategy[*corev1.ReplicationController]{
 			// A declarative rule validates the name, and none the generateName.
 			ValidateName:     validation.AnyName,
-			Validate:         validation.Rules(replicationControllerRules),
+			Validate:         validation.RulesOf(strictness, replicationControllerRules),
 			WarningsOnCreate: newControllerWarnings,
 		},
 		Update: api.UpdateStrategy[*corev1.ReplicationController]{
-			ValidateUpdate:           validation.Changes(replicationControllerChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, replicationControllerChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         replicationControllerWarnings,
 			HasGeneration:            true,
 		},
-		Status:       api.StatusStrategy[*corev1.ReplicationController]{Served: true, ValidateUpdate: validation.Changes(replicationControllerStatusChanges)},
+		Status:       api.StatusStrategy[*corev1.ReplicationController]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicationControllerStatusChanges)},
 		Subresources: []*api.Subresource{scaleReplicationController()},
 		Delete:       api.DeleteStrategy[*corev1.ReplicationController]{OrphanByDefault: true},
 		Fields: api.Fields[*corev1.ReplicationController]{

@@ -14,10 +14,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // EndpointSlice describes the kind EndpointSlice: some of the endpoints of a Service.
-func EndpointSlice() *api.Resource {
+func EndpointSlice(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*discoveryv1.EndpointSlice]{
 		Names:    api.Names{Name: "endpointslices", Singular: "endpointslice", Kind: "EndpointSlice", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(discoveryv1.SchemeGroupVersion), endpointSliceV1beta1()),
@@ -25,12 +27,12 @@ func EndpointSlice() *api.Resource {
 		Storage:  api.Storage{Prefix: "endpointslices"},
 		Create: api.CreateStrategy[*discoveryv1.EndpointSlice]{
 			PrepareForCreate: func(obj *discoveryv1.EndpointSlice) { dropTopology(obj, nil) },
-			Validate:         validation.Rules(endpointSliceRules),
+			Validate:         validation.RulesOf(strictness, endpointSliceRules),
 			WarningsOnCreate: endpointSliceWarnings,
 		},
 		Update: api.UpdateStrategy[*discoveryv1.EndpointSlice]{
 			PrepareForUpdate:         dropTopology,
-			ValidateUpdate:           validation.Changes(endpointSliceChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, endpointSliceChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(endpointSliceWarnings),

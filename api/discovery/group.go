@@ -7,8 +7,8 @@ import (
 )
 
 // Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
-		EndpointSlice(),
+		EndpointSlice(gates),
 	}
 }

@@ -13,7 +13,7 @@ func Kinds(gates features.Gates) []*api.Resource {
 		Ingress(gates),
 		IngressClass(),
 		IPAddress(),
-		NetworkPolicy(),
+		NetworkPolicy(gates),
 		ServiceCIDR(),
 	}
 }

@@ -19,20 +19,21 @@ import (
 
 // Ingress describes the kind Ingress, which routes HTTP requests from outside to services.
 func Ingress(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	check := ingressCheck{relaxedServiceNames: gates.Enabled(features.RelaxedServiceNameValidation)}
 	return api.NewResource(api.Kind[*networkingv1.Ingress]{
 		Names:           api.Names{Name: "ingresses", Singular: "ingress", Kind: "Ingress", ShortNames: []string{"ing"}, Namespaced: true},
 		Versions:        api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion), ingressV1beta1()),
 		RemovedVersions: api.RemovedVersions("extensions/v1beta1"),
 		Storage:         api.Storage{Prefix: "ingress"},
-		Create:          api.CreateStrategy[*networkingv1.Ingress]{Validate: validation.Rules(check.create), WarningsOnCreate: ingressWarnings},
+		Create:          api.CreateStrategy[*networkingv1.Ingress]{Validate: validation.RulesOf(strictness, check.create), WarningsOnCreate: ingressWarnings},
 		Update: api.UpdateStrategy[*networkingv1.Ingress]{
-			ValidateUpdate:           validation.Changes(check.rules),
+			ValidateUpdate:           validation.ChangesOf(strictness, check.rules),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			HasGeneration:            true,
 		},
-		Status: api.StatusStrategy[*networkingv1.Ingress]{Served: true, ValidateUpdate: validation.Changes(ingressStatusChanges), WarningsOnUpdate: ingressStatusWarnings},
+		Status: api.StatusStrategy[*networkingv1.Ingress]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, ingressStatusChanges), WarningsOnUpdate: ingressStatusWarnings},
 		Table:  api.Table[*networkingv1.Ingress]{Columns: ingressColumns, Cells: ingressCells},
 	})
 }

@@ -1,11 +1,12 @@
 package networking
 
 import (
+	"strings"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
@@ -20,7 +21,7 @@ func serviceCIDRRules(at *validation.Path, c *networkingv1.ServiceCIDR) {
 		for i, cidr := range cidrs {
 			at.Add(utilvalidation.IsValidCIDR(at.Index(i).ToField(), cidr)...)
 		}
-		if len(cidrs) == 2 && !core.IsDualStack(cidrs) {
+		if len(cidrs) == 2 && !isDualStack(cidrs) {
 			at.Invalid(cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64")
 		}
 	}
@@ -59,4 +60,17 @@ func ipAddressRules(at *validation.Path, a *networkingv1.IPAddress) {
 func ipAddressChanges(at *validation.Path, obj, old *networkingv1.IPAddress) {
 	ipAddressRules(at, obj)
 	validation.Immutable(at.Child("spec").Child("parentRef"), obj.Spec.ParentRef, old.Spec.ParentRef)
+}
+
+// isDualStack reports whether CIDRs of both IPv4 and IPv6 are in the list.
+func isDualStack(cidrs []string) bool {
+	var v4, v6 bool
+	for _, cidr := range cidrs {
+		if strings.Contains(cidr, ":") {
+			v6 = true
+		} else {
+			v4 = true
+		}
+	}
+	return v4 && v6
 }

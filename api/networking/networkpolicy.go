@@ -11,10 +11,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/api/workload"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // NetworkPolicy describes the kind NetworkPolicy, which restricts the traffic of pods.
-func NetworkPolicy() *api.Resource {
+func NetworkPolicy(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*networkingv1.NetworkPolicy]{
 		Names: api.Names{
 			Name: "networkpolicies", Singular: "networkpolicy", Kind: "NetworkPolicy",
@@ -25,9 +27,9 @@ func NetworkPolicy() *api.Resource {
 		RemovedVersions: api.RemovedVersions("extensions/v1beta1"),
 		Default:         defaultNetworkPolicy,
 		Storage:         api.Storage{Prefix: "networkpolicies"},
-		Create:          api.CreateStrategy[*networkingv1.NetworkPolicy]{Validate: validation.Rules(networkPolicyRules), WarningsOnCreate: networkPolicyWarnings},
+		Create:          api.CreateStrategy[*networkingv1.NetworkPolicy]{Validate: validation.RulesOf(strictness, networkPolicyRules), WarningsOnCreate: networkPolicyWarnings},
 		Update: api.UpdateStrategy[*networkingv1.NetworkPolicy]{
-			ValidateUpdate:           validation.Changes(networkPolicyChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, networkPolicyChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         api.OnAnyUpdate(networkPolicyWarnings),
 			HasGeneration:            true,

@@ -32,6 +32,8 @@ type Path struct {
 	Name    string
 	index   int
 	element pathElement
+	// strictness is that of the root.
+	strictness Strictness
 }
 
 // pathElement is the kind of the last element of a path.
@@ -45,9 +47,12 @@ const (
 )
 
 // Check calls rules with the root path of an object and returns their errors.
-func Check(rules func(at *Path)) field.ErrorList {
+func Check(rules func(at *Path)) field.ErrorList { return Strictness{}.Check(rules) }
+
+// Check is the function Check for rules of the strictness s.
+func (s Strictness) Check(rules func(at *Path)) field.ErrorList {
 	var faults field.ErrorList
-	rules(&Path{report: func(fault *field.Error) int {
+	rules(&Path{strictness: s, report: func(fault *field.Error) int {
 		if fault != nil && len(faults) < maxFaults {
 			faults = append(faults, fault)
 		}
@@ -73,17 +78,17 @@ func Collect(at *Path, rules func(at *Path)) field.ErrorList {
 
 // Child returns the path of a field of the struct at p.
 func (p *Path) Child(name string) *Path {
-	return &Path{Parent: p, report: p.report, Name: name, element: childElement}
+	return &Path{Parent: p, report: p.report, Name: name, element: childElement, strictness: p.strictness}
 }
 
 // Index returns the path of an element of the list at p.
 func (p *Path) Index(i int) *Path {
-	return &Path{Parent: p, report: p.report, index: i, element: indexElement}
+	return &Path{Parent: p, report: p.report, index: i, element: indexElement, strictness: p.strictness}
 }
 
 // Key returns the path of an entry of the map at p.
 func (p *Path) Key(key string) *Path {
-	return &Path{Parent: p, report: p.report, Name: key, element: keyElement}
+	return &Path{Parent: p, report: p.report, Name: key, element: keyElement, strictness: p.strictness}
 }
 
 // ToField returns p as a field path; it is nil for the root. It clones names so that the
@@ -353,14 +358,24 @@ func IsOneOf[T comparable](value T, list ...T) bool { return slices.Contains(lis
 
 // Rules returns a validation function of the signature of api.CreateStrategy.
 func Rules[T any](rules func(at *Path, obj T)) func(T) field.ErrorList {
+	return RulesOf(Strictness{}, rules)
+}
+
+// RulesOf is Rules for rules of the strictness s.
+func RulesOf[T any](s Strictness, rules func(at *Path, obj T)) func(T) field.ErrorList {
 	return func(obj T) field.ErrorList {
-		return Check(func(at *Path) { rules(at, obj) })
+		return s.Check(func(at *Path) { rules(at, obj) })
 	}
 }
 
 // Changes returns a validation function of the signature of api.UpdateStrategy.
 func Changes[T any](rules func(at *Path, updated, stored T)) func(obj, old T) field.ErrorList {
+	return ChangesOf(Strictness{}, rules)
+}
+
+// ChangesOf is Changes for rules of the strictness s.
+func ChangesOf[T any](s Strictness, rules func(at *Path, updated, stored T)) func(obj, old T) field.ErrorList {
 	return func(obj, old T) field.ErrorList {
-		return Check(func(at *Path) { rules(at, obj, old) })
+		return s.Check(func(at *Path) { rules(at, obj, old) })
 	}
 }

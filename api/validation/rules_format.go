@@ -107,10 +107,11 @@ func IP(at *Path, value string) bool { return IPOrStored(at, value, nil) }
 
 // IPOrStored is IP, and also allows the addresses that the stored object has.
 func IPOrStored(at *Path, value string, known []string) bool {
-	if err := utilvalidation.IsValidIPForLegacyField(nil, value, true, known); len(err) == 0 {
+	strict := !at.strictness.anyAddressForm
+	if err := utilvalidation.IsValidIPForLegacyField(nil, value, strict, known); len(err) == 0 {
 		return true
 	}
-	at.Add(utilvalidation.IsValidIPForLegacyField(at.ToField(), value, true, known)...)
+	at.Add(utilvalidation.IsValidIPForLegacyField(at.ToField(), value, strict, known)...)
 	return false
 }
 
@@ -127,10 +128,11 @@ func IsDualStack(at *Path, ips []string) bool {
 // CIDROrStored validates a CIDR of an older field, and also allows the CIDRs of the stored
 // object.
 func CIDROrStored(at *Path, value string, known []string) bool {
-	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, true, known); len(err) == 0 {
+	strict := !at.strictness.anyAddressForm
+	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, strict, known); len(err) == 0 {
 		return true
 	}
-	at.Add(utilvalidation.IsValidCIDRForLegacyField(at.ToField(), value, true, known)...)
+	at.Add(utilvalidation.IsValidCIDRForLegacyField(at.ToField(), value, strict, known)...)
 	return false
 }
 

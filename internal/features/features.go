@@ -67,6 +67,7 @@ const (
 	StatefulSetRecreateStrategy                  = "StatefulSetRecreateStrategy"
 	StorageVersionAPI                            = "StorageVersionAPI"
 	StorageVersionMigrator                       = "StorageVersionMigrator"
+	StrictIPCIDRValidation                       = "StrictIPCIDRValidation"
 	TopologyAwareWorkloadScheduling              = "TopologyAwareWorkloadScheduling"
 	TranslateStreamCloseWebsocketRequests        = "TranslateStreamCloseWebsocketRequests"
 	VolumeLimitScaling                           = "VolumeLimitScaling"
@@ -86,7 +87,7 @@ func Effective() []string {
 		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
 		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
 		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, PortForwardWebsockets, ProcMountType,
-		RelaxedServiceNameValidation, ServiceAccountNodeAudienceRestriction, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator,
+		RelaxedServiceNameValidation, ServiceAccountNodeAudienceRestriction, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
 		TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests, VolumeLimitScaling, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }

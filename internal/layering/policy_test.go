@@ -162,8 +162,8 @@ server < conformance, bench;
 # This package.
 NONE < internal/layering;
 
-# Feature gates are a leaf: kinds, default roles and plugins follow them.
-NONE < internal/kubeversion < internal/features < api;
+# Feature gates are a leaf: kinds and their rules, default roles and plugins follow them.
+NONE < internal/kubeversion < internal/features < api, api/validation;
 
 # Readings of a clock that nobody sets.
 NONE < internal/monotonic < storage, authz;

@@ -8,11 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Pod describes the kind Pod: containers that run together on a node.
 func Pod(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	level, setsProtocols := podLevelOf(gates), gates.Enabled(features.H2CContainerProbe)
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
@@ -36,15 +38,15 @@ func Pod(gates features.Gates) *api.Resource {
 		},
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
-		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level), Validate: validatePod, WarningsOnCreate: podWarnings},
+		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level), Validate: validation.RulesOf(strictness, newPodRules), WarningsOnCreate: podWarnings},
 		Update: api.UpdateStrategy[*corev1.Pod]{
 			PrepareForUpdate:         level.keep,
-			ValidateUpdate:           validatePodUpdate,
+			ValidateUpdate:           validation.ChangesOf(strictness, podChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
 			HasGeneration:            true,
 		},
-		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validatePodStatus, WarningsOnUpdate: podStatusWarnings},
+		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validation.ChangesOf(strictness, podStatusChanges), WarningsOnUpdate: podStatusWarnings},
 		Subresources: podSubresources(gates, level),
 		Delete:       api.DeleteStrategy[*corev1.Pod]{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
 		Fields: api.Fields[*corev1.Pod]{

@@ -10,7 +10,7 @@ import (
 
 // validateResize validates an update through the subresource resize, which may change the CPU
 // and memory of a running pod.
-func validateResize(level podLevel) func(pod, old *corev1.Pod) field.ErrorList {
+func validateResize(level podLevel, strictness validation.Strictness) func(pod, old *corev1.Pod) field.ErrorList {
 	return func(pod, old *corev1.Pod) field.ErrorList {
 		// These pods cannot be resized; other errors don't matter.
 		switch _, mirror := old.Annotations[mirrorAnnotation]; {
@@ -19,7 +19,7 @@ func validateResize(level podLevel) func(pod, old *corev1.Pod) field.ErrorList {
 		case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
 			return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
 		}
-		return validation.Check(func(at *validation.Path) {
+		return strictness.Check(func(at *validation.Path) {
 			podRules(at, pod, old)
 			resizeRules(at.Child("spec"), pod, old, level)
 		})

@@ -7,37 +7,34 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// validatePodStatus validates an update of status and metadata by kubelets and controllers.
-func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
-	return validation.Check(func(at *validation.Path) {
-		metadata, status := at.Child("metadata"), at.Child("status")
-		podAnnotationChanges(metadata.Child("annotations"), obj, old)
-		podConditionRules(status.Child("conditions"), obj.Status.Conditions)
-		if n := obj.Status.NominatedNodeName; n != old.Status.NominatedNodeName && n != "" {
-			validation.Format(status.Child("nominatedNodeName"), n, validation.DNSSubdomain)
-			if old.Spec.NodeName != "" {
-				status.Child("nominatedNodeName").Forbidden("may not be set on pods that are already bound to a node")
-			}
+// podStatusChanges validates an update of status and metadata by kubelets and controllers.
+func podStatusChanges(at *validation.Path, obj, old *corev1.Pod) {
+	metadata, status := at.Child("metadata"), at.Child("status")
+	podAnnotationChanges(metadata.Child("annotations"), obj, old)
+	podConditionRules(status.Child("conditions"), obj.Status.Conditions)
+	if n := obj.Status.NominatedNodeName; n != old.Status.NominatedNodeName && n != "" {
+		validation.Format(status.Child("nominatedNodeName"), n, validation.DNSSubdomain)
+		if old.Spec.NodeName != "" {
+			status.Child("nominatedNodeName").Forbidden("may not be set on pods that are already bound to a node")
 		}
-		if g := obj.Status.ObservedGeneration; g < 0 {
-			status.Child("observedGeneration").Invalid(g, notNegative)
-		}
-		validation.Immutable(status.Child("qosClass"), obj.Status.QOSClass, old.Status.QOSClass)
-		stillEnded(status, &obj.Status, old)
-		podClaimStatusRules(status.Child("resourceClaimStatuses"), obj)
-		extendedClaimRules(status.Child("extendedResourceClaimStatus"), obj)
-		allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), obj)
-		volumeHealthRules(status.Child("volumeHealth"), obj)
-		podAddressRules(status, &obj.Status, &old.Status)
-		containerUserRules(status, obj)
-		allocationRules(status, obj)
-	})
+	}
+	if g := obj.Status.ObservedGeneration; g < 0 {
+		status.Child("observedGeneration").Invalid(g, notNegative)
+	}
+	validation.Immutable(status.Child("qosClass"), obj.Status.QOSClass, old.Status.QOSClass)
+	stillEnded(status, &obj.Status, old)
+	podClaimStatusRules(status.Child("resourceClaimStatuses"), obj)
+	extendedClaimRules(status.Child("extendedResourceClaimStatus"), obj)
+	allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), obj)
+	volumeHealthRules(status.Child("volumeHealth"), obj)
+	podAddressRules(status, &obj.Status, &old.Status)
+	containerUserRules(status, obj)
+	allocationRules(status, obj)
 }
 
 // volumeHealthRules validates the reported health of the volumes of a pod.

@@ -7,16 +7,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podSubresources returns all subresources of pods except status.
 func podSubresources(gates features.Gates, level podLevel) []*api.Subresource {
+	strictness := validation.StrictnessOf(gates)
 	return append(podConnections(gates.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission)),
 		podBinding(time.Now, gates.Enabled(features.ClearingNominatedNodeNameAfterBinding)),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validateEphemeralContainers}),
+		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validation.ChangesOf(strictness, ephemeralContainerChanges)}),
 		podEviction(),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level)}),
+		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level, strictness)}),
 	)
 }
 

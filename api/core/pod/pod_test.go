@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -117,7 +118,7 @@ func TestInitContainerNames(t *testing.T) {
 	}
 	p.Spec.InitContainers = []corev1.Container{{}, {}, {Name: "c7"}}
 	var duplicates []string
-	for _, err := range validatePod(p) {
+	for _, err := range validation.Rules(newPodRules)(p) {
 		if err.Type == field.ErrorTypeDuplicate {
 			duplicates = append(duplicates, err.Field)
 		}

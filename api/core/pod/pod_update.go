@@ -17,12 +17,10 @@ const fixedPod = "pod updates may not change fields other than `spec.containers[
 	"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
 
-func validatePodUpdate(obj, old *corev1.Pod) field.ErrorList {
-	return validation.Check(func(at *validation.Path) {
-		podRules(at, obj, old)
-		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj, old)
-		podSpecChanges(at.Child("spec"), &obj.Spec, &old.Spec)
-	})
+func podChanges(at *validation.Path, obj, old *corev1.Pod) {
+	podRules(at, obj, old)
+	podAnnotationChanges(at.Child("metadata").Child("annotations"), obj, old)
+	podSpecChanges(at.Child("spec"), &obj.Spec, &old.Spec)
 }
 
 // podSpecChanges validates an update of the spec, of which few fields are mutable.
@@ -188,28 +186,26 @@ func onlyExtends(list, old []corev1.NodeSelectorRequirement) bool {
 	return len(old) == 0 || len(list) >= len(old) && equality.Semantic.DeepEqual(list[:len(old)], old)
 }
 
-// validateEphemeralContainers validates that ephemeral containers are only added, in any
+// ephemeralContainerChanges validates that ephemeral containers are only added, in any
 // order.
-func validateEphemeralContainers(obj, old *corev1.Pod) field.ErrorList {
-	return validation.Check(func(at *validation.Path) {
-		if _, ok := old.Annotations[mirrorAnnotation]; ok {
-			at.Add(field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers"))
-			return
+func ephemeralContainerChanges(at *validation.Path, obj, old *corev1.Pod) {
+	if _, ok := old.Annotations[mirrorAnnotation]; ok {
+		at.Add(field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers"))
+		return
+	}
+	podRules(at, obj, old)
+	podAnnotationChanges(at.Child("metadata").Child("annotations"), obj, old)
+	list := at.Child("spec").Child("ephemeralContainers")
+	for i := range old.Spec.EphemeralContainers {
+		before := &old.Spec.EphemeralContainers[i]
+		now := ephemeralContainer(obj.Spec.EphemeralContainers, before.Name)
+		switch {
+		case now == nil:
+			list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", before.Name))
+		case !equality.Semantic.DeepEqual(before, now):
+			list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", before.Name, validation.InternalDiff(*before, *now)))
 		}
-		podRules(at, obj, old)
-		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj, old)
-		list := at.Child("spec").Child("ephemeralContainers")
-		for i := range old.Spec.EphemeralContainers {
-			before := &old.Spec.EphemeralContainers[i]
-			now := ephemeralContainer(obj.Spec.EphemeralContainers, before.Name)
-			switch {
-			case now == nil:
-				list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", before.Name))
-			case !equality.Semantic.DeepEqual(before, now):
-				list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", before.Name, validation.InternalDiff(*before, *now)))
-			}
-		}
-	})
+	}
 }
 
 func ephemeralContainer(list []corev1.EphemeralContainer, name string) *corev1.EphemeralContainer {

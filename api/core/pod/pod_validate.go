@@ -5,17 +5,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-func validatePod(obj *corev1.Pod) field.ErrorList {
-	return validation.Check(func(at *validation.Path) {
-		pod := obj
-		podRules(at, pod, nil)
-		podCreateRules(at, pod)
-	})
+func newPodRules(at *validation.Path, pod *corev1.Pod) {
+	podRules(at, pod, nil)
+	podCreateRules(at, pod)
 }
 
 // podRules validates a pod that is not a template. old is the stored pod, or nil for a new one.

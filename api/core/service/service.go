@@ -3,11 +3,11 @@ package service
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -16,6 +16,7 @@ import (
 
 // Service describes the kind Service, which gives a set of pods a name and a stable address.
 func Service(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	validName := apivalidation.NameIsDNS1035Label
 	if gates.Enabled(features.RelaxedServiceNameValidation) {
 		validName = validation.LabelName
@@ -36,19 +37,19 @@ func Service(gates features.Gates) *api.Resource {
 				alignClusterIPs(&obj.Spec, nil)
 				dropTrafficPolicy(&obj.Spec)
 			},
-			Allocate:         allocateService,
+			Allocate:         allocateService(strictness),
 			ValidateName:     validName,
-			Validate:         validation.Rules(newServiceRules),
+			Validate:         validation.RulesOf(strictness, newServiceRules),
 			WarningsOnCreate: serviceWarnings,
 		},
 		Update: api.UpdateStrategy[*corev1.Service]{
 			AllowCreateOnUpdate:      true,
 			PrepareForUpdate:         prepareServiceUpdate,
-			ValidateUpdate:           validation.Changes(serviceChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, serviceChanges),
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         api.OnAnyUpdate(serviceWarnings),
 		},
-		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.Changes(serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
+		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
 		Subresources: []*api.Subresource{serviceProxy()},
 		Delete: api.DeleteStrategy[*corev1.Service]{
 			Allocated: func(obj *corev1.Service) ([]netip.Addr, []int32) {
@@ -125,7 +126,7 @@ func defaultStoredService(svc *corev1.Service) {
 	s.IPFamilyPolicy = &policy
 	for _, ip := range s.ClusterIPs {
 		family := corev1.IPv4Protocol
-		if strings.Contains(ip, ":") {
+		if netutils.IsIPv6String(ip) {
 			family = corev1.IPv6Protocol
 		}
 		s.IPFamilies = append(s.IPFamilies, family)

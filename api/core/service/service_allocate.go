@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -17,34 +18,36 @@ import (
 
 // allocateService allocates the addresses and node ports that a service of its type has, and
 // releases the others. It runs before validation, and so validates the fields that it depends on.
-func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
-	if len(validation.LabelName(svc.Name, false)) > 0 {
-		return nil // validation refuses the empty name; IPAddresses refer to it
-	}
-	var stored corev1.ServiceSpec
-	if old != nil {
-		stored = old.Spec
-	}
-	errs := validation.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
-	if len(errs) == 0 {
-		errs = chooseFamilies(from, &svc.Spec, &stored)
-	}
-	var err error
-	if len(errs) == 0 {
-		errs, err = allocateAddresses(ctx, from, svc, &stored)
-		if err == nil {
-			var more field.ErrorList
-			more, err = allocatePorts(ctx, from, svc, &stored)
-			errs = append(errs, more...)
+func allocateService(strictness validation.Strictness) func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
+	return func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
+		if len(validation.LabelName(svc.Name, false)) > 0 {
+			return nil // validation refuses the empty name; IPAddresses refer to it
 		}
+		var stored corev1.ServiceSpec
+		if old != nil {
+			stored = old.Spec
+		}
+		errs := strictness.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
+		if len(errs) == 0 {
+			errs = chooseFamilies(from, &svc.Spec, &stored)
+		}
+		var err error
+		if len(errs) == 0 {
+			errs, err = allocateAddresses(ctx, from, svc, &stored)
+			if err == nil {
+				var more field.ErrorList
+				more, err = allocatePorts(ctx, from, svc, &stored)
+				errs = append(errs, more...)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if len(errs) > 0 {
+			return validation.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
+		}
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if len(errs) > 0 {
-		return validation.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
-	}
-	return nil
 }
 
 // releaseService releases the addresses and ports of a deleted service.
@@ -174,8 +177,9 @@ func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 	}
 	var out []netip.Addr
 	for _, text := range s.ClusterIPs {
-		if ip, err := netip.ParseAddr(text); err == nil {
-			out = append(out, ip)
+		// Leading zeros have no effect, and an IPv4-mapped address is the IPv4 address.
+		if ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text)); ok {
+			out = append(out, ip.Unmap())
 		}
 	}
 	return out
@@ -197,8 +201,9 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 	at := field.NewPath("spec", "clusterIPs")
 	for i, family := range s.IPFamilies {
 		var requested netip.Addr
+		text := requested.String()
 		if i < len(have) {
-			requested = have[i]
+			requested, text = have[i], s.ClusterIPs[i]
 		}
 		if requested.IsValid() && slices.Contains(had, requested) {
 			continue
@@ -206,7 +211,7 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 		ip, err := from.AllocateIP(ctx, string(family), requested, svc)
 		var refused *api.AllocationError
 		if errors.As(err, &refused) {
-			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", requested, refused.Reason))}, nil
+			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", text, refused.Reason))}, nil
 		}
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP for Service %q: %w", svc.Name, err))

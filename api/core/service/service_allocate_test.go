@@ -1,12 +1,17 @@
 package service
 
 import (
+	"context"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // families implements Allocator with some address families and no addresses.
@@ -115,5 +120,40 @@ func TestForbiddenNodePort(t *testing.T) {
 	// An allocation would fail: families has no ports.
 	if errs, err := allocatePorts(t.Context(), families{}, s, &corev1.ServiceSpec{}); len(errs) > 0 || err != nil {
 		t.Errorf("got %v, %v", errs, err)
+	}
+}
+
+// recorder implements Allocator, and remembers the addresses that are asked for and given back.
+type recorder struct {
+	families
+	asked, released []string
+}
+
+func (r *recorder) AllocateIP(_ context.Context, _ string, requested netip.Addr, _ api.Object) (netip.Addr, error) {
+	r.asked = append(r.asked, requested.String())
+	return requested, nil
+}
+
+func (r *recorder) ReleaseIP(ip netip.Addr, _ api.Object) {
+	r.released = append(r.released, ip.String())
+}
+
+// TestAddressForms checks that addresses which older servers accepted are those that were meant.
+func TestAddressForms(t *testing.T) {
+	for text, want := range map[string]string{"010.0.0.5": "10.0.0.5", "::ffff:10.0.0.6": "10.0.0.6", "10.0.0.7": "10.0.0.7"} {
+		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, ClusterIP: text, ClusterIPs: []string{text}, Ports: []corev1.ServicePort{{Port: 1}}}}
+		from := &recorder{families: families{list: []string{"IPv4"}}}
+		allocate := allocateService(validation.StrictnessOf(nil))
+		if err := allocate(t.Context(), from, svc, nil); err != nil || !slices.Equal(from.asked, []string{want}) || svc.Spec.ClusterIP != text || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
+			t.Errorf("%s: %v, asked for %q, got %+v", text, err, from.asked, svc.Spec)
+		}
+		releaseService(from, svc)
+		if !slices.Equal(from.released, []string{want}) {
+			t.Errorf("%s: released %q", text, from.released)
+		}
+		if err := allocateService(validation.Strictness{})(t.Context(), from, svc.DeepCopy(), nil); (err == nil) != (text == want) {
+			t.Errorf("%s, strictly: %v", text, err)
+		}
 	}
 }
