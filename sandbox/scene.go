@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -156,8 +157,28 @@ func (s *Sandbox) Load(ctx context.Context, scene string) error {
 		if err := applyObject(ctx, client, mapper, object); err != nil {
 			return fmt.Errorf("--scene %s: %s %s: %w", scene, object.GetKind(), object.GetName(), err)
 		}
+		if object.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("ResourceQuota") {
+			if err := s.awaitQuota(ctx, cmp.Or(object.GetNamespace(), metav1.NamespaceDefault), object.GetName()); err != nil {
+				return fmt.Errorf("--scene %s: quota %s: %w", scene, object.GetName(), err)
+			}
+		}
 	}
 	return s.settle(ctx)
+}
+
+// awaitQuota waits until the controller manager has set the status of a quota, because a quota
+// without one restricts nothing. If nobody sets it, the scene goes on after definitionTimeout.
+func (s *Sandbox) awaitQuota(ctx context.Context, namespace, name string) error {
+	for deadline := time.Now().Add(definitionTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(definitionPause) {
+		quota, err := s.Client.CoreV1().ResourceQuotas(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if len(quota.Status.Hard) == len(quota.Spec.Hard) {
+			return nil
+		}
+	}
+	return ctx.Err()
 }
 
 // applyObject applies an object. A kind that is not known may have been defined just now: it is
