@@ -22,8 +22,9 @@ import (
 const podCertificateVerb = "request-serviceaccounts-podcertificate-signer"
 
 // podCertificate allows a node to request certificates only for pods bound to it, with matching
-// attributes, and only of signers that a volume of the pod names or an authorizer allows. A mismatch that may be due to a stale cache is an internal error rather than a
-// rejection, so that the node retries.
+// attributes, and only of signers that a volume of the pod names or an authorizer allows. A
+// mismatch that may be due to a stale cache is an internal error rather than a rejection, so that
+// the node retries.
 func (n nodeRestrictionPlugin) podCertificate(ctx context.Context, a *registry.Attributes, node string) error {
 	switch {
 	case a.Verb != api.VerbCreate:

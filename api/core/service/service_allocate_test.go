@@ -138,7 +138,8 @@ func (r *recorder) ReleaseIP(ip netip.Addr, _ api.Object) {
 	r.released = append(r.released, ip.String())
 }
 
-// TestAddressForms checks that addresses which older servers accepted are those that were meant.
+// TestAddressForms checks that an address with leading zeros and an IPv4-mapped address allocate the
+// IPv4 address that they stand for.
 func TestAddressForms(t *testing.T) {
 	for text, want := range map[string]string{"010.0.0.5": "10.0.0.5", "::ffff:10.0.0.6": "10.0.0.6", "10.0.0.7": "10.0.0.7"} {
 		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: corev1.ServiceSpec{
