@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -187,32 +186,4 @@ func (own BaseV2) difference(whole *spec.Swagger) (MergedV2, error) {
 	}
 	out.Definitions, err = blockV2(whole.Definitions)
 	return out, err
-}
-
-const kindsExtension = "x-kubernetes-group-version-kind"
-
-// withKinds returns the definition with kinds as its x-kubernetes-group-version-kind, or nil
-// if that has the same value already.
-func withKinds(definition []byte, kinds any) ([]byte, error) {
-	var content rawObject
-	if err := json.Unmarshal(definition, &content); err != nil {
-		return nil, err
-	}
-	var is, was bytes.Buffer
-	if err := appendJSON(&is, kinds); err != nil {
-		return nil, err
-	}
-	var before any
-	if old, ok := content[kindsExtension]; ok {
-		if err := json.Unmarshal(old, &before); err != nil {
-			return nil, err
-		}
-	}
-	if err := appendJSON(&was, before); err != nil || bytes.Equal(is.Bytes(), was.Bytes()) {
-		return nil, err
-	}
-	content[kindsExtension] = is.Bytes()
-	var out bytes.Buffer
-	err := appendJSON(&out, content)
-	return out.Bytes(), err
 }

@@ -2,8 +2,6 @@ package openapi
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -65,7 +63,7 @@ func (c CustomKind) Definitions() ([]Definition, error) {
 
 // extensions returns the x-kubernetes-* members of a schema, as a JSON object.
 func (c CustomKind) extensions(kind string) ([]byte, error) {
-	members := jsonObject{"x-kubernetes-group-version-kind": []jsonObject{{"group": c.Group, "version": c.Version, "kind": kind}}}
+	members := jsonObject{kindsExtension: []jsonObject{{"group": c.Group, "version": c.Version, "kind": kind}}}
 	if len(c.SelectableFields) > 0 {
 		var fields []jsonObject
 		for _, path := range c.SelectableFields {
@@ -107,42 +105,4 @@ func (c CustomKind) list(prefix string, members []byte) ([]byte, error) {
 		},
 	})
 	return appendMembers(out.Bytes(), members), err
-}
-
-// restrictDeleteOptionsKinds adapts definitions for a document of custom resources.
-// kube-apiserver builds these documents with the types of clients, in which DeleteOptions do
-// not belong to the groups that only servers know.
-func restrictDeleteOptionsKinds(defs []Definition) error {
-	i := slices.IndexFunc(defs, func(d Definition) bool { return d.Name == modelDeleteOptions })
-	if i < 0 {
-		return nil
-	}
-	schema := map[string]json.RawMessage{}
-	if err := json.Unmarshal(defs[i].V3, &schema); err != nil {
-		return fmt.Errorf("schema of %s: %w", modelDeleteOptions, err)
-	}
-	const key = "x-kubernetes-group-version-kind"
-	var kinds []map[string]string
-	if err := json.Unmarshal(schema[key], &kinds); err != nil {
-		return fmt.Errorf("kinds of %s: %w", modelDeleteOptions, err)
-	}
-	var err error
-	schema[key], err = json.Marshal(slices.DeleteFunc(kinds, func(k map[string]string) bool { return isServerGroup(k["group"]) }))
-	if err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	if err := appendJSON(&out, schema); err != nil {
-		return err
-	}
-	defs[i].V3 = out.Bytes()
-	return nil
-}
-
-func isServerGroup(group string) bool {
-	switch group {
-	case "admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io":
-		return true
-	}
-	return false
 }

@@ -17,14 +17,16 @@ type Document struct {
 	// custom is set if all resources are custom; kube-apiserver writes another header for
 	// such documents.
 	custom bool
-	paths  []pathItem
+	// gv is the described group version; empty for documents of no group version.
+	gv    schema.GroupVersion
+	paths []pathItem
 	// resources are the described resources, if any.
 	resources []Resource
 }
 
 // Info is the information about the server in documents.
 type Info struct {
-	// Version is the version of the server: "v1.36.0".
+	// Version is the release of Kubernetes that the server emulates: "1.36".
 	Version string
 }
 
@@ -34,7 +36,7 @@ func VersionDocument(gv schema.GroupVersion, resources []Resource) Document {
 	if gv.Group == "" {
 		root = "/api/" + gv.Version
 	}
-	d := Document{Name: root[1:], custom: len(resources) > 0, resources: resources}
+	d := Document{Name: root[1:], custom: len(resources) > 0, gv: gv, resources: resources}
 	for _, r := range resources {
 		d.custom = d.custom && r.Custom
 		d.paths = append(d.paths, operationBuilder{r, gv, root}.paths()...)
@@ -68,6 +70,31 @@ func ServerDocument() Document {
 	op := discoveryOperation("getCodeVersion", "get the version information for this server", "version", "io.k8s.apimachinery.pkg.version.Info")
 	op.consumes, op.produces = []string{"application/json"}, []string{"application/json"}
 	return Document{Name: "version", paths: pathItems("/version/", op)}
+}
+
+// IssuerDocument returns the document of the configuration of the issuer of service account tokens.
+func IssuerDocument() Document {
+	return textDocument(".well-known/openid-configuration", "application/json", operation{
+		id:          "getServiceAccountIssuerOpenIDConfiguration",
+		description: "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'",
+		tag:         "WellKnown",
+	})
+}
+
+// IssuerKeysDocument returns the document of the public keys of the issuer of service account tokens.
+func IssuerKeysDocument() Document {
+	return textDocument("openid/v1/jwks", "application/jwk-set+json", operation{
+		id:          "getServiceAccountIssuerOpenIDKeyset",
+		description: "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
+		tag:         "openid",
+	})
+}
+
+// textDocument returns the document of a path whose GET, op, returns content of one media type that has
+// no definition.
+func textDocument(path, mediaType string, op operation) Document {
+	op.method, op.produces, op.responses = "get", []string{mediaType}, responses(modelText, http.StatusOK)
+	return Document{Name: path, paths: pathItems("/"+path+"/", op)}
 }
 
 // WithCBOR returns the document of a server that serves CBOR, which the documents of custom resources

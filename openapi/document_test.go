@@ -34,7 +34,7 @@ func TestCustomDocument(t *testing.T) {
 	got, err := VersionDocument(schema.GroupVersion{Group: "kzkzh.parity.example", Version: "v1"}, []Resource{{
 		Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: everyVerb(),
 		Model: model, ListModel: model + "List", Custom: true,
-	}}).V3(Info{Version: "v1.36.0"}, defs)
+	}}).V3(Info{Version: "1.37"}, defs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,10 @@ func pods() Resource {
 
 // parsed has the members of a document that the tests check.
 type parsed struct {
-	Paths map[string]map[string]json.RawMessage
+	Info struct{ Version string }
+	// Paths are the operations by path and method, and the parameters of each path.
+	Paths      map[string]map[string]json.RawMessage
+	Components map[string]json.RawMessage
 }
 
 type parsedOperation struct {
@@ -97,14 +100,7 @@ func TestOperations(t *testing.T) {
 		{GroupDocument("apps"), "/apis/apps/", "get", "getAppsAPIGroup", "get information of a group", "apps  200 401"},
 		{ServerDocument(), "/version/", "get", "getCodeVersion", "get the version information for this server", "version  200 401"},
 	} {
-		content, err := c.doc.V3(Info{}, open(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var doc parsed
-		if err := json.Unmarshal(content, &doc); err != nil {
-			t.Fatal(err)
-		}
+		doc := parseV3(t, c.doc)
 		var op parsedOperation
 		if err := json.Unmarshal(doc.Paths[c.path][c.method], &op); err != nil {
 			t.Fatalf("%s %s: %v in %v", c.method, c.path, err, slices.Sorted(maps.Keys(doc.Paths)))
@@ -115,6 +111,52 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s %s: %q, %q, %q\nwant %q, %q, %q", c.method, c.path, op.OperationID, op.Description, more, c.id, c.description, c.more)
 		}
 	}
+}
+
+// TestNameParameter checks that the name of a subresource's object is that of the subresource's kind.
+func TestNameParameter(t *testing.T) {
+	doc := parseV3(t, VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()}))
+	for subresource, want := range map[string]string{"status": "name of the Pod", "eviction": "name of the Eviction"} {
+		var params []struct{ Name, Description string }
+		if err := json.Unmarshal(doc.Paths["/api/v1/namespaces/{namespace}/pods/{name}/"+subresource]["parameters"], &params); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(params, func(p struct{ Name, Description string }) bool { return p.Name == "name" })
+		if i < 0 || params[i].Description != want {
+			t.Errorf("%s: %v, want %q", subresource, params, want)
+		}
+	}
+}
+
+// TestIssuerDocuments checks that the documents of the token issuer have no definitions, and consume
+// nothing in version 2.
+func TestIssuerDocuments(t *testing.T) {
+	for _, d := range []Document{IssuerDocument(), IssuerKeysDocument()} {
+		doc := parseV3(t, d)
+		if doc.Info.Version != "1.37" || doc.Components["schemas"] != nil || doc.Components["securitySchemes"] == nil {
+			t.Errorf("%s: version %q, components %s", d.Name, doc.Info.Version, doc.Components)
+		}
+		part, err := d.V2()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(part.Paths.Text); !strings.Contains(text, `"produces":["application/j`) || strings.Contains(text, "consumes") {
+			t.Errorf("%s: %s", d.Name, text)
+		}
+	}
+}
+
+func parseV3(t *testing.T, d Document) parsed {
+	t.Helper()
+	content, err := d.V3(Info{Version: "1.37"}, open(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out parsed
+	if err := json.Unmarshal(content, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestSharedParameters checks that the names of shared parameters equal kube-apiserver's.

@@ -203,7 +203,10 @@ func (p pathItem) v2(shared ParametersV2) (jsonObject, error) {
 func (op operation) v2(shared ParametersV2) (jsonObject, error) {
 	out := op.common()
 	out["schemes"] = []string{"https"}
-	out["consumes"], out["produces"] = op.consumes, op.produces
+	out["produces"] = op.produces
+	if len(op.consumes) > 0 {
+		out["consumes"] = op.consumes
+	}
 	if len(op.params) > 0 || op.body != nil {
 		params, err := paramsV2(op.params, op.body, shared)
 		if err != nil {

@@ -22,12 +22,12 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", d.Name, err)
 	}
+	if err := d.restrictKinds(closure); err != nil {
+		return nil, fmt.Errorf("document %s: %w", d.Name, err)
+	}
 	head, schemes := jsonObject{"title": "Kubernetes", "version": info.Version}, securitySchemes()
 	if d.custom {
 		head, schemes = jsonObject{"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}, nil
-		if err := restrictDeleteOptionsKinds(closure); err != nil {
-			return nil, err
-		}
 	}
 	paths := make(jsonObject, len(d.paths))
 	for _, p := range d.paths {
@@ -43,17 +43,21 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	if err := appendJSON(&out, paths); err != nil {
 		return nil, err
 	}
-	out.WriteString(`,"components":{"schemas":`)
-	out.WriteByte('{')
-	for i, def := range closure {
-		if i > 0 {
+	out.WriteString(`,"components":{`)
+	separator := `"schemas":{`
+	for _, def := range closure {
+		out.WriteString(separator)
+		appendDefinition(&out, def.Name, def.V3)
+		separator = ","
+	}
+	if len(closure) > 0 {
+		out.WriteByte('}')
+	}
+	if schemes != nil {
+		if len(closure) > 0 {
 			out.WriteByte(',')
 		}
-		appendDefinition(&out, def.Name, def.V3)
-	}
-	out.WriteByte('}')
-	if schemes != nil {
-		out.WriteString(`,"securitySchemes":`)
+		out.WriteString(`"securitySchemes":`)
 		if err := appendJSON(&out, schemes); err != nil {
 			return nil, err
 		}
@@ -162,7 +166,7 @@ func (op operation) common() jsonObject {
 		out["x-kubernetes-action"] = op.action
 	}
 	if op.kind != nil {
-		out["x-kubernetes-group-version-kind"] = jsonObject{"group": op.kind.Group, "version": op.kind.Version, "kind": op.kind.Kind}
+		out[kindsExtension] = jsonObject{"group": op.kind.Group, "version": op.kind.Version, "kind": op.kind.Kind}
 	}
 	return out
 }

@@ -124,7 +124,8 @@ func (d operationBuilder) subresourceOperations(s Subresource) []operation {
 		}
 		kind := s.Kind
 		op.kind = &kind
-		out = append(out, d.withName(op))
+		op.params = append(op.params, nameParam(kind.Kind))
+		out = append(out, d.withScope(op))
 	}
 	return out
 }

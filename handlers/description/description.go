@@ -26,6 +26,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
 // Config configures a Handler. Catalogue, Metrics, Logger and Now must be set.
@@ -86,7 +87,10 @@ func New(c Config) (*Handler, error) {
 	if c.Catalogue == nil || c.Metrics == nil || c.Logger == nil || c.Now == nil {
 		return nil, errors.New("description: Catalogue, Metrics, Logger and Now must be set")
 	}
-	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}, aggregations: newAggregations(), schemas: openAPIDocuments{cbor: c.CBOR}}
+	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}, aggregations: newAggregations()}
+	h.schemas = openAPIDocuments{
+		info: openapi.Info{Version: c.Version.EmulationMajor + "." + c.Version.EmulationMinor}, now: c.Now, cbor: c.CBOR, issuer: h.hasIssuer(),
+	}
 	if err := c.Metrics.Register(h.aggregations); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

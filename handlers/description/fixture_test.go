@@ -38,7 +38,7 @@ func newHandlerWith(t testing.TB, change func(*Config), resources ...*api.Resour
 	}
 	c := Config{
 		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		Version: version.Info{GitVersion: "v1.36.0"}, Now: func() time.Time { return time.Unix(1e9, 0) },
+		Version: version.Info{GitVersion: "v1.37.2", EmulationMajor: "1", EmulationMinor: "37"}, Now: func() time.Time { return time.Unix(1e9, 0) },
 	}
 	if change != nil {
 		change(&c)

@@ -14,13 +14,16 @@ import (
 // issuerRoutes adds the discovery document and the keys of the issuer of service account
 // tokens, if the issuer is discoverable.
 func (h *Handler) issuerRoutes(m *mux.Router) {
-	if h.Issuer == nil || !h.Issuer.IsDiscoverable() {
+	if !h.hasIssuer() {
 		return
 	}
 	m.HandleFunc("/.well-known/openid-configuration", h.serveStatic("application/json", h.Issuer.Configuration)).Methods(http.MethodGet)
 	m.HandleFunc("/openid/v1/jwks", h.serveStatic("application/jwk-set+json", h.Issuer.JWKS)).Methods(http.MethodGet)
 	h.addToIndex("/.well-known/openid-configuration", "/openid/v1/jwks")
 }
+
+// hasIssuer reports whether the server serves the documents of an issuer.
+func (h *Handler) hasIssuer() bool { return h.Issuer != nil && h.Issuer.IsDiscoverable() }
 
 // serveStatic returns a handler for content of one media type that rarely changes.
 func (h *Handler) serveStatic(media string, content func() ([]byte, error)) http.HandlerFunc {

@@ -36,7 +36,7 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.OpenAPIV2(), h.Version.GitVersion, h.Now)
+	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.OpenAPIV2())
 	if err != nil {
 		h.failOpenAPI(w, r, err)
 		return
@@ -47,7 +47,7 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 // serveOpenAPIIndex lists the documents of version 3, each with the hash of its content, under
 // which clients may cache it forever.
 func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
-	docs, err := h.schemas.v3(h.Catalogue, h.Version.GitVersion, h.Now)
+	docs, err := h.schemas.v3(h.Catalogue)
 	if err != nil {
 		h.failOpenAPI(w, r, err)
 		return
@@ -93,7 +93,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	doc, err := h.schemas.v3Named(h.Catalogue, name, h.Version.GitVersion, h.Now)
+	doc, err := h.schemas.v3Named(h.Catalogue, name)
 	switch {
 	case err != nil:
 		h.failOpenAPI(w, r, err)

@@ -14,10 +14,15 @@ import (
 
 // openAPIDocuments caches the OpenAPI documents of a catalogue, compressed. A document is made
 // when it is first requested. A change of a group version leaves the documents of other group
-// versions in the cache, and their parts of the document of version 2. The zero value is empty.
+// versions in the cache, and their parts of the document of version 2.
 type openAPIDocuments struct {
+	info openapi.Info
+	// now is the clock, for the times of modification.
+	now func() time.Time
 	// cbor is true if the documents mention CBOR.
 	cbor bool
+	// issuer is true if the server serves the documents of the issuer of tokens.
+	issuer bool
 
 	mu sync.Mutex
 	// byName are the documents of version 3, and v2Document is that of version 2.
@@ -81,6 +86,11 @@ func openAPIParts(c *api.Catalogue) []openAPIPart {
 // parts returns the parts of a catalogue, as this server serves them.
 func (d *openAPIDocuments) parts(c *api.Catalogue) []openAPIPart {
 	all := openAPIParts(c)
+	if d.issuer {
+		for _, document := range []openapi.Document{openapi.IssuerDocument(), openapi.IssuerKeysDocument()} {
+			all = append(all, openAPIPart{name: document.Name, describe: func([]*api.Resource) openapi.Document { return document }})
+		}
+	}
 	if !d.cbor {
 		return all
 	}
@@ -92,7 +102,7 @@ func (d *openAPIDocuments) parts(c *api.Catalogue) []openAPIPart {
 }
 
 // v3 returns all current documents of version 3 by name.
-func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.Time) (map[string]*openAPIDocument, error) {
+func (d *openAPIDocuments) v3(c *api.Catalogue) (map[string]*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.parts(c)
@@ -105,7 +115,7 @@ func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.
 		}
 		if m == nil {
 			var err error
-			if m, err = newOpenAPIMaker(version, c.Reductions(), now); err != nil {
+			if m, err = newOpenAPIMaker(d.info, c.Reductions(), d.now); err != nil {
 				return nil, err
 			}
 		}
@@ -120,7 +130,7 @@ func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.
 }
 
 // v3Named returns the current document of version 3 with a name; nil if there is none.
-func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now func() time.Time) (*openAPIDocument, error) {
+func (d *openAPIDocuments) v3Named(c *api.Catalogue, name string) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.parts(c)
@@ -131,7 +141,7 @@ func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now f
 	if old := d.byName[name]; old != nil && slices.Equal(old.resources, all[i].resources) {
 		return old, nil
 	}
-	m, err := newOpenAPIMaker(version, c.Reductions(), now)
+	m, err := newOpenAPIMaker(d.info, c.Reductions(), d.now)
 	if err != nil {
 		return nil, err
 	}
@@ -147,14 +157,14 @@ func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now f
 }
 
 // v2 returns the current document of version 2, merged with those of other servers.
-func (d *openAPIDocuments) v2(c *api.Catalogue, remote [][]byte, version string, now func() time.Time) (*openAPIDocument, error) {
+func (d *openAPIDocuments) v2(c *api.Catalogue, remote [][]byte) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	state := c.State()
 	if d.v2Document != nil && d.v2Document.state == state && slices.EqualFunc(d.v2Document.remote, remote, bytes.Equal) {
 		return d.v2Document.doc, nil
 	}
-	m, err := newOpenAPIMaker(version, c.Reductions(), now)
+	m, err := newOpenAPIMaker(d.info, c.Reductions(), d.now)
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,9 @@ type openAPIMaker struct {
 	compressed.Compressor
 }
 
-func newOpenAPIMaker(version string, reductions openapi.Reductions, now func() time.Time) (*openAPIMaker, error) {
+func newOpenAPIMaker(info openapi.Info, reductions openapi.Reductions, now func() time.Time) (*openAPIMaker, error) {
 	defs, err := openapi.Open(reductions)
-	return &openAPIMaker{info: openapi.Info{Version: version}, defs: defs, now: now}, err
+	return &openAPIMaker{info: info, defs: defs, now: now}, err
 }
 
 // v3 makes a document of version 3, and reuses the digests of the previous one. The content of a
@@ -79,7 +79,7 @@ func (m *openAPIMaker) setHash(doc *openAPIDocument, p openAPIPart, previous *op
 
 // makeCustomV3 makes the content of a document of custom kinds.
 func makeCustomV3(p openAPIPart, info openapi.Info) (*compressed.File, error) {
-	m, err := newOpenAPIMaker(info.Version, nil, nil) // custom kinds lose nothing
+	m, err := newOpenAPIMaker(info, nil, nil) // custom kinds lose nothing
 	if err != nil {
 		return nil, err
 	}

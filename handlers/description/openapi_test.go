@@ -16,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -55,8 +56,11 @@ func index(t *testing.T, h http.Handler) map[string]string {
 // TestOpenAPIDocuments checks that every document in the index is valid OpenAPI, contains all
 // definitions to which it refers, and has all paths of its resources.
 func TestOpenAPIDocuments(t *testing.T) {
-	h := newHandlerOf(t, everyVersion(t)...)
+	h := newHandlerWith(t, func(c *Config) { c.Issuer = &authn.Discovery{Issuer: "https://issuer.example.com"} }, everyVersion(t)...)
 	places := index(t, h)
+	if places[".well-known/openid-configuration"] == "" || places["openid/v1/jwks"] == "" {
+		t.Error("no documents of the issuer of tokens")
+	}
 	ids := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		content := send(t, h, http.MethodGet, places[name]).Body.Bytes()

@@ -33,10 +33,14 @@ func foreign(t *testing.T, group, definition, schema string) []byte {
 	return out
 }
 
+func newDocuments() *openAPIDocuments {
+	return &openAPIDocuments{info: openapi.Info{Version: "1.37"}, now: time.Now}
+}
+
 // version2 returns the document of version 2, and its content.
 func version2(t *testing.T, d *openAPIDocuments, c *api.Catalogue, remote [][]byte) (doc *openAPIDocument, content []byte) {
 	t.Helper()
-	doc, err := d.v2(c, remote, "v1.36.0", time.Now)
+	doc, err := d.v2(c, remote)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,7 @@ func TestOpenAPIReuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cached := &openAPIDocuments{}
+	cached := newDocuments()
 	expected := map[string]*api.Resource{}
 	var remote [][]byte
 	hashes := map[string]string{}
@@ -111,7 +115,7 @@ func TestOpenAPIReuse(t *testing.T) {
 			}
 		}
 		doc, content := version2(t, cached, c, remote)
-		anew, contentAnew := version2(t, &openAPIDocuments{}, c, remote)
+		anew, contentAnew := version2(t, newDocuments(), c, remote)
 		if doc.hash != anew.hash || !bytes.Equal(content, contentAnew) {
 			t.Fatalf("made of parts it is\n%s\nand made of nothing\n%s", content, contentAnew)
 		}
@@ -119,7 +123,7 @@ func TestOpenAPIReuse(t *testing.T) {
 			t.Error("a document has two hashes")
 		}
 		hashes[string(content)] = doc.hash
-		if got, want := hashesOf(t, cached, c), hashesOf(t, &openAPIDocuments{}, c); !maps.Equal(got, want) {
+		if got, want := hashesOf(t, cached, c), hashesOf(t, newDocuments(), c); !maps.Equal(got, want) {
 			t.Errorf("documents of version 3 have the hashes %v, and made of nothing %v", got, want)
 		}
 		checkVersion2(t, content, inProtobuf(t, cached, doc), expected)
@@ -136,7 +140,7 @@ func TestOpenAPIReuse(t *testing.T) {
 // hashesOf returns the hashes of the documents of version 3.
 func hashesOf(t *testing.T, d *openAPIDocuments, c *api.Catalogue) map[string]string {
 	t.Helper()
-	docs, err := d.v3(c, "v1.36.0", time.Now)
+	docs, err := d.v3(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +211,7 @@ func TestOpenAPIKeepsBlocks(t *testing.T) {
 		}
 	}
 	add(1)
-	d := &openAPIDocuments{}
+	d := newDocuments()
 	doc, _ := version2(t, d, c, nil)
 	inProtobuf(t, d, doc)
 	before := d.v2Document
