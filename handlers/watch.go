@@ -99,7 +99,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		if err != nil {
 			switch {
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
-			case errors.Is(err, storage.ErrClosed): // the kind was removed
+			case errors.Is(err, storage.ErrClosed), errors.Is(err, storage.ErrRemoved):
 			case errors.Is(err, storage.ErrSlow):
 				// No error event: the client can continue from the last event that it got,
 				// and need not list again.

@@ -56,12 +56,23 @@ func (r *Registry) StatusError(t Target, err error) error {
 		return errFutureRevision(future)
 	case errors.As(err, &compacted):
 		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Wanted, compacted.Compacted))
+	case errors.Is(err, storage.ErrRemoved):
+		return errResourceRemoved()
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrNoSpace), errors.Is(err, storage.ErrClosed):
 		return apierrors.NewServiceUnavailable(err.Error())
 	case errors.Is(err, storage.ErrUnknownOutcome):
 		return apierrors.NewTimeoutError(err.Error(), 1)
 	}
 	return err
+}
+
+// errResourceRemoved returns the error for a request whose resource was removed meanwhile: that of a
+// path without a resource, which the next request gets.
+func errResourceRemoved() error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+		Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
+	}}
 }
 
 // errCorruptList returns the error for a list with undecodable objects. Its causes name the

@@ -171,6 +171,7 @@ func TestStatusErrors(t *testing.T) {
 		{storage.ErrUnavailable, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0},
 		{storage.ErrNoSpace, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0},
 		{storage.ErrClosed, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0},
+		{storage.ErrRemoved, http.StatusNotFound, metav1.StatusReasonNotFound, 0},
 		{storage.ErrUnknownOutcome, http.StatusGatewayTimeout, metav1.StatusReasonTimeout, 1},
 		{apierrors.NewBadRequest("x"), http.StatusBadRequest, metav1.StatusReasonBadRequest, 0},
 	} {
@@ -190,6 +191,36 @@ func TestStatusErrors(t *testing.T) {
 		if got := r.StatusError(at, err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}
+	}
+}
+
+// TestRemovedResource checks that requests which were under way when their resource was removed
+// get the error of a path without a resource.
+func TestRemovedResource(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	create(t, r, at, configMap("x", "1"))
+	w, err := r.Watch(t.Context(), at, WatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	r.RemoveResource(at.Resource)
+	_, getErr := r.Get(t.Context(), at, storage.Read{})
+	_, listErr := r.List(t.Context(), at, ListOptions{})
+	_, watchErr := r.Watch(t.Context(), at, WatchOptions{})
+	_, createErr := r.Create(t.Context(), at, configMap("y", "1"), WriteOptions{})
+	_, deleteErr := r.Delete(t.Context(), at, DeleteOptions{})
+	for verb, err := range map[string]error{"get": getErr, "list": listErr, "watch": r.StatusError(at, watchErr), "create": createErr, "delete": deleteErr} {
+		if !apierrors.IsNotFound(err) || err.Error() != "the server could not find the requested resource" {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	for err = nil; err == nil; {
+		_, err = w.Next(t.Context()) // the first events are of before
+	}
+	if !errors.Is(err, storage.ErrRemoved) {
+		t.Errorf("the watch ended with %v", err)
 	}
 }
 

@@ -130,15 +130,27 @@ func (c *Collection) Close() {
 		c.store.metrics.remove(c)
 	}
 	c.closed.Store(true)
-	c.endWatches(ErrClosed)
+	c.endWatches(ErrRemoved)
 }
 
-// ClosedCollection returns a closed collection: all its methods return ErrClosed.
+// unusable returns the error of all methods after the store or the collection was closed, and nil
+// before.
+func (c *Collection) unusable() error {
+	switch {
+	case c.store.ctx.Err() != nil:
+		return ErrClosed
+	case c.closed.Load():
+		return ErrRemoved
+	}
+	return nil
+}
+
+// ClosedCollection returns a closed collection: all its methods return ErrRemoved.
 func (s *Store) ClosedCollection() *Collection {
 	c := &Collection{store: s, metrics: newStoreMetrics(s).collection("", "")}
 	c.settings.Store(&itemConfig{onError: c.logUndecodable})
 	c.closed.Store(true)
-	c.ended = ErrClosed
+	c.ended = ErrRemoved
 	return c
 }
 

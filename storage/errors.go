@@ -24,6 +24,8 @@ var (
 var (
 	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("storage: closed")
+	// ErrRemoved means that the collection was closed while the store runs on.
+	ErrRemoved = errors.New("storage: the collection was removed")
 	// ErrUnavailable means that etcd does not respond, has no leader or is overloaded.
 	ErrUnavailable = errors.New("storage: etcd is unavailable")
 	// ErrNoAnswer means that an external etcd does not respond when the store connects.

@@ -288,8 +288,11 @@ func TestLateCollection(t *testing.T) {
 		t.Error("registered twice")
 	}
 	widgets.Close()
-	if _, err := w.Next(ctx); !errors.Is(err, ErrClosed) {
+	if _, err := w.Next(ctx); !errors.Is(err, ErrRemoved) {
 		t.Errorf("watch of a closed collection: %v", err)
+	}
+	if _, err := widgets.List(ctx, ListOptions{}); !errors.Is(err, ErrRemoved) {
+		t.Errorf("list of a closed collection: %v", err)
 	}
 	if widgets, err = s.Collection(cfg); err != nil {
 		t.Fatal(err)

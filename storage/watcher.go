@@ -141,7 +141,7 @@ func (w *Watcher) Stop() {
 }
 
 // Err returns why the watch ended: nil after Stop, at the deadline or at the end of its
-// context, else ErrSlow, ErrClosed, a CompactedError, a CorruptListError or a
+// context, else ErrSlow, ErrClosed, ErrRemoved, a CompactedError, a CorruptListError or a
 // CorruptDeletedError.
 func (w *Watcher) Err() error {
 	w.mu.Lock()
