@@ -211,7 +211,7 @@ func TestRemovedResource(t *testing.T) {
 	_, watchErr := r.Watch(t.Context(), at, WatchOptions{})
 	_, createErr := r.Create(t.Context(), at, configMap("y", "1"), WriteOptions{})
 	_, deleteErr := r.Delete(t.Context(), at, DeleteOptions{})
-	for verb, err := range map[string]error{"get": getErr, "list": listErr, "watch": r.StatusError(at, watchErr), "create": createErr, "delete": deleteErr} {
+	for verb, err := range map[string]error{"get": getErr, "list": listErr, "watch": watchErr, "create": createErr, "delete": deleteErr} {
 		if !apierrors.IsNotFound(err) || err.Error() != "the server could not find the requested resource" {
 			t.Errorf("%s: %v", verb, err)
 		}
