@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -37,15 +38,23 @@ func commandAs(t *testing.T, name string, args ...string) *process {
 	return p
 }
 
-// freePort returns a port on which nothing listens.
+// portsGiven has the results of freePort, because the kernel may give a port again.
+var portsGiven sync.Map
+
+// freePort returns a port on which nothing listens, another one at each call.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		port := l.Addr().(*net.TCPAddr).Port
+		if _, given := portsGiven.LoadOrStore(port, nil); !given {
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // waitFor waits until a process responds with 200 at a URL, whatever its certificate is.
