@@ -103,6 +103,10 @@ type Resource struct {
 	// validation, verbs and columns of that version. The hub of a form is its version. The
 	// form of the storage version represents the kind in lists of resources.
 	Forms []*Resource
+	// Established, of an untyped kind, is closed when the stored definition says that the kind is
+	// established. Discovery waits for it, because clients update a definition as soon as they
+	// discover its kind. Nil means that this is so.
+	Established <-chan struct{}
 
 	// Default sets the fields that a client may leave out. It is called for every
 	// decoded object, from a request or from etcd, after the conversion to the hub

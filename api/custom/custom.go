@@ -50,6 +50,8 @@ type Options struct {
 	ObserveComparison func(time.Duration)
 	// StoreCBOR stores objects in CBOR instead of JSON.
 	StoreCBOR bool
+	// Established is api.Resource.Established of the kind.
+	Established <-chan struct{}
 }
 
 // Compile makes the kind that a definition describes, with the accepted names.
@@ -70,6 +72,7 @@ func Compile(d *Definition, readDefinition func() (*Definition, error), o Option
 		if o.StoreCBOR {
 			form.Storage.Encoding = api.CBOR
 		}
+		form.Established = o.Established
 		form.Versions[0].OpenAPI = openAPIDefinitions(d, v, readDefinition)
 		forms = append(forms, form)
 		if v.Storage {

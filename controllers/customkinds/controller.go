@@ -40,7 +40,8 @@ import (
 // definitions. It cannot be turned off.
 //
 // A kind is in the catalogue before its definition is Established, so a client that sees the
-// condition can use the kind immediately.
+// condition can use the kind immediately. Discovery has the kind after the condition, so a
+// client that discovers a kind can update its definition without a conflict.
 type Controller struct {
 	reconcile.BaseConfig
 	definitions registry.Target
@@ -70,6 +71,8 @@ type customKind struct {
 	specID
 	names  apiextensionsv1.CustomResourceDefinitionNames
 	source *definitionSource
+	// established closes api.Resource.Established of the kind.
+	established func()
 }
 
 // specID identifies the spec of a definition. The digest detects changes by writers to etcd
@@ -173,7 +176,7 @@ func (k *Controller) Load(ctx context.Context) error {
 	for _, item := range items { // one by one, so that a bad definition does not affect the others
 		d, err := k.outlineOf(item)
 		if err == nil && isTrue(d, apiextensionsv1.Established) {
-			err = k.install(d, item)
+			err = k.installEstablished(d, item)
 		}
 		if err != nil {
 			k.Logger.Error(installFailed, "definition", item.Name(), "error", err)
@@ -224,6 +227,7 @@ func (k *Controller) installAll(made map[string]*customKind) error {
 	defer k.mu.Unlock()
 	all := make([]*api.Resource, 0, len(made))
 	for _, kind := range made {
+		kind.established()
 		all = append(all, kind.Resource)
 	}
 	var mu sync.Mutex
@@ -256,14 +260,15 @@ func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, er
 	source.item.Store(item)
 	var compiled *custom.Kind
 	var err error
+	established := make(chan struct{})
 	panicked := recovery.Call(k.Logger, "compiling a custom kind", func() {
-		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared, StoreCBOR: k.storeCBOR})
+		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared, StoreCBOR: k.storeCBOR, Established: established})
 	})
 	if err = errors.Join(panicked, err); err != nil {
 		return nil, errUninstallable{err}
 	}
 	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
-	return &customKind{compiled, k.specOf(d, item), *d.Status.AcceptedNames.DeepCopy(), source}, nil
+	return &customKind{compiled, k.specOf(d, item), *d.Status.AcceptedNames.DeepCopy(), source, sync.OnceFunc(func() { close(established) })}, nil
 }
 
 // Run follows the definitions until ctx is done.
@@ -323,15 +328,22 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 	}
 	k.setNameConditions(want, reason, message)
 	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
+	established := func() {}
 	if isTrue(want, apiextensionsv1.Established) {
-		err := k.install(want, item)
+		kind, err := k.install(want, item)
+		if kind != nil {
+			established = kind.established
+		}
 		if uninstallable := (errUninstallable{}); errors.As(err, &uninstallable) {
 			k.Logger.Error(installFailed, "definition", name, "error", err)
 		} else if err != nil {
 			return reconcile.Done, err
 		}
 	}
-	_, err = k.writeStatus(ctx, d, want.Status)
+	written, err := k.writeStatus(ctx, d, want.Status)
+	if written != nil {
+		established()
+	}
 	return reconcile.Done, err
 }
 
@@ -366,35 +378,44 @@ func (k *Controller) updateDefinition(ctx context.Context, t registry.Target, d 
 }
 
 // install adds the kind of a definition to the catalogue or replaces the previous one. item
-// is the stored definition.
-func (k *Controller) install(d *definition, item *storage.Item) error {
+// is the stored definition. The caller calls established of the returned kind.
+func (k *Controller) install(d *definition, item *storage.Item) (*customKind, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was := k.kinds[d.Name]
 	if was != nil && was.matches(d, k.specOf(d, item), item) {
-		return nil
+		return was, nil
 	}
 	is, err := k.compile(d, item)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if was != nil && was.uid == d.UID {
-		return k.replace(d.Name, was, is)
+		return is, k.replace(d.Name, was, is)
 	}
 	if was != nil {
 		if err := k.removeKind(d.Name, was); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := k.Registry.AddResource(is.Resource, item.Revision()); err != nil {
-		return err
+		return nil, err
 	}
 	if err := k.Catalogue.Change(nil, []*api.Resource{is.Resource}); err != nil {
 		k.Registry.RemoveResource(is.Resource)
-		return err
+		return nil, err
 	}
 	k.kinds[d.Name] = is
-	return nil
+	return is, nil
+}
+
+// installEstablished installs the kind of a definition that is stored as established.
+func (k *Controller) installEstablished(d *definition, item *storage.Item) error {
+	kind, err := k.install(d, item)
+	if err == nil {
+		kind.established()
+	}
+	return err
 }
 
 // replace replaces a kind in the registry and the catalogue. Requests find the kind at any
@@ -407,6 +428,7 @@ func (k *Controller) replace(name string, was, is *customKind) error {
 		return err
 	}
 	k.kinds[name] = is
+	was.established() // nothing waits for a kind that is gone
 	k.forget(was.Resource)
 	return nil
 }
@@ -424,6 +446,7 @@ func (k *Controller) remove(name string) error {
 // removeKind removes a kind from the catalogue and the registry; the caller holds k.mu.
 func (k *Controller) removeKind(name string, was *customKind) error {
 	delete(k.kinds, name)
+	was.established()
 	err := k.Catalogue.Change([]*api.Resource{was.Resource}, nil)
 	k.Registry.RemoveResource(was.Resource)
 	k.forget(was.Resource)

@@ -41,7 +41,7 @@ func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.I
 	}
 	reason, message := "NeverEstablished", "resource was never established"
 	if isTrue(d, apiextensionsv1.Established) {
-		if !k.isInstalled(d) && k.install(d, item) != nil { // the kind could not be served, so it has no objects
+		if !k.isInstalled(d) && k.installEstablished(d, item) != nil { // the kind could not be served, so it has no objects
 			reason, message = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
 		} else {
 			reason, message = "InstanceDeletionCompleted", "removed all instances"

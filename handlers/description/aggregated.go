@@ -2,6 +2,7 @@ package description
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
@@ -86,7 +87,7 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 		doc := cached.Load()
 		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.Generation()}); doc == nil || doc.state != state {
 			var err error
-			if doc, err = h.aggregate(doc, state, core); err != nil {
+			if doc, err = h.aggregate(r.Context(), doc, state, core); err != nil {
 				h.responder.WriteError(w, r, err)
 				return
 			}
@@ -114,7 +115,7 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 }
 
 // aggregate makes a document and reuses unchanged parts of the previous one.
-func (h *Handler) aggregate(previous *aggregated, state discoveryState, core bool) (*aggregated, error) {
+func (h *Handler) aggregate(ctx context.Context, previous *aggregated, state discoveryState, core bool) (*aggregated, error) {
 	doc := &aggregated{state: state, groups: map[string]*discoveredGroup{}}
 	var groups []*discoveredGroup
 	for _, g := range h.Catalogue.Groups() {
@@ -126,6 +127,9 @@ func (h *Handler) aggregate(previous *aggregated, state discoveryState, core boo
 			d = previous.groups[g.Name]
 		}
 		if d == nil || d.state != g.State() {
+			for _, gv := range g.Versions {
+				awaitEstablished(ctx, g.In(gv.Version))
+			}
 			var err error
 			if d, err = discover(g); err != nil {
 				return nil, err

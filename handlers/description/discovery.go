@@ -1,11 +1,13 @@
 package description
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gorilla/mux"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,6 +113,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	awaitEstablished(r.Context(), resources)
 	list := &metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: gv.String(),
 	}
@@ -121,6 +124,35 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 		list.APIResources = append(list.APIResources, apiResources(res)...)
 	}
 	h.writeDocument(w, r, offer, "APIResourceList", list)
+}
+
+// establishWait bounds how long discovery waits for a definition whose status cannot be written.
+const establishWait = 10 * time.Second
+
+// awaitEstablished waits until the kinds are established, which they are in the moment after they
+// were added to the catalogue.
+func awaitEstablished(ctx context.Context, resources []*api.Resource) {
+	var bound <-chan time.Time
+	for _, res := range resources {
+		if res.Established == nil {
+			continue
+		}
+		select {
+		case <-res.Established:
+			continue
+		default:
+		}
+		if bound == nil {
+			bound = time.After(establishWait)
+		}
+		select {
+		case <-res.Established:
+		case <-bound:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // apiResources returns the discovery entries of a resource and its subresources.
