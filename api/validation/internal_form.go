@@ -112,7 +112,9 @@ func internalStructForm(v reflect.Value) orderedFields {
 	fields := make(orderedFields, 0, v.NumField())
 	for i := range v.NumField() {
 		switch f := v.Type().Field(i); {
-		case f.Name == "ObjectMeta", f.Name == "TypeMeta":
+		case f.Name == "TypeMeta":
+			// Internal objects have neither kind nor apiVersion.
+		case f.Name == "ObjectMeta":
 			fields = append(fields, metadataFields(v.Field(i))...)
 		case f.Anonymous && f.Type.Kind() == reflect.Struct && isPublishedType(f.Type):
 			fields = append(fields, internalStructForm(v.Field(i))...)

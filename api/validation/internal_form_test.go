@@ -34,6 +34,11 @@ func TestInternalForm(t *testing.T) {
 		{appsv1.RollingUpdateStatefulSetStrategy{}, `{"Partition":0,"MaxUnavailable":null}`},
 		{flowcontrolv1.LimitedPriorityLevelConfiguration{},
 			`{"NominalConcurrencyShares":0,"LimitResponse":{"Type":"","Queuing":null},"LendablePercent":null,"BorrowingLimitPercent":null}`},
+		{corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.PersistentVolumeClaimStatus{Phase: "Bound"}},
+			`{"name":"a","Spec":{"AccessModes":null,"Selector":null,"Resources":{"Limits":null,"Requests":null},"VolumeName":"","StorageClassName":null,` +
+				`"VolumeMode":null,"DataSource":null,"DataSourceRef":null,"VolumeAttributesClassName":null},` +
+				`"Status":{"Phase":"Bound","AccessModes":null,"Capacity":null,"Conditions":null,"AllocatedResources":null,"AllocatedResourceStatuses":null,` +
+				`"CurrentVolumeAttributesClassName":null,"ModifyVolumeStatus":null,"HealthStatus":null}}`},
 		{admissionv1.NamedRuleWithOperations{ResourceNames: []string{"a"}},
 			`{"ResourceNames":["a"],"RuleWithOperations":{"Operations":null,"APIGroups":null,"APIVersions":null,"Resources":null,"Scope":null}}`},
 	} {
