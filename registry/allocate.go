@@ -36,6 +36,9 @@ type allocation struct {
 	// undo releases the allocations of this write, if it fails. free releases allocations
 	// that the object no longer needs, if it succeeds.
 	undo, free []func(context.Context) error
+	// ports are the node ports of a dry run, which allocates none, and lastPort is the highest.
+	ports    map[int32]bool
+	lastPort int32
 }
 
 // finish releases what a failed write allocated, or what a successful one freed; err is the
@@ -237,11 +240,48 @@ func (a *allocation) ReleaseIP(ip netip.Addr, _ api.Object) {
 
 // AllocatePort implements api.Allocator.
 func (a *allocation) AllocatePort(ctx context.Context, requested int32) (int32, error) {
-	port, err := a.takePort(ctx, requested)
-	if !a.dryRun {
-		a.r.allocations.port(requested != 0, err)
+	if a.dryRun {
+		return a.pretendPort(ctx, requested)
 	}
+	port, err := a.takePort(ctx, requested)
+	a.r.allocations.port(requested != 0, err)
 	return port, err
+}
+
+// firstDryRunPort is the first node port that a dry run shows, as in kube-apiserver.
+const firstDryRunPort = 32769
+
+// pretendPort returns the requested port or, if that is 0, one that shows that the service would have a
+// node port. As in kube-apiserver, a dry run does not check the range of a port.
+func (a *allocation) pretendPort(ctx context.Context, requested int32) (int32, error) {
+	if requested == 0 {
+		requested = a.lastPort + 1
+		if len(a.ports) == 0 {
+			requested = firstDryRunPort
+		}
+	} else if used, err := a.isPortUsed(ctx, requested); err != nil {
+		return 0, err
+	} else if used || a.ports[requested] {
+		return 0, &api.AllocationError{Reason: "provided port is already allocated"}
+	}
+	if a.ports == nil {
+		a.ports = map[int32]bool{}
+	}
+	a.ports[requested], a.lastPort = true, max(a.lastPort, requested)
+	return requested, nil
+}
+
+// isPortUsed reports whether a node port is allocated.
+func (a *allocation) isPortUsed(ctx context.Context, port int32) (is bool, err error) {
+	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
+	if port < first || port > last {
+		return false, nil
+	}
+	err = a.changePorts(ctx, func(used *big.Int) error {
+		is = used.Bit(int(port-first)) == 1
+		return nil
+	})
+	return is, err
 }
 
 // takePort allocates the requested port, or any if that is 0.

@@ -10,6 +10,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// TestDryRunPorts checks that a dry run shows ports that are not in the range, and refuses allocated
+// ones only.
+func TestDryRunPorts(t *testing.T) {
+	r, p, _ := allocating(t)
+	repair(t, p)
+	used := nodePortService(t, r, "stored").Spec.Ports[0].NodePort
+	a := &allocation{r: r, dryRun: true}
+	for _, c := range []struct{ requested, want int32 }{{0, 32769}, {0, 32770}, {used, 0}, {5, 5}, {5, 0}, {70000, 70000}, {0, 70001}} {
+		if got, err := a.AllocatePort(t.Context(), c.requested); got != c.want || (err == nil) != (c.want != 0) {
+			t.Errorf("%d: got %d, %v, want %d", c.requested, got, err, c.want)
+		}
+	}
+	if ports := takenPorts(t, r); len(ports) != 1 {
+		t.Errorf("allocated %v", ports)
+	}
+}
+
 // TestAllocationMetrics checks what allocations, failed ones and releases count. A dry run counts
 // nothing.
 func TestAllocationMetrics(t *testing.T) {

@@ -36,7 +36,7 @@ func allocateService(strictness validation.Strictness) func(ctx context.Context,
 			errs, err = allocateAddresses(ctx, from, svc, &stored)
 			if err == nil {
 				var more field.ErrorList
-				more, err = allocatePorts(ctx, from, svc, &stored)
+				more, err = allocatePorts(ctx, from, svc, &stored, old == nil)
 				errs = append(errs, more...)
 			}
 		}
@@ -253,54 +253,99 @@ func wantsHealthPort(s *corev1.ServiceSpec) bool {
 
 // allocatePorts allocates the node ports that the service needs, and releases the old ones
 // that it no longer has.
-func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
-	s := &svc.Spec
-	had := nodePorts(old)
-	mine := map[int32]corev1.Protocol{} // TCP and UDP may share a port of one service
-	allocate := func(port *int32, protocol corev1.Protocol, at *field.Path) (*field.Error, error) {
-		if used, ok := mine[*port]; ok && *port != 0 && used != protocol || *port != 0 && slices.Contains(had, *port) {
-			mine[*port] = protocol
-			return nil, nil
-		}
-		got, err := from.AllocatePort(ctx, *port)
-		var refused *api.AllocationError
-		switch {
-		case errors.As(err, &refused):
-			return field.Invalid(at, *port, refused.Reason), nil
-		case err != nil:
-			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
-		}
-		*port, mine[got] = got, protocol
-		return nil, nil
-	}
-	var errs field.ErrorList
-	for i := range s.Ports {
-		p := &s.Ports[i]
+func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec, isNew bool) (field.ErrorList, error) {
+	s, at := &svc.Spec, field.NewPath("spec")
+	var err error
+	switch {
+	case s.Type != corev1.ServiceTypeNodePort && s.Type != corev1.ServiceTypeLoadBalancer:
 		// Validation forbids node ports of services of other types.
-		if s.Type != corev1.ServiceTypeNodePort && s.Type != corev1.ServiceTypeLoadBalancer || p.NodePort == 0 && !wantsNodePorts(s) {
-			continue
-		}
-		bad, err := allocate(&p.NodePort, p.Protocol, field.NewPath("spec", "ports").Index(i).Child("nodePort"))
-		if err != nil {
-			return nil, err
-		}
-		if bad != nil {
-			errs = append(errs, bad)
-		}
+	case isNew:
+		err = allocateNewPorts(ctx, from, s, at.Child("ports"))
+	default:
+		err = allocateChangedPorts(ctx, from, s, old, at.Child("ports"))
 	}
-	if wantsHealthPort(s) {
-		bad, err := allocate(&s.HealthCheckNodePort, "", field.NewPath("spec", "healthCheckNodePort"))
-		if err != nil {
-			return nil, err
-		}
-		if bad != nil {
-			errs = append(errs, bad)
-		}
+	// Validation refuses to change the port for health checks.
+	if err == nil && wantsHealthPort(s) && (s.HealthCheckNodePort == 0 || !wantsHealthPort(old)) {
+		err = allocatePort(ctx, from, &s.HealthCheckNodePort, at.Child("healthCheckNodePort"))
 	}
-	for _, port := range had {
-		if !slices.Contains(nodePorts(s), port) {
+	var bad *field.Error
+	switch {
+	case errors.As(err, &bad):
+		return field.ErrorList{bad}, nil
+	case err != nil:
+		return nil, err
+	}
+	have := nodePorts(s)
+	for _, port := range nodePorts(old) {
+		if !slices.Contains(have, port) {
 			from.ReleasePort(port)
 		}
 	}
-	return errs, nil
+	return nil, nil
+}
+
+// allocatePort allocates the requested port or, if that is 0, any. The error is a *field.Error if the
+// port cannot be had.
+func allocatePort(ctx context.Context, from api.Allocator, port *int32, at *field.Path) error {
+	got, err := from.AllocatePort(ctx, *port)
+	var refused *api.AllocationError
+	switch {
+	case errors.As(err, &refused):
+		return field.Invalid(at, *port, refused.Reason)
+	case err != nil:
+		return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
+	}
+	*port = got
+	return nil
+}
+
+// allocateNewPorts allocates the node ports of a new service. Ports of one number, which differ in
+// their protocols, share a node port unless they request different ones.
+func allocateNewPorts(ctx context.Context, from api.Allocator, s *corev1.ServiceSpec, at *field.Path) error {
+	requested, shared := map[int32]int32{}, map[int32]int32{} // node ports by port
+	for _, p := range slices.Backward(s.Ports) {
+		if p.NodePort != 0 {
+			requested[p.Port] = p.NodePort // the first one
+		}
+	}
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		nodePort, known := shared[p.Port]
+		switch {
+		case p.NodePort == 0 && !wantsNodePorts(s):
+			continue
+		case known && (p.NodePort == 0 || p.NodePort == nodePort):
+			p.NodePort = nodePort
+			continue
+		case !known:
+			p.NodePort = requested[p.Port]
+		}
+		if err := allocatePort(ctx, from, &p.NodePort, at.Index(i).Child("nodePort")); err != nil {
+			return err
+		}
+		if !known {
+			shared[p.Port] = p.NodePort
+		}
+	}
+	return nil
+}
+
+// allocateChangedPorts allocates the node ports that a service did not have before. It allocates a
+// requested one once, and validation refuses one that two ports of one protocol request.
+func allocateChangedPorts(ctx context.Context, from api.Allocator, s, old *corev1.ServiceSpec, at *field.Path) error {
+	have := map[int32]bool{}
+	for i := range old.Ports {
+		have[old.Ports[i].NodePort] = true
+	}
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.NodePort == 0 && !wantsNodePorts(s) || p.NodePort != 0 && have[p.NodePort] {
+			continue
+		}
+		if err := allocatePort(ctx, from, &p.NodePort, at.Index(i).Child("nodePort")); err != nil {
+			return err
+		}
+		have[p.NodePort] = true
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -118,8 +119,85 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 func TestForbiddenNodePort(t *testing.T) {
 	s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Ports: []corev1.ServicePort{{Port: 80, NodePort: 2}}}}
 	// An allocation would fail: families has no ports.
-	if errs, err := allocatePorts(t.Context(), families{}, s, &corev1.ServiceSpec{}); len(errs) > 0 || err != nil {
+	if errs, err := allocatePorts(t.Context(), families{}, s, &corev1.ServiceSpec{}, true); len(errs) > 0 || err != nil {
 		t.Errorf("got %v, %v", errs, err)
+	}
+}
+
+// portRange implements Allocator with the ports from 30000 to 30009.
+type portRange struct {
+	families
+	used     map[int32]bool
+	released []int32
+}
+
+func (p *portRange) AllocatePort(_ context.Context, requested int32) (int32, error) {
+	for free := int32(30000); requested == 0; free++ {
+		if !p.used[free] {
+			requested = free
+		}
+	}
+	switch {
+	case requested < 30000 || requested > 30009:
+		return 0, &api.AllocationError{Reason: "not in the range"}
+	case p.used[requested]:
+		return 0, &api.AllocationError{Reason: "already allocated"}
+	}
+	p.used[requested] = true
+	return requested, nil
+}
+
+func (p *portRange) ReleasePort(port int32) { p.released = append(p.released, port) }
+
+// TestNodePorts checks which node ports a new and a changed service get. A port is written
+// PORT/PROTOCOL:NODEPORT.
+func TestNodePorts(t *testing.T) {
+	parse := func(text string) (out []corev1.ServicePort) {
+		for _, f := range strings.Fields(text) {
+			var p corev1.ServicePort
+			if _, err := fmt.Sscanf(f, "%d/%3s:%d", &p.Port, &p.Protocol, &p.NodePort); err != nil {
+				t.Fatal(f, err)
+			}
+			out = append(out, p)
+		}
+		return out
+	}
+	for _, c := range []struct{ old, ports, want string }{
+		{"", "80/TCP:0 81/TCP:0", "80/TCP:30000 81/TCP:30001"},
+		{"", "80/TCP:0 80/UDP:0", "80/TCP:30000 80/UDP:30000"},
+		{"", "80/TCP:0 80/UDP:30005", "80/TCP:30005 80/UDP:30005"},
+		{"", "80/TCP:30004 80/UDP:30005", "80/TCP:30004 80/UDP:30005"},
+		{"", "80/TCP:0 80/TCP:0", "80/TCP:30000 80/TCP:30000"}, // validation refuses them
+		{"", "80/TCP:30004 80/TCP:30004", "80/TCP:30004 80/TCP:30004"},
+		{"", "80/TCP:30004 81/TCP:30004", "spec.ports[1].nodePort: Invalid value: 30004: already allocated"},
+		{"", "80/TCP:5 81/TCP:6", "spec.ports[0].nodePort: Invalid value: 5: not in the range"},
+		{"", "80/TCP:0 80/UDP:6", "spec.ports[0].nodePort: Invalid value: 6: not in the range"},
+		{"80/TCP:30000", "80/TCP:30000 81/TCP:0", "80/TCP:30000 81/TCP:30001"},
+		{"80/TCP:30000", "80/TCP:30000 80/UDP:0", "80/TCP:30000 80/UDP:30001"},
+		{"80/TCP:30000", "80/TCP:30003 80/UDP:30003", "80/TCP:30003 80/UDP:30003 released 30000"},
+		{"80/TCP:30000", "80/TCP:30003 81/TCP:30003", "80/TCP:30003 81/TCP:30003 released 30000"}, // validation refuses them
+		{"80/TCP:30000", "80/TCP:5", "spec.ports[0].nodePort: Invalid value: 5: not in the range"},
+	} {
+		from := &portRange{used: map[int32]bool{}}
+		old := corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: parse(c.old)}
+		for _, p := range old.Ports {
+			from.used[p.NodePort] = true
+		}
+		s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: parse(c.ports)}}
+		errs, err := allocatePorts(t.Context(), from, s, &old, c.old == "")
+		var got []string
+		for _, p := range s.Spec.Ports {
+			got = append(got, fmt.Sprintf("%d/%s:%d", p.Port, p.Protocol, p.NodePort))
+		}
+		for _, p := range from.released {
+			got = append(got, "released", fmt.Sprint(p))
+		}
+		if len(errs) > 0 {
+			got = []string{errs.ToAggregate().Error()}
+		}
+		if text := strings.Join(got, " "); text != c.want || err != nil {
+			t.Errorf("%s -> %s: got %s, %v, want %s", c.old, c.ports, text, err, c.want)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ func serviceRules(at *validation.Path, svc, old *corev1.Service) {
 		}
 	}
 	validation.Enum(spec.Child("type"), s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
-	portNumbersOnce(spec.Child("ports"), s, old.Name == "")
+	portNumbersOnce(spec.Child("ports"), s)
 	sourceRangeRules(at, svc, old)
 	balancer := s.Type == corev1.ServiceTypeLoadBalancer
 	if s.AllocateLoadBalancerNodePorts != nil && !balancer {
@@ -207,9 +207,8 @@ func EndpointAddress(at *validation.Path, value string) {
 	}
 }
 
-// portNumbersOnce validates that ports are unique by number and protocol. Node ports of a new
-// service are checked when they are allocated.
-func portNumbersOnce(at *validation.Path, s *corev1.ServiceSpec, isNew bool) {
+// portNumbersOnce validates that ports are unique by number and protocol.
+func portNumbersOnce(at *validation.Path, s *corev1.ServiceSpec) {
 	if s.Type == corev1.ServiceTypeClusterIP {
 		for i := range s.Ports {
 			if s.Ports[i].NodePort != 0 {
@@ -223,7 +222,7 @@ func portNumbersOnce(at *validation.Path, s *corev1.ServiceSpec, isNew bool) {
 	}
 	var ofNodes, own validation.Unique[key]
 	for i, p := range s.Ports {
-		if p.NodePort == 0 || isNew && wantsNodePorts(s) {
+		if p.NodePort == 0 {
 			continue
 		}
 		k := key{p.Protocol, p.NodePort}
