@@ -28,16 +28,16 @@ func (r *Resource) ApplyDeclaredRules(rules func() (*declarative.Table, error)) 
 // withDeclared joins the errors of the rules written by hand with those of the Go type of
 // version v, or of the hub version if v is nil; old is nil for a new object. As in
 // kube-apiserver, the rules are those of the version of the request, and so are the paths. Each
-// error is returned once, unlike those of custom kinds.
+// error is returned once, unlike those of updated objects of custom kinds.
 func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorList) field.ErrorList {
 	if v == nil || v.FromHub == nil {
 		v = &r.Versions[0]
 	}
+	if len(byHand) > 1 && (old == nil || v.declared != nil) {
+		byHand = distinct(byHand)
+	}
 	if v.declared == nil {
 		return byHand
-	}
-	if len(byHand) > 1 {
-		byHand = distinct(byHand)
 	}
 	program, err := v.declared()
 	if program == nil && err == nil {

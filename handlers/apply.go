@@ -3,6 +3,7 @@ package handlers
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -21,13 +22,19 @@ func (h *Handler) apply(c *call, kind types.PatchType, v *representation.View) e
 	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
 		c.auditPatch(record, kind, data)
 	}
-	patch, err := c.codec.DecodeApplied(c.r, kind, data, o.FieldValidation)
+	patch, err := c.codec.DecodeApplied(kind, data)
 	if err != nil {
 		return err
 	}
-	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
+	check := func(obj api.Object) error {
+		if err := patch.CheckDuplicates(request.From(c.r.Context()), o.FieldValidation); err != nil {
+			return err
+		}
+		return c.checkName(obj)
+	}
+	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch.Content, registry.ApplyOptions{
 		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
-		AuthorizeCreate: h.creationAuthorization(c), Check: c.checkName,
+		AuthorizeCreate: h.creationAuthorization(c), Check: check,
 	})
 	if err != nil {
 		return err

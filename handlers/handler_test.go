@@ -79,6 +79,8 @@ func TestResponses(t *testing.T) {
 		{"POST " + mapsPath, `{}`, []string{"Content-Type", "text/plain"}, 415, ""},
 		{"PUT " + mapsPath + "/a", `{"metadata":{"name":"b"}}`, nil, 400, "does not match the name on the URL"},
 		{"PUT " + mapsPath + "/a", `{}`, nil, 400, "name must be provided"},
+		{"PATCH " + mapsPath + "/missing", `{"data":`, []string{"Content-Type", "application/merge-patch+json"}, 400, "invalid JSON patch"},
+		{"PATCH " + mapsPath + "/missing", `{"data":1}`, []string{"Content-Type", "application/merge-patch+json"}, 404, ""},
 		{"PATCH " + mapsPath + "/a", `{}`, nil, 415, "415: Unsupported Media Type"},
 		{"PATCH " + mapsPath + "/a", `{"metadata":{"name":"b"}}`, []string{"Content-Type", "application/merge-patch+json"}, 400, ""},
 		{"PATCH " + mapsPath + "/a", `{"data":{"k":1}}`, []string{"Content-Type", "application/merge-patch+json"}, 422, "patch: Invalid value"},

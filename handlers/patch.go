@@ -41,6 +41,9 @@ func (h *Handler) patch(c *call) error {
 	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
 		c.auditPatch(record, kind, data)
 	}
+	if err := representation.CheckPatchSyntax(data); err != nil {
+		return err
+	}
 	change := func(ctx context.Context, old api.Object) (api.Object, error) {
 		return c.patched(ctx, old, kind, data, o.FieldValidation)
 	}

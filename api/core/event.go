@@ -194,17 +194,7 @@ func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return vali
 // validateEvent validates an event of events.k8s.io/v1.
 func validateEvent(e *corev1.Event) field.ErrorList {
 	errs := validateLenientEvent(e, "reportingController")
-	for _, n := range []struct {
-		field, value string
-		prefix       bool
-	}{{"generateName", e.GenerateName, true}, {"name", e.Name, false}} {
-		if n.value == "" {
-			continue // the server generates it, or reports that it is missing
-		}
-		for _, fault := range validation.SubdomainName(n.value, n.prefix) {
-			errs = append(errs, field.Invalid(api.MetadataPath().Child(n.field), n.value, fault))
-		}
-	}
+	errs = append(errs, apivalidation.ValidateObjectMetaAccessor(e, true, validation.SubdomainName, api.MetadataPath())...)
 	errs = append(errs, eventSeries(e)...)
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))

@@ -133,7 +133,6 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 		},
 		Update: api.UpdateStrategy[api.Object]{
 			RequireResourceVersion: true,
-			RevalidateMetadata:     true,
 			WarningsOnUpdate:       finalizerWarnings,
 			HasGeneration:          true,
 		},

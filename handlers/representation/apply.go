@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,51 +17,65 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// DecodeApplied decodes an apply configuration in CBOR, or in YAML, which JSON is too. Field validation
-// decides about duplicate fields in YAML; the merge finds unknown ones.
-func (c *Codec) DecodeApplied(r *http.Request, kind types.PatchType, data []byte, fieldValidation string) (patch map[string]any, err error) {
+// Applied is a decoded apply configuration.
+type Applied struct {
+	Content map[string]any
+	// duplicates are the faults of duplicate fields. The merge finds unknown fields.
+	duplicates []error
+}
+
+// CheckDuplicates applies field validation to duplicate fields. As in kube-apiserver, the caller merges
+// the configuration first, so that the client sees an error of the merge rather than this one.
+func (a *Applied) CheckDuplicates(scope *request.Scope, fieldValidation string) error {
+	for _, err := range a.duplicates {
+		switch fieldValidation {
+		case metav1.FieldValidationIgnore:
+		case metav1.FieldValidationStrict:
+			return apierrors.NewBadRequest("error strict decoding patch: error converting YAML to JSON: " + err.Error())
+		default:
+			addWarnings(scope, err)
+		}
+	}
+	return nil
+}
+
+// DecodeApplied decodes an apply configuration in CBOR, or in YAML, which JSON is too.
+func (c *Codec) DecodeApplied(kind types.PatchType, data []byte) (*Applied, error) {
+	var a Applied
+	var err error
 	if kind == types.ApplyCBORPatchType {
-		patch, data, err = appliedCBOR(data)
+		a.Content, data, err = appliedCBOR(data)
 	} else if known, ok := appliedJSON(data); ok { // read faster
-		patch = known
+		a.Content = known
 		if c.resource.Untyped {
-			integersIn(patch)
+			integersIn(a.Content)
 		}
 	} else {
-		patch, err = appliedYAML(r, data, fieldValidation)
+		a, err = appliedYAML(data)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if c.resource.Untyped {
-		return patch, nil
+		return &a, nil
 	}
-	if err := bounds.ContentInto(data, patch, func() any { return c.newObject() }); err != nil {
+	if err := bounds.ContentInto(data, a.Content, func() any { return c.newObject() }); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	return patch, nil
+	return &a, nil
 }
 
 // appliedYAML decodes an apply configuration in YAML.
-func appliedYAML(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
+func appliedYAML(data []byte) (a Applied, err error) {
 	b, err := openBody(FormatYAML, data)
 	if err != nil {
-		return nil, errUnreadableApply(data, err)
+		return a, errUnreadableApply(data, err)
 	}
-	var patch map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(b.data, &patch); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err))
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(b.data, &a.Content); err != nil {
+		return a, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err))
 	}
-	for _, err := range b.strict {
-		switch fieldValidation {
-		case metav1.FieldValidationIgnore:
-		case metav1.FieldValidationStrict:
-			return nil, apierrors.NewBadRequest("error strict decoding patch: error converting YAML to JSON: " + err.Error())
-		default:
-			addWarnings(request.From(r.Context()), err)
-		}
-	}
-	return patch, nil
+	a.duplicates = b.strict
+	return a, nil
 }
 
 // errUnreadableApply returns the error of an apply configuration that is not YAML. kube-apiserver

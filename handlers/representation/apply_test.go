@@ -1,13 +1,14 @@
 package representation
 
 import (
-	"net/http/httptest"
 	"reflect"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // TestNumbersOfApplyConfigurations checks that an apply configuration of a custom resource has
@@ -22,9 +23,36 @@ func TestNumbersOfApplyConfigurations(t *testing.T) {
 		"JSON": `{"list":[1,2.0,3e3,1.5,9007199254740993,-9223372036854775808,9223372036854775808,1e20,"4.0"]}`,
 		"YAML": "list:\n- 1\n- 2.0\n- 3e3\n- 1.5\n- 9007199254740993\n- -9223372036854775808\n- 9223372036854775808\n- 1e20\n- '4.0'\n",
 	} {
-		got, err := c.DecodeApplied(withScope(httptest.NewRequest("PATCH", "/", nil)), types.ApplyYAMLPatchType, []byte(body), "")
-		if err != nil || !reflect.DeepEqual(got, want) {
+		got, err := c.DecodeApplied(types.ApplyYAMLPatchType, []byte(body))
+		if err != nil || !reflect.DeepEqual(got.Content, want) {
 			t.Errorf("%s: got %#v and error %v, want %#v", name, got, err, want)
+		}
+	}
+}
+
+// TestDuplicatesOfApplyConfigurations checks what field validation makes of a duplicate field.
+func TestDuplicatesOfApplyConfigurations(t *testing.T) {
+	c := &Codec{resource: &api.Resource{Untyped: true}}
+	a, err := c.DecodeApplied(types.ApplyYAMLPatchType, []byte(`{"a":1,"a":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fault = `line 1: key "a" already set in map`
+	for validation, want := range map[string]struct {
+		warnings []string
+		err      string
+	}{
+		"Ignore": {},
+		"Warn":   {warnings: []string{fault}},
+		"":       {warnings: []string{fault}},
+		"Strict": {err: "error strict decoding patch: error converting YAML to JSON: yaml: unmarshal errors:\n  " + fault},
+	} {
+		scope, text := &request.Scope{}, ""
+		if err := a.CheckDuplicates(scope, validation); err != nil {
+			text = err.Error()
+		}
+		if got := scope.Warnings(); text != want.err || !slices.Equal(got, want.warnings) {
+			t.Errorf("%q: got %q and error %s", validation, got, text)
 		}
 	}
 }

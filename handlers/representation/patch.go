@@ -58,15 +58,20 @@ func errPatch(err error) error {
 	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
 }
 
+// CheckPatchSyntax returns an error unless a patch is JSON. A client sees this error even if there is no
+// object to patch, and others only if there is one.
+func CheckPatchSyntax(data []byte) error {
+	if !json.Valid(data) {
+		return apierrors.NewBadRequest("invalid JSON patch")
+	}
+	return nil
+}
+
 // openPatch opens a patch in JSON.
 func openPatch(data []byte) (body, error) {
 	b, err := openBody(FormatJSON, data)
-	var limit *bounds.Error
-	switch {
-	case errors.As(err, &limit):
+	if err != nil {
 		return b, errPatch(err)
-	case err != nil || !json.Valid(data):
-		return b, apierrors.NewBadRequest("invalid JSON patch")
 	}
 	return b, nil
 }
