@@ -30,6 +30,9 @@ type Kind[T Object] struct {
 	Deprecated string
 	// Default sets the fields that a client may leave out. See Resource.Default.
 	Default func(obj T)
+	// CheckConversion returns an error if an object from a client cannot be converted. See
+	// Resource.CheckConversion.
+	CheckConversion func(obj T) error
 	// DefaultStored sets the fields that older servers left out of stored objects. See
 	// Resource.DefaultStored.
 	DefaultStored func(obj T)
@@ -60,6 +63,7 @@ func NewResource[T Object](k Kind[T]) *Resource {
 		Names: k.Names, Versions: k.Versions, RemovedVersions: k.RemovedVersions, Deprecated: k.Deprecated,
 		New:              newObject[T](),
 		Default:          eraseType(k.Default),
+		CheckConversion:  eraseResult(k.CheckConversion),
 		DefaultStored:    eraseType(k.DefaultStored),
 		CompleteBookmark: eraseType(k.CompleteBookmark),
 		Storage:          k.Storage,

@@ -113,6 +113,10 @@ type Resource struct {
 	// version, and for written objects, parts of which others may read at the same
 	// time: it changes only fields that differ from their default.
 	Default func(obj Object)
+	// CheckConversion returns an error if kube-apiserver could not convert an object from a client to
+	// its internal type, which has a field where the hub version has an annotation. Default does not
+	// change this annotation.
+	CheckConversion func(obj Object) error
 	// DefaultStored sets the fields that writes of this server set and those of older servers
 	// did not, such as the plural of a field. It is called after Default for objects from
 	// etcd.

@@ -89,3 +89,38 @@ func TestDuplicateOwners(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateGeneration checks that a DaemonSet whose annotation is not a number is refused in all
+// kinds of writes.
+func TestTemplateGeneration(t *testing.T) {
+	h := newHandlerWith(t, nil, true)
+	const (
+		sets  = "/apis/apps/v1/namespaces/ns/daemonsets"
+		fault = `strconv.ParseInt: parsing \"x\": invalid syntax`
+	)
+	body := func(generation string) string {
+		return `{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d","annotations":{"deprecated.daemonset.template.generation":"` + generation + `"}},` +
+			`"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`
+	}
+	for _, c := range []struct {
+		request, contentType, body string
+		code                       int
+		want                       string
+	}{
+		{"POST " + sets, "application/json", body("x"), 400, `DaemonSet in version \"v1\" cannot be handled as a DaemonSet: ` + fault},
+		{"POST " + sets, "application/yaml", body("x"), 400, `DaemonSet in version \"v1\" cannot be handled as a DaemonSet: ` + fault},
+		{"PATCH " + sets + "/d?fieldManager=m", "application/apply-patch+yaml", body("x"), 400, `failed to convert to unversioned (/d; apps/v1, Kind=DaemonSet): ` + fault},
+		{"POST " + sets, "application/json", body("3"), 201, ""},
+		{"PUT " + sets + "/d", "application/json", body("x"), 400, fault},
+		{"PATCH " + sets + "/d", "application/merge-patch+json", body("x"), 422, fault},
+		{"PATCH " + sets + "/d", "application/strategic-merge-patch+json", body("x"), 422, fault},
+		{"PATCH " + sets + "/d", "application/json-patch+json", `[{"op":"add","path":"/metadata/annotations","value":{"deprecated.daemonset.template.generation":"x"}}]`, 422, fault},
+		{"PATCH " + sets + "/d?fieldManager=m&force=true", "application/apply-patch+yaml", body("x"), 400, fault},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		w := sendText(t, h, method, path, c.body, "Content-Type", c.contentType)
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s %s: got %d %s", c.request, c.contentType, w.Code, w.Body)
+		}
+	}
+}

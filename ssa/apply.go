@@ -1,6 +1,7 @@
 package ssa
 
 import (
+	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -148,6 +149,11 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	}
 	if err != nil {
 		return nil, nil, errorf("failed to convert new object (%s) to proper version: %w", a.name(), err)
+	}
+	if check := a.m.resource.CheckConversion; check != nil {
+		if err := check(obj); err != nil {
+			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("failed to convert to unversioned (%s): %v", a.name(), err))
+		}
 	}
 	return obj, os, nil
 }

@@ -31,6 +31,7 @@ func DaemonSet(gates features.Gates) *api.Resource {
 		},
 		Versions:         api.Served(appsv1.SchemeGroupVersion),
 		RemovedVersions:  api.RemovedVersions("apps/v1beta2", "extensions/v1beta1"),
+		CheckConversion:  checkTemplateGeneration,
 		Default:          defaultDaemonSet,
 		CompleteBookmark: func(obj *appsv1.DaemonSet) { setTemplateGeneration(obj, 0) },
 		Storage:          api.Storage{Prefix: "daemonsets"},
@@ -85,6 +86,16 @@ func templateGeneration(obj api.Object) int64 {
 		return 0
 	}
 	return n
+}
+
+// checkTemplateGeneration returns an error if the annotation is not a number.
+func checkTemplateGeneration(obj *appsv1.DaemonSet) error {
+	value, ok := obj.Annotations[appsv1.DeprecatedTemplateGeneration]
+	if !ok {
+		return nil
+	}
+	_, err := strconv.ParseInt(value, 10, 64)
+	return err
 }
 
 func setTemplateGeneration(obj api.Object, generation int64) {

@@ -144,16 +144,25 @@ func (c *Codec) hub(obj api.Object) (api.Object, error) {
 	return c.version.ToHub(obj)
 }
 
-// defaulted converts an object from a client to the hub version and sets its defaults.
-func (c *Codec) defaulted(obj api.Object) (api.Object, error) {
+// defaulted converts an object from a client to the hub version and sets its defaults. blame returns the
+// error of the request for that of an object that the kind refuses to convert.
+func (c *Codec) defaulted(obj api.Object, blame func(error) error) (api.Object, error) {
 	if c.version.Default != nil {
 		c.version.Default(obj)
 	}
 	obj, err := c.hub(obj)
-	if err == nil && c.resource.Default != nil {
+	if err != nil {
+		return nil, err
+	}
+	if c.resource.CheckConversion != nil {
+		if err := c.resource.CheckConversion(obj); err != nil {
+			return nil, blame(err)
+		}
+	}
+	if c.resource.Default != nil {
 		c.resource.Default(obj)
 	}
-	return obj, err
+	return obj, nil
 }
 
 // newObject returns an empty object of this version's type.

@@ -34,7 +34,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	b, err := openBody(f, data)
 	if err == nil && f == FormatJSON {
 		if obj, ok := c.readExact(b.data, fieldValidation); ok {
-			return c.defaulted(obj)
+			return c.defaulted(obj, func(err error) error { return errCannotHandle(c.gvk, c.gvk.Kind, err) })
 		}
 	}
 	if err == nil {
@@ -66,7 +66,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	if from != c && !from.version.Accepted {
 		return nil, errOtherVersion(from.version.GroupVersion, c)
 	}
-	return from.defaulted(obj)
+	return from.defaulted(obj, func(err error) error { return errCannotHandle(b.gvk, c.gvk.Kind, err) })
 }
 
 // DecodeDeleteOptions decodes the body of a DELETE.

@@ -48,7 +48,7 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 	}
 	// Such a patch goes by the Go type alone, whatever kind it names.
 	obj.GetObjectKind().SetGroupVersionKind(c.gvk)
-	return c.defaulted(obj)
+	return c.defaulted(obj, func(err error) error { return p.invalidResult(nil, err) })
 }
 
 // decodePatched decodes the JSON of a patched object. Its errors blame the patch.
@@ -56,12 +56,12 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 	if c.resource.Untyped {
 		return c.decodePatchedUntyped(ctx, p, data, fieldValidation)
 	}
+	invalid := func(err error) error { return p.invalidResult(data, err) }
 	if len(p.strict) == 0 {
 		if obj, ok := c.readExact(data, fieldValidation); ok {
-			return c.defaulted(obj)
+			return c.defaulted(obj, invalid)
 		}
 	}
-	invalid := func(err error) error { return p.invalidResult(data, err) }
 	b, err := parseBody(FormatJSON, data)
 	if err != nil {
 		return nil, invalid(err)
@@ -80,7 +80,7 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
 		return nil, invalid(err)
 	}
-	return from.defaulted(obj)
+	return from.defaulted(obj, invalid)
 }
 
 // decodeInternal decodes the result of a patch that removes the apiVersion. kube-apiserver
@@ -140,7 +140,7 @@ func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte,
 	if b.gvk != c.gvk {
 		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())
 	}
-	return c.defaulted(u)
+	return c.defaulted(u, func(err error) error { return p.invalidResult(data, err) })
 }
 
 // errChangedKind returns the error of a patch that changes the kind of an object.

@@ -52,7 +52,7 @@ func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValid
 		return nil, apierrors.NewInvalid(b.gvk.GroupKind(), u.GetName(), field.ErrorList{
 			field.Invalid(field.NewPath("kind"), b.gvk.Kind, "must be "+c.gvk.Kind)})
 	}
-	return c.defaulted(u)
+	return c.defaulted(u, func(err error) error { return errCannotHandle(c.gvk, c.gvk.Kind, err) })
 }
 
 // parseUntyped is parseBody for objects without a Go type. It keeps the decoded object of a
