@@ -38,6 +38,8 @@ type Serving struct {
 	// ForwardCompatible serves versions that Release has not, of resources that it serves in an
 	// older version. ConfigForwardCompatible serves those that Config names.
 	ForwardCompatible, ConfigForwardCompatible bool
+	// Faithful serves the versions of Release that kube-apiserver's emulation lacks.
+	Faithful bool
 }
 
 // choices is a Serving with a parsed configuration.
@@ -208,7 +210,7 @@ func isAlpha(version string) bool { return strings.Contains(version, "alpha") }
 func (c *choices) isAvailable(name string, v *Version, older bool) (bool, error) {
 	gvr := v.WithResource(name)
 	switch {
-	case v.StoredOnly || v.Lifecycle.RemovedIn(c.Release.Emulated):
+	case v.StoredOnly || v.OnlyFaithful && !c.Faithful || v.Lifecycle.RemovedIn(c.Release.Emulated):
 		return false, nil
 	case v.Gate != "" && !c.Gates.Enabled(v.Gate):
 		return true, nil // but not served

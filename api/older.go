@@ -68,6 +68,12 @@ func StoredOnly(v Version) Version {
 	return v
 }
 
+// OnlyFaithful marks a version as served in a faithful emulation only.
+func OnlyFaithful(v Version) Version {
+	v.OnlyFaithful = true
+	return v
+}
+
 // copying returns a conversion that copies equal fields and then calls rest.
 func copying[From, To any, F pointer[From], T pointer[To]](rest func(to *To, from *From)) func(Object) (Object, error) {
 	return func(obj Object) (Object, error) {

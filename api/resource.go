@@ -187,6 +187,9 @@ type Version struct {
 	// StoredOnly: NotServed, and no flag can enable the version, because the emulated release
 	// of Kubernetes has removed or not introduced it.
 	StoredOnly bool
+	// OnlyFaithful: only a faithful emulation serves the version, because kube-apiserver's emulation
+	// does not have it any more.
+	OnlyFaithful bool
 	// Lifecycle has the releases that have the version. NewResource sets it from the Go type.
 	Lifecycle Lifecycle
 	// Gate is the feature gate that must be enabled to serve the version; empty means none.

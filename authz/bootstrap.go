@@ -45,7 +45,7 @@ func parsePolicy(text string, gates features.Gates) []api.Object {
 		rule := strings.HasPrefix(line, " ")
 		switch {
 		case rule && on && rules != nil:
-			*rules = append(*rules, defaultRule(words))
+			*rules = append(*rules, defaultRule(words, gates))
 		case rule:
 		case !on:
 			rules = nil
@@ -106,7 +106,7 @@ func setAggregation(role *rbacv1.ClusterRole, words []string) {
 	}
 }
 
-func defaultRule(words []string) rbacv1.PolicyRule {
+func defaultRule(words []string, gates features.Gates) rbacv1.PolicyRule {
 	list := func(i int) []string {
 		if i >= len(words) {
 			return nil
@@ -114,7 +114,7 @@ func defaultRule(words []string) rbacv1.PolicyRule {
 		return strings.Split(words[i], ",")
 	}
 	if words[0] == "path" {
-		return rbacv1.PolicyRule{NonResourceURLs: list(1), Verbs: list(2)}
+		return rbacv1.PolicyRule{NonResourceURLs: enabledPaths(list(1), gates), Verbs: list(2)}
 	}
 	r := rbacv1.PolicyRule{APIGroups: list(0), Resources: list(1), Verbs: list(2), ResourceNames: list(3)}
 	for i, g := range r.APIGroups {
@@ -123,6 +123,16 @@ func defaultRule(words []string) rbacv1.PolicyRule {
 		}
 	}
 	return r
+}
+
+// enabledPaths returns the paths that have no feature gate or an enabled one.
+func enabledPaths(paths []string, gates features.Gates) (out []string) {
+	for _, p := range paths {
+		if path, gate, gated := strings.Cut(p, "@"); !gated || gates.Enabled(gate) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 func roleRef(kind, name string) rbacv1.RoleRef {

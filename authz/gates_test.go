@@ -49,6 +49,12 @@ func TestGatedRoles(t *testing.T) {
 			"ClusterRole system:kube-scheduler resource.k8s.io/resourceclaims/binding patch,update",
 		},
 
+		features.ComponentFlagz: {
+			"ClusterRole system:monitoring //flagz,/healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/* get",
+		},
+		features.ComponentStatusz: {
+			"ClusterRole system:monitoring //healthz,/healthz/*,/livez,/livez/*,/metrics,/metrics/slis,/readyz,/readyz/*,/statusz get",
+		},
 		features.GenericWorkload: {
 			"ClusterRole system:aggregate-to-edit scheduling.k8s.io/podgroups,workloads create,delete,deletecollection,patch,update",
 			"ClusterRole system:aggregate-to-view scheduling.k8s.io/podgroups,podgroups/status,workloads get,list,watch",
@@ -110,7 +116,7 @@ func lines(gates features.Gates) (out []string) {
 		switch o := obj.(type) {
 		case *rbacv1.ClusterRole:
 			for _, r := range o.Rules {
-				out = append(out, "ClusterRole "+o.Name+" "+strings.Join(r.APIGroups, ",")+"/"+strings.Join(r.Resources, ",")+" "+strings.Join(r.Verbs, ","))
+				out = append(out, "ClusterRole "+o.Name+" "+strings.Join(r.APIGroups, ",")+"/"+strings.Join(r.Resources, ",")+strings.Join(r.NonResourceURLs, ",")+" "+strings.Join(r.Verbs, ","))
 			}
 		case *rbacv1.ClusterRoleBinding:
 			out = append(out, "ClusterRoleBinding "+o.Name)
@@ -127,8 +133,12 @@ func TestGatesOfRoles(t *testing.T) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		if _, gate, ok := strings.Cut(line, "gate="); ok && !slices.Contains(features.Effective(), strings.TrimSpace(gate)) {
-			t.Errorf("unknown gate in %q", line)
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' }) {
+			_, gate, isLine := strings.Cut(word, "gate=")
+			_, gateOfPath, isPath := strings.Cut(word, "@")
+			if (isLine || isPath) && !slices.Contains(features.Effective(), gate+gateOfPath) {
+				t.Errorf("unknown gate in %q", line)
+			}
 		}
 	}
 }

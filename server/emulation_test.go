@@ -17,6 +17,9 @@ import (
 func TestDiscoveryOfReleases(t *testing.T) {
 	for name, o := range map[string]Options{
 		"1.34":     {KubernetesVersion: "1.34"},
+		"1.34-all": {KubernetesVersion: "1.34", RuntimeConfig: map[string]string{"api/all": "true"}},
+		"1.35-all": {KubernetesVersion: "1.35", RuntimeConfig: map[string]string{"api/all": "true"}},
+		"1.36-all": {KubernetesVersion: "1.36", RuntimeConfig: map[string]string{"api/all": "true"}},
 		"1.35":     {KubernetesVersion: "kube=1.35"},
 		"1.36":     {KubernetesVersion: "1.36"},
 		"1.37":     {KubernetesVersion: "1.37"},

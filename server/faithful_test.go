@@ -15,7 +15,8 @@ func TestFaithfulEmulation(t *testing.T) {
 		plain = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"plain"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 		gt    = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"gt"},"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"k","operator":"Gt","value":"1"}]}}`
 	)
-	s := run(t, Options{KubernetesVersion: "1.34", FaithfulEmulation: true, DisableAdmissionPlugins: []string{"ServiceAccount"}})
+	s := run(t, Options{KubernetesVersion: "1.34", FaithfulEmulation: true, DisableAdmissionPlugins: []string{"ServiceAccount"},
+		RuntimeConfig: map[string]string{"storage.k8s.io/v1alpha1": "true"}})
 	c := raw(t, s)
 	named := func(name string) string { return strings.Replace(newer, "NAME", name, 1) }
 	const unknown = `unknown field \"spec.evictionResponders\"`
@@ -39,6 +40,10 @@ func TestFaithfulEmulation(t *testing.T) {
 		if r.what == "a create" && !strings.Contains(strings.Join(res.Header["Warning"], "\n"), unknown) {
 			t.Errorf("%s: warnings %q", r.what, res.Header["Warning"])
 		}
+	}
+	// kube-apiserver 1.34 has this version; its emulation by 1.37 does not.
+	if res, body := send(t, c, s, http.MethodGet, "/apis/storage.k8s.io/v1alpha1/volumeattributesclasses", "", ""); res.StatusCode != http.StatusOK {
+		t.Errorf("storage.k8s.io/v1alpha1: %d %s", res.StatusCode, body)
 	}
 	if _, body := send(t, c, s, http.MethodGet, pods+"/b", "", ""); strings.Contains(body, "evictionResponders") {
 		t.Errorf("stored: %s", body)

@@ -44,6 +44,7 @@ func (o Options) serving(gates features.Gates) (api.Serving, error) {
 	return api.Serving{
 		Config: o.RuntimeConfig, Gates: gates, Release: release,
 		ForwardCompatible: o.EmulationForwardCompatible, ConfigForwardCompatible: o.RuntimeConfigEmulationForwardCompatible,
+		Faithful: o.FaithfulEmulation,
 	}, err
 }
 

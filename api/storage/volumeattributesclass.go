@@ -21,7 +21,7 @@ func VolumeAttributesClass() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttributesClass, storagev1beta1.VolumeAttributesClass](storagev1beta1.SchemeGroupVersion),
-			api.SameFields[storagev1.VolumeAttributesClass, storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion)),
+			api.OnlyFaithful(api.SameFields[storagev1.VolumeAttributesClass, storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "volumeattributesclasses"},
 		Create:  api.CreateStrategy[*storagev1.VolumeAttributesClass]{Validate: validation.Rules(volumeAttributesClassRules)},
 		Update:  api.UpdateStrategy[*storagev1.VolumeAttributesClass]{ValidateUpdate: validation.Changes(volumeAttributesClassChanges), RevalidateMetadata: true},

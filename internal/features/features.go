@@ -25,6 +25,8 @@ const (
 	ClearingNominatedNodeNameAfterBinding        = "ClearingNominatedNodeNameAfterBinding"
 	ClusterTrustBundle                           = "ClusterTrustBundle"
 	ClusterTrustBundleProjection                 = "ClusterTrustBundleProjection"
+	ComponentFlagz                               = "ComponentFlagz"
+	ComponentStatusz                             = "ComponentStatusz"
 	CompositePodGroup                            = "CompositePodGroup"
 	ConstrainedImpersonation                     = "ConstrainedImpersonation"
 	ContainerRestartRules                        = "ContainerRestartRules"
@@ -70,7 +72,9 @@ const (
 	StrictIPCIDRValidation                       = "StrictIPCIDRValidation"
 	TopologyAwareWorkloadScheduling              = "TopologyAwareWorkloadScheduling"
 	TranslateStreamCloseWebsocketRequests        = "TranslateStreamCloseWebsocketRequests"
+	UnknownVersionInteroperabilityProxy          = "UnknownVersionInteroperabilityProxy"
 	VolumeLimitScaling                           = "VolumeLimitScaling"
+	WatchCacheInitializationPostStartHook        = "WatchCacheInitializationPostStartHook"
 	WatchListCompression                         = "WatchListCompression"
 	WebhookRoundTripLoadBalancing                = "WebhookRoundTripLoadBalancing"
 	WorkloadWithJob                              = "WorkloadWithJob"
@@ -80,7 +84,7 @@ const (
 func Effective() []string {
 	return []string{
 		AllowUnsafeMalformedObjectDeletion, AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIVolumeHealth,
-		ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection, CompositePodGroup, ConstrainedImpersonation,
+		ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation,
 		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
 		DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
 		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
@@ -88,7 +92,8 @@ func Effective() []string {
 		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
 		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, PortForwardWebsockets, ProcMountType,
 		RelaxedServiceNameValidation, ServiceAccountNodeAudienceRestriction, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
-		TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests, VolumeLimitScaling, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests, UnknownVersionInteroperabilityProxy, VolumeLimitScaling,
+		WatchCacheInitializationPostStartHook, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 

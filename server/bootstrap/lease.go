@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -64,7 +65,7 @@ func (i *Lease) sign(l *coordinationv1.Lease) {
 		l.Labels = map[string]string{}
 	}
 	l.Labels[controllers.IdentityLabel], l.Labels[corev1.LabelHostname] = reconcile.ServerManager, i.host
-	if i.Advertise.IsValid() {
+	if i.Advertise.IsValid() && i.Gates.Enabled(features.UnknownVersionInteroperabilityProxy) {
 		if l.Annotations == nil {
 			l.Annotations = map[string]string{}
 		}

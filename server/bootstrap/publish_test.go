@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -34,7 +35,7 @@ func newPublication(t *testing.T, ranges ...string) *Publication {
 	for _, r := range ranges {
 		p.Ranges = append(p.Ranges, netip.MustParsePrefix(r))
 	}
-	p.Registry, err = registry.New(store, catalogue, registry.Options{Now: time.Now, Pools: registry.Pools{Addresses: p.Ranges, FirstPort: 30000, LastPort: 30100}})
+	p.Registry, err = registry.New(store, catalogue, registry.Options{Now: time.Now, Schemas: ssa.Published(catalogue), Pools: registry.Pools{Addresses: p.Ranges, FirstPort: 30000, LastPort: 30100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +81,33 @@ func read(t *testing.T, p *Publication, at registry.Target) api.Object {
 		t.Fatal(err)
 	}
 	return obj
+}
+
+// TestOwnersOfPublished checks that the owners of the fields of the service and of its ServiceCIDR are
+// those of kube-apiserver.
+func TestOwnersOfPublished(t *testing.T) {
+	p := newPublication(t, "10.0.0.0/24")
+	service, cidr := publishedTargets(t, p)
+	publish(t, p)
+	for _, c := range []struct {
+		at   registry.Target
+		want []string
+	}{
+		{service, []string{`kube-apiserver Update {"f:metadata":{"f:labels":{".":{},"f:component":{},"f:provider":{}}},"f:spec":{"f:clusterIP":{},"f:internalTrafficPolicy":{},` +
+			`"f:ipFamilyPolicy":{},"f:ports":{".":{},"k:{\"port\":443,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}},"f:sessionAffinity":{},"f:type":{}}}`}},
+		{cidr, []string{
+			`kubernetes-service-cidr-controller Apply {"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:lastTransitionTime":{},"f:message":{},"f:status":{},"f:type":{}}}}}`,
+			`kube-apiserver Update {"f:spec":{"f:cidrs":{}}}`,
+		}},
+	} {
+		var got []string
+		for _, entry := range read(t, p, c.at).GetManagedFields() {
+			got = append(got, entry.Manager+" "+string(entry.Operation)+" "+string(entry.FieldsV1.Raw))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.at.Resource.Name, got, c.want)
+		}
+	}
 }
 
 // TestPublishAgain checks that a server creates the service and its ServiceCIDR again when they were

@@ -29,6 +29,9 @@ const serviceName = "kubernetes"
 // ServicePort is the port of that service.
 const ServicePort = 443
 
+// rangesManager is the field manager of the status of the ServiceCIDR.
+const rangesManager = "kubernetes-service-cidr-controller"
+
 // Publish creates the missing objects by which the cluster finds the server. It does not change existing ones, which may belong
 // to another server or be customized, except for a ServiceCIDR that lacks the range of the second IP family. The caller calls it
 // every RefreshInterval, because these objects can be deleted.
@@ -36,9 +39,10 @@ func (p *Publication) Publish(ctx context.Context) error {
 	if err := p.publishRanges(ctx); err != nil {
 		return err
 	}
+	singleStack := corev1.IPFamilyPolicySingleStack
 	service := &corev1.Service{ObjectMeta: serviceMeta(), Spec: corev1.ServiceSpec{
-		ClusterIP: p.Ranges[0].Masked().Addr().Next().String(),
-		Type:      corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
+		ClusterIP: p.Ranges[0].Masked().Addr().Next().String(), IPFamilyPolicy: &singleStack,
+		Type: corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
 		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: ServicePort, TargetPort: intstr.FromInt32(p.Port)}},
 	}}
 	if p.NodePort != 0 {
@@ -174,33 +178,39 @@ func (p *Publication) publishRanges(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err = p.applyReady(ctx, ranges); apierrors.IsNotFound(err) {
+		return nil // deleted meanwhile; the next call creates it
+	}
+	return err
+}
+
+// applyReady sets the condition Ready of the ServiceCIDR, unless it has one or has other ranges.
+func (p *Publication) applyReady(ctx context.Context, ranges []string) error {
 	t, err := p.target(networkingv1.SchemeGroupVersion, "servicecidrs")
 	if err != nil {
 		return err
 	}
 	t.Name, t.Status = serviceName, true
-	lacksStatus := func(obj api.Object) bool {
-		cidr := obj.(*networkingv1.ServiceCIDR)
-		c := meta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
-		return cidr.DeletionTimestamp.IsZero() && slices.Equal(cidr.Spec.CIDRs, ranges) && (c == nil || c.Status == metav1.ConditionUnknown)
+	item, err := p.Registry.Get(ctx, t, storage.Read{})
+	if err != nil {
+		return err
 	}
-	if item, err := p.Registry.Get(ctx, t, storage.Read{}); err == nil {
-		if obj, err := item.Object(); err != nil || !lacksStatus(obj) {
-			return err
-		}
+	obj, err := item.Object()
+	if err != nil {
+		return err
 	}
-	_, err = p.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		if cidr := old.(*networkingv1.ServiceCIDR); lacksStatus(old) {
-			meta.SetStatusCondition(&cidr.Status.Conditions, metav1.Condition{
-				Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
-				Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.NewTime(p.Now()).Rfc3339Copy(),
-			})
-		}
-		return old, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}, SkipStrategy: true})
-	if apierrors.IsNotFound(err) {
-		return nil // deleted meanwhile; the next call creates it
+	cidr := obj.(*networkingv1.ServiceCIDR)
+	ready := meta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
+	if !cidr.DeletionTimestamp.IsZero() || !slices.Equal(cidr.Spec.CIDRs, ranges) || ready != nil && ready.Status != metav1.ConditionUnknown {
+		return nil
 	}
+	_, err = p.Registry.Apply(ctx, t, map[string]any{
+		"apiVersion": networkingv1.SchemeGroupVersion.String(), "kind": "ServiceCIDR", "metadata": map[string]any{"name": serviceName},
+		"status": map[string]any{"conditions": []any{map[string]any{
+			"type": networkingv1.ServiceCIDRConditionReady, "status": string(metav1.ConditionTrue),
+			"message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": p.Now().UTC().Format(time.RFC3339),
+		}}},
+	}, registry.ApplyOptions{WriteOptions: registry.WriteOptions{Manager: rangesManager}, Force: true})
 	return err
 }
 
