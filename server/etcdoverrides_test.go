@@ -14,12 +14,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 )
 
 // externalEtcd starts an etcd and returns its URL.
 func externalEtcd(t *testing.T) string {
 	t.Helper()
-	addr := fmt.Sprint("127.0.0.1:", freePort(t))
+	addr := fmt.Sprint("127.0.0.1:", porttest.Free(t))
 	t.Cleanup(etcdAt(t, t.TempDir(), addr))
 	return "http://" + addr
 }
@@ -154,7 +156,7 @@ func TestEtcdOverrides(t *testing.T) {
 // TestEtcdOverrideLost checks that a server whose other etcd is lost reports that, and still
 // serves the resources of the main etcd.
 func TestEtcdOverrideLost(t *testing.T) {
-	addr := fmt.Sprint("127.0.0.1:", freePort(t))
+	addr := fmt.Sprint("127.0.0.1:", porttest.Free(t))
 	stop := etcdAt(t, t.TempDir(), addr)
 	s := run(t, Options{EtcdServersOverrides: []string{"/events#http://" + addr}, EtcdHealthcheckTimeout: 200 * time.Millisecond, Authorization: Authorization{Modes: []string{"AlwaysAllow"}}})
 	c := clientOf(t, s.RESTConfig())

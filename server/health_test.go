@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -24,6 +23,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 )
 
 // expectedChecks reads the checks of each endpoint from testdata/health.txt.
@@ -141,17 +142,6 @@ func etcdAt(t *testing.T, dir, addr string) (stop func()) {
 	}
 }
 
-// freePort returns an unused port of 127.0.0.1.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // probe reads a path without a credential until the response is as wanted.
 func probe(t *testing.T, url string, wanted func(code int, body string) bool) (int, string) {
 	t.Helper()
@@ -184,8 +174,8 @@ func probe(t *testing.T, url string, wanted func(code int, body string) bool) (i
 // TestHealthFollowsEtcd checks that a server without etcd serves health and reports what is
 // missing, becomes ready when etcd appears, and reports the loss and the return of etcd.
 func TestHealthFollowsEtcd(t *testing.T) {
-	dir, addr := t.TempDir(), fmt.Sprint("127.0.0.1:", freePort(t))
-	o := Options{Port: freePort(t), EtcdServers: []string{"http://" + addr}, Authorization: Authorization{Modes: []string{"AlwaysAllow"}}, EtcdHealthcheckTimeout: 200 * time.Millisecond}
+	dir, addr := t.TempDir(), fmt.Sprint("127.0.0.1:", porttest.Free(t))
+	o := Options{Port: porttest.Free(t), EtcdServers: []string{"http://" + addr}, Authorization: Authorization{Modes: []string{"AlwaysAllow"}}, EtcdHealthcheckTimeout: 200 * time.Millisecond}
 	url := fmt.Sprint("https://127.0.0.1:", o.Port)
 	type started struct {
 		s   *Server
@@ -253,7 +243,7 @@ func TestHealthFollowsEtcd(t *testing.T) {
 
 // TestStartWithoutEtcd checks that a start waits for etcd until its timeout.
 func TestStartWithoutEtcd(t *testing.T) {
-	addr := fmt.Sprint("127.0.0.1:", freePort(t))
+	addr := fmt.Sprint("127.0.0.1:", porttest.Free(t))
 	_, err := Start(t.Context(), Options{EtcdServers: []string{"http://" + addr}, StorageInitializationTimeout: 100 * time.Millisecond})
 	if err == nil || !strings.HasPrefix(err.Error(), "--etcd-servers: etcd does not answer: http://"+addr+": ") {
 		t.Error(err)
@@ -264,7 +254,7 @@ func TestStartWithoutEtcd(t *testing.T) {
 // but not single checks, and that only system:masters may read them before the roles are
 // loaded.
 func TestHealthStrangers(t *testing.T) {
-	o := Options{Port: freePort(t), EtcdServers: []string{fmt.Sprint("http://127.0.0.1:", freePort(t))}}
+	o := Options{Port: porttest.Free(t), EtcdServers: []string{fmt.Sprint("http://127.0.0.1:", porttest.Free(t))}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 )
 
 // A distribution is a way in which a program starts kube-apiserver: the flags that it passes, and
@@ -109,7 +111,7 @@ func TestDistributions(t *testing.T) {
 	etcd, events := startDistributedEtcd(t, pki), startDistributedEtcd(t, pki)
 	for _, d := range distributions {
 		t.Run(d.name, func(t *testing.T) {
-			port := fmt.Sprint(freePort(t))
+			port := fmt.Sprint(porttest.Free(t))
 			flags := strings.NewReplacer("${pki}", pki, "${etcd}", etcd, "${events}", events, "${port}", port, "${dir}", t.TempDir()).Replace(d.flags)
 			p := commandAs(t, asKubeAPIServer, strings.Fields(flags)...)
 			launch(t, p)
@@ -134,8 +136,8 @@ func TestDistributions(t *testing.T) {
 // returns its URL.
 func startDistributedEtcd(t *testing.T, pki string) string {
 	t.Helper()
-	client, peer := fmt.Sprintf("https://127.0.0.1:%d", freePort(t)), fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
-	metrics := fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
+	client, peer := fmt.Sprintf("https://127.0.0.1:%d", porttest.Free(t)), fmt.Sprintf("http://127.0.0.1:%d", porttest.Free(t))
+	metrics := fmt.Sprintf("http://127.0.0.1:%d", porttest.Free(t))
 	in := func(name string) string { return filepath.Join(pki, name) }
 	p := commandAs(t, asEtcd, "--name=node0", "--initial-advertise-peer-urls="+peer, "--listen-peer-urls="+peer,
 		"--advertise-client-urls="+client, "--listen-client-urls="+client, "--listen-metrics-urls="+metrics, "--initial-cluster=node0="+peer,

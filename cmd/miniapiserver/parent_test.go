@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 )
 
 // TestEndsWithParent checks that an etcd for envtest ends with the process that started it, even if
@@ -23,7 +25,7 @@ func TestEndsWithParent(t *testing.T) {
 		t.Fatalf("%v: %s", err, write.stderr.String())
 	}
 	data := filepath.Join(temp, "k8s_test_framework_1")
-	client, peer := fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	client, peer := fmt.Sprintf("127.0.0.1:%d", porttest.Free(t)), fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))
 	etcd := filepath.Join(strings.TrimSpace(string(assets)), asEtcd)
 	parent := exec.Command("sh", "-c", `"$@" & echo started; wait`, "sh", etcd, "--data-dir="+data, "--unsafe-no-fsync",
 		"--listen-client-urls=http://"+client, "--advertise-client-urls=http://"+client, "--listen-peer-urls=http://"+peer)

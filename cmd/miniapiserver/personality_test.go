@@ -9,7 +9,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -36,25 +35,6 @@ func commandAs(t *testing.T, name string, args ...string) *process {
 	p := command(t, args...)
 	p.Args[0] = filepath.Join("bin", name)
 	return p
-}
-
-// portsGiven has the results of freePort, because the kernel may give a port again.
-var portsGiven sync.Map
-
-// freePort returns a port on which nothing listens, another one at each call.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		port := l.Addr().(*net.TCPAddr).Port
-		if _, given := portsGiven.LoadOrStore(port, nil); !given {
-			return port
-		}
-	}
 }
 
 // waitFor waits until a process responds with 200 at a URL, whatever its certificate is.
@@ -116,9 +96,9 @@ func terminate(t *testing.T, p *process) {
 // startEtcd starts etcd with the flags of envtest and returns its URL.
 func startEtcd(t *testing.T) (*process, string) {
 	t.Helper()
-	url := fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
+	url := fmt.Sprintf("http://127.0.0.1:%d", porttest.Free(t))
 	p := commandAs(t, "etcd", "--data-dir="+t.TempDir(), "--unsafe-no-fsync=true", "--listen-client-urls="+url,
-		"--advertise-client-urls="+url, fmt.Sprintf("--listen-peer-urls=http://127.0.0.1:%d", freePort(t)))
+		"--advertise-client-urls="+url, fmt.Sprintf("--listen-peer-urls=http://127.0.0.1:%d", porttest.Free(t)))
 	launch(t, p)
 	waitFor(t, p, url+"/health")
 	return p, url
@@ -146,7 +126,7 @@ func startKubeAPIServer(t *testing.T, etcd string, more ...string) (*process, *k
 			t.Fatal(err)
 		}
 	}
-	certDir, port := filepath.Join(dir, "certs"), freePort(t)
+	certDir, port := filepath.Join(dir, "certs"), porttest.Free(t)
 	url := fmt.Sprintf("https://127.0.0.1:%d", port)
 	args := append([]string{
 		"--allow-privileged=true", "--authorization-mode=RBAC", "--bind-address=127.0.0.1", "--cert-dir=" + certDir,
@@ -244,8 +224,8 @@ func TestPairWithCertificates(t *testing.T) {
 		t.Fatalf("status %d", code)
 	}
 	in := func(name string) string { return filepath.Join(dir, "pki", name) }
-	client, peer := fmt.Sprintf("https://127.0.0.1:%d", freePort(t)), fmt.Sprintf("https://127.0.0.1:%d", freePort(t))
-	metrics := fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
+	client, peer := fmt.Sprintf("https://127.0.0.1:%d", porttest.Free(t)), fmt.Sprintf("https://127.0.0.1:%d", porttest.Free(t))
+	metrics := fmt.Sprintf("http://127.0.0.1:%d", porttest.Free(t))
 	etcd := commandAs(t, "etcd", "--name=node", "--data-dir="+t.TempDir(), "--snapshot-count=10000", "--feature-gates=InitialCorruptCheck=true",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client, "--listen-metrics-urls="+metrics,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=node="+peer,
@@ -274,9 +254,9 @@ func TestPairWithCertificates(t *testing.T) {
 
 // TestEtcdWithGeneratedCertificates checks that etcd serves with certificates of its own.
 func TestEtcdWithGeneratedCertificates(t *testing.T) {
-	url := fmt.Sprintf("https://127.0.0.1:%d", freePort(t))
+	url := fmt.Sprintf("https://127.0.0.1:%d", porttest.Free(t))
 	p := commandAs(t, "etcd", "--data-dir="+t.TempDir(), "--unsafe-no-fsync", "--auto-tls", "--peer-auto-tls", "--listen-client-urls="+url,
-		"--advertise-client-urls="+url, fmt.Sprintf("--listen-peer-urls=https://127.0.0.1:%d", freePort(t)),
+		"--advertise-client-urls="+url, fmt.Sprintf("--listen-peer-urls=https://127.0.0.1:%d", porttest.Free(t)),
 		"--name=a", fmt.Sprintf("--initial-advertise-peer-urls=https://127.0.0.1:%d", 2380), "--initial-cluster=a=https://127.0.0.1:2380")
 	launch(t, p)
 	waitFor(t, p, url+"/health")

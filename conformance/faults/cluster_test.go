@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 )
 
 // member is one etcd member.
@@ -34,13 +35,12 @@ type cluster struct {
 func startCluster(t *testing.T, n int, quota int64) *cluster {
 	t.Helper()
 	c := &cluster{t: t}
-	ports := freePorts(t, 2*n)
 	var initial []string
 	for i := range n {
 		m := &member{memberConfig: memberConfig{
 			Name: fmt.Sprint("m", i), Dir: filepath.Join(t.TempDir(), "etcd"), Quota: quota,
-			ClientURL: fmt.Sprint("http://127.0.0.1:", ports[2*i]),
-			PeerURL:   fmt.Sprint("http://127.0.0.1:", ports[2*i+1]),
+			ClientURL: fmt.Sprint("http://127.0.0.1:", porttest.Free(t)),
+			PeerURL:   fmt.Sprint("http://127.0.0.1:", porttest.Free(t)),
 		}}
 		initial = append(initial, m.Name+"="+m.PeerURL)
 		c.members = append(c.members, m)
@@ -147,19 +147,6 @@ func (c *cluster) network() (n network) {
 		n = append(n, newProxy(c.t, strings.TrimPrefix(m.ClientURL, "http://")))
 	}
 	return n
-}
-
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // eventually retries until f succeeds.

@@ -190,7 +190,7 @@ internal/recovery < internal/metrics < server;
 NONE < internal/compressed < handlers/description;
 
 # Helpers of tests in several packages.
-NONE < internal/schematest, internal/filler, internal/seriestest, internal/extending, internal/kmstest, internal/otlptest, internal/signertest;
+NONE < internal/schematest, internal/filler, internal/seriestest, internal/extending, internal/kmstest, internal/otlptest, internal/porttest, internal/signertest;
 
 # The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;
@@ -245,5 +245,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but internal/otlptest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/otlptest, internal/porttest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
 `
