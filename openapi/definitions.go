@@ -12,10 +12,13 @@ import (
 )
 
 // archive has one file for each Go package, named by the common prefix of its definitions'
-// names. Each line is a definition: name, version 3 and version 2, separated by tabs.
+// names. Each line is a definition: name, version 3 and version 2, separated by tabs. The file
+// topologyFile has the types for merges (topology.go).
 //
 //go:embed definitions.zip
 var archive string
+
+const topologyFile = "topology"
 
 // Definition is the schema of a type as JSON, in both versions of OpenAPI. References in
 // each use the form of that version.
@@ -44,21 +47,31 @@ type Definitions struct {
 
 // Open returns the definitions of the published types, without what the reductions name.
 func Open(reductions Reductions) (*Definitions, error) {
-	r, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	files, err := openArchive()
 	if err != nil {
-		return nil, fmt.Errorf("embedded OpenAPI definitions: %w", err)
+		return nil, err
 	}
-	d := &Definitions{
-		files:    make(map[string]*zip.File, len(r.File)),
+	delete(files, topologyFile)
+	return &Definitions{
+		files:    files,
 		packages: map[string]map[string]Definition{},
 		added:    map[string]Definition{},
 
 		reductions: reductions,
+	}, nil
+}
+
+// openArchive returns the files of the archive by name.
+func openArchive() (map[string]*zip.File, error) {
+	r, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return nil, fmt.Errorf("embedded OpenAPI definitions: %w", err)
 	}
+	files := make(map[string]*zip.File, len(r.File))
 	for _, f := range r.File {
-		d.files[f.Name] = f
+		files[f.Name] = f
 	}
-	return d, nil
+	return files, nil
 }
 
 // With returns a copy with additional definitions, which override others. Both share the

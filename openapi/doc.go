@@ -10,7 +10,7 @@
 // The definitions are data, created by go generate and embedded in compressed form. They use
 // no memory until they are needed. This package caches nothing; its callers cache the
 // documents in the form in which they serve them. The merge topology of the definitions, which
-// every write needs, is a text of its own (topology.go).
+// every write needs, is a file of its own (topology.go).
 //
 // Reading order: definitions.go, schema.go, topology.go; resource.go, paths.go, operation.go, verbs.go,
 // parameters.go; document.go, v3.go, v2.go, protobuf.go. custom.go is specific to custom

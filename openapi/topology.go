@@ -1,11 +1,12 @@
 package openapi
 
 import (
-	_ "embed" // for the topology
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/kube-openapi/pkg/schemaconv"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -13,18 +14,35 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// topology has the types of structured-merge-diff for the published definitions, since a
+// topology returns the types of structured-merge-diff for the published definitions, since a
 // server needs some of them at its start, and their JSON takes longer to read. Each line is
 // a type, in the format of pack.AppendType. The lines are sorted by the types' names.
-//
-//go:embed topology.txt
-var topology string
+var topology = sync.OnceValues(func() (string, error) {
+	files, err := openArchive()
+	if err != nil {
+		return "", err
+	}
+	f := files[topologyFile]
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	var lines strings.Builder
+	lines.Grow(int(f.UncompressedSize64))
+	_, err = io.Copy(&lines, r)
+	return lines.String(), err
+})
 
 // Parser returns the types of structured-merge-diff for a definition and all definitions that
 // it refers to: which lists are sets or maps with which keys, and which values are atomic.
 // The types have the names of the definitions. Published types lose what the reductions name, and
 // definitions in own override published ones.
 func Parser(name string, reductions Reductions, own ...Definition) (*typed.Parser, error) {
+	published, err := topology()
+	if err != nil {
+		return nil, fmt.Errorf("merge topology: %w", err)
+	}
 	out := &typed.Parser{}
 	r := &typeReader{}
 	models := map[string]*spec.Schema{}
@@ -38,7 +56,7 @@ func Parser(name string, reductions Reductions, own ...Definition) (*typed.Parse
 				return nil, err
 			}
 			models[name], r.references = s, schemaReferences(own[i].V3)
-		} else if line, ok := findType(topology, name); ok {
+		} else if line, ok := findType(published, name); ok {
 			t := r.typeDef(line)
 			if gone := reductions[name].Properties; len(gone) > 0 && t.Map != nil {
 				t.Map.Fields = slices.DeleteFunc(t.Map.Fields, func(f schema.StructField) bool { return slices.Contains(gone, f.Name) })

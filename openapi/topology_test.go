@@ -155,9 +155,13 @@ func BenchmarkParser(b *testing.B) {
 	}
 }
 
-// TestTopologyOfDefinitions checks that topology.txt has the types that the definitions in the
+// TestTopologyOfDefinitions checks that the text has the types that the definitions in the
 // archive have.
 func TestTopologyOfDefinitions(t *testing.T) {
+	published, err := topology()
+	if err != nil {
+		t.Fatal(err)
+	}
 	models := map[string]*spec.Schema{}
 	v3 := map[string][]byte{}
 	for _, def := range allDefinitions(t, open(t)) {
@@ -176,7 +180,7 @@ func TestTopologyOfDefinitions(t *testing.T) {
 		if models[w.Name] == nil {
 			continue // a type of values without a schema
 		}
-		line, ok := findType(topology, w.Name)
+		line, ok := findType(published, w.Name)
 		if !ok {
 			t.Errorf("%s is missing", w.Name)
 			continue
@@ -188,13 +192,13 @@ func TestTopologyOfDefinitions(t *testing.T) {
 			t.Errorf("%s is read from %s", w.Name, line)
 		}
 		for _, reference := range r.references {
-			if _, ok := findType(topology, reference); !ok {
+			if _, ok := findType(published, reference); !ok {
 				t.Errorf("%s refers to %s, which is missing", w.Name, reference)
 			}
 		}
 	}
-	if text, err := pack.Topology(v3); err != nil || string(text) != topology {
-		t.Errorf("topology.txt is not what the generator writes (%v); run go generate", err)
+	if text, err := pack.Topology(v3); err != nil || string(text) != published {
+		t.Errorf("the topology is not what the generator writes (%v); run go generate", err)
 	}
 }
 
@@ -243,8 +247,12 @@ func TestParserOfUnknownDefinitions(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+	published, err := topology()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"", "a", "io.k8s.api.core.v1", "io.k8s.api.core.v1.Po", "io.k8s.api.core.v1.Podd", "z.z"} {
-		if line, ok := findType(topology, name); ok {
+		if line, ok := findType(published, name); ok {
 			t.Errorf("%q is found: %s", name, line)
 		}
 	}

@@ -1,6 +1,6 @@
 // Command generate writes ../../definitions.zip, the OpenAPI definitions of the Go types of
-// k8s.io/api, k8s.io/apimachinery, apiextensions and apiregistration, and ../../topology.txt,
-// their types of structured-merge-diff. It is run by go generate.
+// k8s.io/api, k8s.io/apimachinery, apiextensions and apiregistration with their types of
+// structured-merge-diff. It is run by go generate.
 //
 // The descriptions are in the comments and struct tags of the sources, which a compiled
 // program does not have. So generation takes two steps: openapi-gen of k8s.io/kube-openapi
@@ -28,7 +28,6 @@ const (
 	// The go command excludes it from ./... because of the underscore.
 	scratch = "_definitions"
 	archive = "definitions.zip"
-	text    = "topology.txt"
 )
 
 func main() {
@@ -40,7 +39,7 @@ func main() {
 	}
 }
 
-// generate writes both files. The working directory must be that of package openapi.
+// generate writes the archive. The working directory must be that of package openapi.
 func generate(ctx context.Context) (err error) {
 	pkgs, err := modelPackages(ctx)
 	if err != nil {
@@ -57,7 +56,7 @@ func generate(ctx context.Context) (err error) {
 	if err := os.WriteFile(filepath.Join(scratch, "main.go"), program(pkgs), 0o644); err != nil {
 		return err
 	}
-	_, err = command(ctx, "go", "run", "./"+scratch, archive, text)
+	_, err = command(ctx, "go", "run", "./"+scratch, archive)
 	return err
 }
 
@@ -196,7 +195,7 @@ import (
 %s)
 
 func main() {
-	pack.Main(os.Args[1], os.Args[2], GetOpenAPIDefinitions, []func(*runtime.Scheme) error{
+	pack.Main(os.Args[1], GetOpenAPIDefinitions, []func(*runtime.Scheme) error{
 %s	})
 }
 `, module, &imports, &adders)

@@ -1,5 +1,5 @@
-// Package pack writes OpenAPI definitions to the files that package openapi embeds: an archive,
-// and the types of structured-merge-diff as text. It is used only by the temporary program of
+// Package pack writes OpenAPI definitions, and the types of structured-merge-diff for them, to the
+// archive that package openapi embeds. It is used only by the temporary program of
 // openapi/internal/generate and by tests.
 package pack
 
@@ -22,16 +22,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Main writes the definitions to an archive and their types to a text file, and exits the program
-// on failure. add registers the kinds of the types in a scheme.
-func Main(archive, text string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) {
-	if err := writeDefinitions(archive, text, get, add); err != nil {
+// Main writes the definitions and their types to an archive, and exits the program on failure. add
+// registers the kinds of the types in a scheme.
+func Main(archive string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) {
+	if err := writeDefinitions(archive, get, add); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func writeDefinitions(archive, text string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) error {
+func writeDefinitions(archive string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) error {
 	kinds, err := kindsOf(add)
 	if err != nil {
 		return err
@@ -56,7 +56,8 @@ func writeDefinitions(archive, text string, get common.GetOpenAPIDefinitions, ad
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeArchive(archive, content), os.WriteFile(text, types, 0o644))
+	content["topology"] = bytes.NewBuffer(types)
+	return writeArchive(archive, content)
 }
 
 // definition is the schema of one type, as JSON without line breaks.
