@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -23,7 +24,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
 			Help: "[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied', 'no-opinion' or 'error'."}, []string{"result"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 			Help: "[ALPHA] Authorization duration in seconds broken out by result."}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_decisions_total",
 			Help: "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision."}, []string{"type", "name", "decision"}),

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -117,7 +118,7 @@ func newAuthenticationMetrics(reg prometheus.Registerer) (*authenticationMetrics
 		Help: "[ALPHA] Counter of authenticated requests broken out by username."}, []string{"username"})
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
 		Help: "[ALPHA] Counter of authenticated attempts."}, []string{"result"})
-	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
+	duration := histogram.NewVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
 		Help: "[ALPHA] Authentication duration in seconds broken out by result.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
 	for _, c := range []prometheus.Collector{users, attempts, duration} {
 		if err := reg.Register(c); err != nil {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -53,7 +54,7 @@ func newMetrics(reg prometheus.Registerer, in *apf.Inflight) (*metrics, error) {
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
 			Help: "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
 		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
+		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
 			Help: "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
 		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"}),
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -42,22 +43,22 @@ func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	distribution := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return histogram.NewVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	resource := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	m := &sizeMetrics{
-		sli: histogram("apiserver_request_sli_duration_seconds",
+		sli: distribution("apiserver_request_sli_duration_seconds",
 			"[ALPHA] Duration of requests without the time in webhooks and in queues of priority and fairness, in seconds.", sliBuckets, resource...),
-		responses: histogram("apiserver_response_sizes", "[STABLE] Size of the responses to gets and lists, in bytes.",
+		responses: distribution("apiserver_response_sizes", "[STABLE] Size of the responses to gets and lists, in bytes.",
 			prometheus.ExponentialBuckets(1000, 10, 7), resource...),
-		bodies: histogram("apiserver_request_body_size_bytes", "[ALPHA] Size of the bodies of requests by resource and verb, in bytes.",
+		bodies: distribution("apiserver_request_body_size_bytes", "[ALPHA] Size of the bodies of requests by resource and verb, in bytes.",
 			prometheus.LinearBuckets(50000, 100000, 31), "group", "resource", "verb"),
-		fieldValidation: histogram("field_validation_request_duration_seconds", "[ALPHA] Duration of writes by the parameter fieldValidation, in seconds.",
+		fieldValidation: distribution("field_validation_request_duration_seconds", "[ALPHA] Duration of writes by the parameter fieldValidation, in seconds.",
 			sliBuckets, "field_validation"),
-		watchLists: histogram("apiserver_watch_list_duration_seconds", "[BETA] Time until a watch that begins with a list has sent it, in seconds.",
+		watchLists: distribution("apiserver_watch_list_duration_seconds", "[BETA] Time until a watch that begins with a list has sent it, in seconds.",
 			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60}, "group", "version", "resource", "scope"),
-		eventSizes: histogram("apiserver_watch_events_sizes", "[BETA] Size of events sent to watches, in bytes.",
+		eventSizes: distribution("apiserver_watch_events_sizes", "[BETA] Size of events sent to watches, in bytes.",
 			prometheus.ExponentialBuckets(1024, 2, 8), "group", "version", "resource"),
 		events: counter("apiserver_watch_events_total", "[BETA] Number of events sent to watches.", "group", "version", "resource"),
 		selfRequests: counter("apiserver_selfrequest_total", "[ALPHA] Number of requests of the server to itself, such as those of its controllers, by verb and resource.",
@@ -70,7 +71,7 @@ func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
 		aborts: counter("apiserver_request_aborts_total", "[ALPHA] Number of requests whose connection was closed in the middle of the response.",
 			"verb", "group", "version", "resource", "subresource", "scope"),
 	}
-	filters := histogram("apiserver_request_filter_duration_seconds", "[ALPHA] Duration of the steps before a request is routed, in seconds.",
+	filters := distribution("apiserver_request_filter_duration_seconds", "[ALPHA] Duration of the steps before a request is routed, in seconds.",
 		[]float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30}, "filter")
 	for filter, name := range [filterCount]string{filterAuthentication: "authentication", filterAuthorization: "authorization",
 		filterImpersonation: "impersonation", filterFairness: "priorityandfairness"} {

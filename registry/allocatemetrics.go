@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -68,7 +69,7 @@ func newAllocationMetrics(r *Registry) *allocationMetrics {
 		r:             r,
 		addresses:     counter("kube_apiserver_clusterip_allocator_allocation_total", "[ALPHA] Number of allocations of service addresses, by range and by whether the client requested the address (static) or not (dynamic).", "cidr", "scope"),
 		addressErrors: counter("kube_apiserver_clusterip_allocator_allocation_errors_total", "[ALPHA] Number of failed allocations of service addresses, by range and scope.", "cidr", "scope"),
-		addressDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
+		addressDuration: histogram.NewVec(prometheus.HistogramOpts{Name: "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
 			Help: "[ALPHA] Duration of allocations of service addresses by range, in seconds.", Buckets: prometheus.DefBuckets}, []string{"cidr"}),
 		ports:          counter("kube_apiserver_nodeport_allocator_allocation_total", "[ALPHA] Number of allocations of node ports, by scope: static or dynamic.", "scope"),
 		portErrors:     counter("kube_apiserver_nodeport_allocator_allocation_errors_total", "[ALPHA] Number of failed allocations of node ports, by scope.", "scope"),

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
 )
@@ -152,12 +153,17 @@ func (o *Options) metricLabelsManifest() (map[string]string, error) {
 
 // metricOptions returns the options of the registry of metrics.
 func (o *Options) metricOptions() (metrics.Options, error) {
+	gates, err := o.gates()
+	if err != nil {
+		return metrics.Options{}, err
+	}
 	out := metrics.Options{
 		Disabled:   slices.Clone(o.DisabledMetrics),
 		ShowHidden: o.ShowHiddenMetricsForVersion != "",
 		// Dashboards use this metric until its successor is stable.
-		KeepDeprecated: []string{"apiserver_storage_objects"},
-		Allowed:        map[metrics.Label][]string{},
+		KeepDeprecated:   []string{"apiserver_storage_objects"},
+		Allowed:          map[metrics.Label][]string{},
+		NativeHistograms: gates.Enabled(features.NativeHistograms),
 	}
 	manifest, err := o.metricLabelsManifest()
 	if err != nil {

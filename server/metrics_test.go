@@ -1,11 +1,18 @@
 package server
 
 import (
+	"bufio"
+	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/encoding/protodelim"
 )
 
 // TestMetricFlags checks --disabled-metrics, --allow-metric-labels, its manifest, and
@@ -47,6 +54,60 @@ func TestMetricFlags(t *testing.T) {
 				t.Errorf("there is %s in %s", no, line)
 			}
 		}
+	}
+}
+
+// TestNativeHistograms checks that histograms have native buckets beside the classic ones in the
+// protobuf format, unless the gate is off, and the header with the time of the start.
+func TestNativeHistograms(t *testing.T) {
+	for name, c := range map[string]struct {
+		gates map[string]bool
+		want  bool
+	}{
+		"by default": {nil, true},
+		"off":        {map[string]bool{"NativeHistograms": false}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := run(t, Options{FeatureGates: c.gates})
+			get(t, raw(t, s), s.URL+"/api/v1/namespaces/default", s.Token)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/metrics", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+s.Token)
+			r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+			response, err := raw(t, s).Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if start, err := strconv.ParseInt(response.Header.Get("Process-Start-Time-Unix"), 10, 64); err != nil || start < 1 {
+				t.Errorf("the start: %d, %v", start, err)
+			}
+			native := map[string]bool{}
+			for body := bufio.NewReader(response.Body); ; {
+				f := &dto.MetricFamily{}
+				if err := protodelim.UnmarshalFrom(body, f); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range f.Metric {
+					if h := m.Histogram; h.GetSampleCount() > 0 && len(h.GetBucket()) > 0 {
+						native[f.GetName()] = h.Schema != nil && len(h.PositiveSpan) > 0
+					}
+				}
+			}
+			for _, metric := range []string{"apiserver_request_duration_seconds", "apiserver_response_sizes", "etcd_request_duration_seconds", "authorization_duration_seconds"} {
+				if got, ok := native[metric]; !ok || got != c.want {
+					t.Errorf("%s: %v, %v, want %v", metric, got, ok, c.want)
+				}
+			}
+			// kube-apiserver registers it before the gates are known.
+			if got, ok := native["workqueue_work_duration_seconds"]; !ok || got {
+				t.Errorf("a classic histogram: %v, %v", got, ok)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -74,14 +75,14 @@ func newStoreMetrics(s *Store) *storeMetrics {
 	counter := func(name, help string, more ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append(resource[:2:2], more...))
 	}
-	histogram := func(name, help string, buckets []float64, more ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, append(resource[:2:2], more...))
+	distribution := func(name, help string, buckets []float64, more ...string) *prometheus.HistogramVec {
+		return histogram.NewVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, append(resource[:2:2], more...))
 	}
 	return &storeMetrics{
 		store: s, collections: map[*Collection]struct{}{},
 		requests:        counter("etcd_requests_total", "[ALPHA] Number of requests to etcd by operation and resource.", "operation"),
 		requestErrors:   counter("etcd_request_errors_total", "[ALPHA] Number of failed requests to etcd by operation and resource.", "operation"),
-		requestDuration: histogram("etcd_request_duration_seconds", "[ALPHA] Duration of requests to etcd by operation and resource, in seconds.", etcdBuckets, "operation"),
+		requestDuration: distribution("etcd_request_duration_seconds", "[ALPHA] Duration of requests to etcd by operation and resource, in seconds.", etcdBuckets, "operation"),
 		eventsReceived:  counter("apiserver_storage_events_received_total", "[BETA] Number of events received from etcd by resource."),
 		cacheReceived:   counter("apiserver_watch_cache_events_received_total", "[ALPHA] Number of events that the cache of a resource received."),
 		dispatched:      counter("apiserver_watch_cache_events_dispatched_total", "[ALPHA] Number of events that the cache of a resource passed on to watches."),
@@ -90,10 +91,10 @@ func newStoreMetrics(s *Store) *storeMetrics {
 		terminated:      counter("apiserver_terminated_watchers_total", "[ALPHA] Number of watches that ended because their client was too slow, by resource."),
 		corrupt:         counter("apiserver_storage_decode_errors_total", "[ALPHA] Number of stored objects that could not be decoded, by resource."),
 		initializations: counter("apiserver_watch_cache_initializations_total", "[ALPHA] Number of times that the cache of a resource was filled."),
-		initialization:  histogram("apiserver_watch_cache_initialization_duration_seconds", "[ALPHA] Time in which the cache of a resource was filled, in seconds.", []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}),
-		readWait:        histogram("apiserver_watch_cache_read_wait_seconds", "[ALPHA] Time that reads waited for the cache of a resource to become fresh, in seconds.", []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}),
+		initialization:  distribution("apiserver_watch_cache_initialization_duration_seconds", "[ALPHA] Time in which the cache of a resource was filled, in seconds.", []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}),
+		readWait:        distribution("apiserver_watch_cache_read_wait_seconds", "[ALPHA] Time that reads waited for the cache of a resource to become fresh, in seconds.", []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}),
 		consistentReads: counter("apiserver_watch_cache_consistent_read_total", "[ALPHA] Number of consistent lists by whether the cache served them, and by whether etcd did instead.", "success", "fallback"),
-		listDuration:    histogram("apiserver_storage_list_duration_seconds", "[ALPHA] Duration of lists that were read from etcd, in seconds.", etcdBuckets, "streamed"),
+		listDuration:    distribution("apiserver_storage_list_duration_seconds", "[ALPHA] Duration of lists that were read from etcd, in seconds.", etcdBuckets, "streamed"),
 		lists:           counter("apiserver_storage_list_total", "[ALPHA] Number of lists by resource, storage and index.", "storage", "index"),
 		listFetched:     counter("apiserver_storage_list_fetched_objects_total", "[ALPHA] Number of objects read for lists by resource, storage and index.", "storage", "index"),
 		listEvaluated:   counter("apiserver_storage_list_evaluated_objects_total", "[ALPHA] Number of objects that the selectors of lists were evaluated for, by resource and storage.", "storage"),
@@ -102,7 +103,7 @@ func newStoreMetrics(s *Store) *storeMetrics {
 		cacheLists:        counter("apiserver_cache_list_total", "[ALPHA] Number of lists that the cache served, by resource and index.", "index"),
 		cacheListFetched:  counter("apiserver_cache_list_fetched_objects_total", "[ALPHA] Number of objects read from the cache for lists, by resource and index.", "index"),
 		cacheListReturned: counter("apiserver_cache_list_returned_objects_total", "[ALPHA] Number of objects returned by lists from the cache, by resource."),
-		leaseKeys: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_lease_object_counts",
+		leaseKeys: histogram.New(prometheus.HistogramOpts{Name: "etcd_lease_object_counts",
 			Help: "[ALPHA] Number of objects of one lease of etcd.", Buckets: []float64{10, 50, 100, 500, 1000, 2500, 5000}}),
 		compaction: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_debugging_mvcc_db_compaction_total_duration_milliseconds",
 			Help: "[ALPHA] Duration of the compactions of etcd that this server requested, in milliseconds.", Buckets: prometheus.ExponentialBuckets(100, 2, 14)}),

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/histogram"
 )
 
 // newComparisons registers kube-apiserver's metric of the comparison of custom objects with
 // their previous state, and returns the function that records a duration; reg may be nil.
 func newComparisons(reg prometheus.Registerer) (func(time.Duration), error) {
-	seconds := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiextensions_apiserver_validation_ratcheting_seconds",
+	seconds := histogram.New(prometheus.HistogramOpts{Name: "apiextensions_apiserver_validation_ratcheting_seconds",
 		Help:    "[ALPHA] Time for comparison of old to new for the purposes of CRDValidationRatcheting during an UPDATE in seconds.",
 		Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10)})
 	if reg != nil {

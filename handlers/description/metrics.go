@@ -25,7 +25,8 @@ func newAggregations() prometheus.Counter {
 // metricsRoutes adds /metrics and /metrics/slis. As in kube-apiserver, DELETE resets the metrics, at
 // /metrics only with profiling.
 func (h *Handler) metricsRoutes(m *mux.Router) {
-	serve := promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{})
+	options := promhttp.HandlerOpts{ProcessStartTime: h.Now()}
+	serve := promhttp.HandlerFor(h.Metrics, options)
 	m.Handle("/metrics", serve).Methods(http.MethodGet, http.MethodHead)
 	if reset, ok := h.Metrics.(interface{ Reset() error }); ok && !h.NoProfiling {
 		m.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
@@ -36,6 +37,6 @@ func (h *Handler) metricsRoutes(m *mux.Router) {
 			_, _ = io.WriteString(w, "metrics reset\n")
 		}).Methods(http.MethodDelete)
 	}
-	h.slis.routes(m)
+	h.slis.routes(m, options)
 	h.addToIndex("/metrics", "/metrics/slis")
 }

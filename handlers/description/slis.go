@@ -50,8 +50,8 @@ func (s *slis) observe(path, check string, err error) {
 }
 
 // routes adds /metrics/slis. DELETE resets the metrics.
-func (s *slis) routes(m *mux.Router) {
-	show := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
+func (s *slis) routes(m *mux.Router, o promhttp.HandlerOpts) {
+	show := promhttp.HandlerFor(s.registry, o)
 	m.HandleFunc("/metrics/slis", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			s.last.Reset()

@@ -54,6 +54,7 @@ const (
 	MaxUnavailableStatefulSet                    = "MaxUnavailableStatefulSet"
 	MutablePodResourcesForSuspendedJobs          = "MutablePodResourcesForSuspendedJobs"
 	MutableSchedulingDirectivesForSuspendedJobs  = "MutableSchedulingDirectivesForSuspendedJobs"
+	NativeHistograms                             = "NativeHistograms"
 	NodeDeclaredFeatures                         = "NodeDeclaredFeatures"
 	PersistentVolumeClaimUnusedSinceTime         = "PersistentVolumeClaimUnusedSinceTime"
 	PodCertificateRequest                        = "PodCertificateRequest"
@@ -89,7 +90,7 @@ func Effective() []string {
 		DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
 		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
 		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
-		MutableSchedulingDirectivesForSuspendedJobs, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
+		MutableSchedulingDirectivesForSuspendedJobs, NativeHistograms, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
 		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, PortForwardWebsockets, ProcMountType,
 		RelaxedServiceNameValidation, ServiceAccountNodeAudienceRestriction, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
 		TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests, UnknownVersionInteroperabilityProxy, VolumeLimitScaling,

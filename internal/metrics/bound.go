@@ -76,6 +76,7 @@ func addHistograms(a, b *dto.Histogram) *dto.Histogram {
 			CumulativeCount: plus(bucket.GetCumulativeCount(), b.Bucket[i].GetCumulativeCount()),
 		})
 	}
+	combineNative(out, a, b, 1)
 	return out
 }
 

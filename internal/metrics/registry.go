@@ -33,6 +33,8 @@ type Options struct {
 	Allowed map[Label][]string
 	// KeepDeprecated names deprecated metrics that are shown nevertheless.
 	KeepDeprecated []string
+	// NativeHistograms shows the native buckets of histograms.
+	NativeHistograms bool
 }
 
 // Label names a label of a metric.
@@ -163,6 +165,9 @@ func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return r.omitted[f.GetName()] })
 	for _, f := range families {
 		r.sinceReset(f)
+		if !r.options.NativeHistograms {
+			removeNative(f)
+		}
 	}
 	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 })
 	for label := range r.options.Allowed {

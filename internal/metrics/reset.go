@@ -78,6 +78,7 @@ func difference(m, before *dto.Metric) *dto.Metric {
 				UpperBound: bucket.UpperBound, CumulativeCount: minus(bucket.GetCumulativeCount(), b.Bucket[i].GetCumulativeCount()),
 			})
 		}
+		combineNative(out.Histogram, a, b, -1)
 	case m.Summary != nil:
 		a, b := m.Summary, before.Summary
 		out.Summary = &dto.Summary{SampleCount: minus(a.GetSampleCount(), b.GetSampleCount()), SampleSum: minus(a.GetSampleSum(), b.GetSampleSum()), Quantile: a.Quantile}

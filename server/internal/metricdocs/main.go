@@ -41,6 +41,9 @@ embedded etcd is called in process. Metrics of storage have a series for each re
 apiserver_storage_size_bytes has one for each etcd.
 
 apiserver_storage_objects is deprecated, but shown, because dashboards use it. apiserver_request_slo_duration_seconds is hidden.
+
+With the gate NativeHistograms, the default, histograms of requests, storage, authentication and authorization have native buckets
+beside the classic ones, in the protobuf format. Those of priority and fairness do not, although some of kube-apiserver's do.
 `
 
 // areas are the tables of the page, in order: a metric belongs to the first area whose prefix it has.
