@@ -15,7 +15,12 @@ import (
 // it changes. If reloading fails, the CAs stay as they are, so that a half-written file locks
 // nobody out.
 type CAFile struct {
-	pool *reload.Value[*x509.CertPool]
+	current *reload.Value[caSet]
+}
+
+type caSet struct {
+	certificates []*x509.Certificate
+	pool         *x509.CertPool
 }
 
 // NewCAFile returns the CAs in static (PEM, may be empty) and in the file at path (may be ""). A
@@ -28,16 +33,16 @@ func NewCAFile(name string, static []byte, path string, logger *slog.Logger) (*C
 			return nil, err
 		}
 	}
-	pool, err := reload.New(name, logger, func(files *reload.Files) (*x509.CertPool, error) {
+	current, err := reload.New(name, logger, func(files *reload.Files) (caSet, error) {
 		all := certs
 		if path != "" {
 			data, err := files.Read(path)
 			if err != nil {
-				return nil, err
+				return caSet{}, err
 			}
 			inFile, err := ParseCertificates(data)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
+				return caSet{}, fmt.Errorf("%s: %w", path, err)
 			}
 			all = slices.Concat(certs, inFile)
 		}
@@ -45,16 +50,25 @@ func NewCAFile(name string, static []byte, path string, logger *slog.Logger) (*C
 		for _, cert := range all {
 			pool.AddCert(cert)
 		}
-		return pool, nil
+		return caSet{all, pool}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &CAFile{pool}, nil
+	return &CAFile{current}, nil
 }
 
 // Pool returns the current CAs, and a generation that increases with each change.
-func (c *CAFile) Pool() (*x509.CertPool, int) { return c.pool.GetWithGeneration() }
+func (c *CAFile) Pool() (*x509.CertPool, int) {
+	set, generation := c.current.GetWithGeneration()
+	return set.pool, generation
+}
+
+// Certificates is like Pool, and returns the CAs in order: static ones first. They must not be changed.
+func (c *CAFile) Certificates() ([]*x509.Certificate, int) {
+	set, generation := c.current.GetWithGeneration()
+	return set.certificates, generation
+}
 
 // ParseCertificates returns the certificates in PEM data and ignores blocks of other types. It
 // returns an error if there is none.

@@ -2,10 +2,10 @@ package server
 
 import (
 	"crypto/tls"
-	"os"
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
@@ -40,28 +40,37 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 	return pair.Present, nil
 }
 
-// newTrust returns the CAs and headers that other API servers should trust: the settings of
-// the configured proxies, or else the server's own proxy certificate if it is not
-// from a file. Certificates that are only in memory are not published. A file that cannot be
-// read is reported by buildAuthentication.
-func newTrust(o *Options, own *credentials.Certificates) apiservices.Trust {
-	a := &o.Authentication
-	t := apiservices.Trust{}
-	if !o.NoDataDir {
-		t.ClientCA = own.CA.CertPEM
-	}
-	if o.ClientCAFile != "" {
-		more, _ := os.ReadFile(o.ClientCAFile)
-		t.ClientCA = slices.Concat(t.ClientCA, more)
-	}
+// newTrust returns a function that returns the CAs and headers that other API servers should trust:
+// the settings of the configured proxies, or else the server's own proxy certificate if it is not
+// from a file. Certificates that are only in memory are not published.
+func (p *parts) newTrust() (func() apiservices.Trust, error) {
+	a, own := &p.o.Authentication, p.own
+	fixed := apiservices.Trust{}
 	switch {
 	case a.ProxyCAFile != "":
-		t.ProxyCA, _ = os.ReadFile(a.ProxyCAFile)
-		t.Names, t.UserHeaders, t.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
-		t.GroupHeaders, t.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
-	case o.ProxyClientCertFile == "" && !o.NoDataDir:
-		t.ProxyCA, t.Names = own.ProxyCA.CertPEM, []string{credentials.FrontProxyName}
-		t.UserHeaders, t.GroupHeaders, t.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
+		fixed.Names, fixed.UserHeaders, fixed.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
+		fixed.GroupHeaders, fixed.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
+	case p.o.ProxyClientCertFile == "" && !p.o.NoDataDir:
+		var err error
+		if fixed.ProxyCAs, err = authn.ParseCertificates(own.ProxyCA.CertPEM); err != nil {
+			return nil, err
+		}
+		fixed.Names = []string{credentials.FrontProxyName}
+		fixed.UserHeaders, fixed.GroupHeaders, fixed.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
 	}
-	return t
+	unpublished, err := authn.ParseCertificates(own.CA.CertPEM)
+	if err != nil {
+		return nil, err
+	}
+	return func() apiservices.Trust {
+		t := fixed
+		t.ClientCAs, _ = p.clientCAs.Certificates()
+		if p.o.NoDataDir {
+			t.ClientCAs = slices.DeleteFunc(slices.Clone(t.ClientCAs), unpublished[0].Equal)
+		}
+		if p.proxyCAs != nil {
+			t.ProxyCAs, _ = p.proxyCAs.Certificates()
+		}
+		return t
+	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers"
@@ -44,11 +45,14 @@ type parts struct {
 	steps       *bootSteps
 	guards      *writeGuards
 	reg         *registry.Registry
-	trust       apiservices.Trust
-	publication *bootstrap.Publication
-	lease       *bootstrap.Lease
-	inflight    *apf.Inflight
-	flow        flowControl
+	trust       func() apiservices.Trust
+	// clientCAs are the CAs of client certificates, and proxyCAs those of authenticating proxies,
+	// nil without proxies.
+	clientCAs, proxyCAs *authn.CAFile
+	publication         *bootstrap.Publication
+	lease               *bootstrap.Lease
+	inflight            *apf.Inflight
+	flow                flowControl
 	// webhookCertificates counts the certificates that webhooks present.
 	webhookCertificates *peercert.Counters
 	// clientMetrics measures the requests to webhooks.
@@ -215,12 +219,14 @@ func (p *parts) buildHandler() error {
 
 // buildPublication describes the addresses of this server for the cluster.
 func (p *parts) buildPublication() (err error) {
-	p.trust = newTrust(&p.o, p.own)
+	if p.trust, err = p.newTrust(); err != nil {
+		return err
+	}
 	p.publication = &bootstrap.Publication{
 		Catalogue: p.catalogue, Registry: p.reg,
 		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress))),
 		NodePort: int32(p.o.ServiceNodePort),
-		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust, Gates: p.gates,
+		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust(), Gates: p.gates,
 		KubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: time.Now,
 	}
 	if p.o.EndpointReconciler != "none" {

@@ -46,18 +46,11 @@ func (p *parts) buildAuthentication() error {
 	own := authn.TokenFile{}
 	own.Add(p.Token, &request.User{Name: credentials.AdminName, Groups: []string{request.GroupMasters}})
 	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(audiences, own)}}
-	proxy, err := newProxy(o)
-	if err != nil {
-		return err
-	}
 	var headers authn.ProxyHeaders
-	if proxy != nil {
+	if p.proxyCAs != nil {
+		proxy := newProxy(o, p.proxyCAs)
 		headers = proxy.ProxyHeaders
 		methods = append(methods, proxy)
-	}
-	cas, err := authn.NewCAFile("client CAs", p.own.CA.CertPEM, o.ClientCAFile, o.Logger)
-	if err != nil {
-		return fmt.Errorf("--client-ca-file: %w", err)
 	}
 	counts, err := authn.NewTokenMetrics(p.metrics)
 	if err != nil {
@@ -80,7 +73,7 @@ func (p *parts) buildAuthentication() error {
 		return err
 	}
 	tokens = append(tokens, external.tokens...)
-	methods = append(methods, authn.NewX509(cas, counts), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+	methods = append(methods, authn.NewX509(p.clientCAs, counts), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	authenticator, err := withAnonymous(methods, o, external.anonymous)
 	if err != nil {
 		return err
@@ -181,20 +174,12 @@ func readKeys(o *Options) (*authn.Keys, error) {
 	return authn.NewGeneratedKeys(filepath.Join(o.CertDir, "sa.key"), keys), nil
 }
 
-// newProxy returns the authenticator of requests from authenticating proxies; nil if no
-// proxy is configured.
-func newProxy(o *Options) (*authn.Proxy, error) {
+// newProxy returns the authenticator of requests from authenticating proxies.
+func newProxy(o *Options, cas *authn.CAFile) *authn.Proxy {
 	a := &o.Authentication
-	if a.ProxyCAFile == "" {
-		return nil, nil
-	}
-	cas, err := authn.NewCAFile("CAs of proxies", nil, a.ProxyCAFile, o.Logger)
-	if err != nil {
-		return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
-	}
 	return authn.NewProxy(cas, a.ProxyNames, authn.ProxyHeaders{
 		Users: a.ProxyUserHeaders, UIDs: a.ProxyUIDHeaders, Groups: a.ProxyGroupHeaders, Extra: a.ProxyPrefixes,
-	}), nil
+	})
 }
 
 // reviews returns the functions that answer TokenReviews, SelfSubjectReviews and

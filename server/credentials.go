@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
@@ -51,6 +52,10 @@ func (p *parts) loadCredentials() (err error) {
 		return err
 	}
 	p.tls = tlsConfig(&p.o, credentials.ChooseCertificate(named, certificate))
+	if err := p.loadCAs(); err != nil {
+		return err
+	}
+	p.tls.GetConfigForClient = withAcceptableCAs(p.tls, p.clientCAs, p.proxyCAs)
 	p.presented = append(p.presented, certificate)
 	for _, c := range named {
 		p.presented = append(p.presented, c.ReloadedPair)
@@ -72,6 +77,20 @@ func (p *parts) loadCredentials() (err error) {
 	}
 	p.KubeconfigFile = filepath.Join(p.o.Dir, "admin.kubeconfig")
 	return credentials.WriteFile(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
+}
+
+// loadCAs loads the CAs of clients and of authenticating proxies.
+func (p *parts) loadCAs() (err error) {
+	if p.clientCAs, err = authn.NewCAFile("client CAs", p.own.CA.CertPEM, p.o.ClientCAFile, p.o.Logger); err != nil {
+		return fmt.Errorf("--client-ca-file: %w", err)
+	}
+	if p.o.Authentication.ProxyCAFile == "" {
+		return nil
+	}
+	if p.proxyCAs, err = authn.NewCAFile("CAs of proxies", nil, p.o.Authentication.ProxyCAFile, p.o.Logger); err != nil {
+		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
+	}
+	return nil
 }
 
 // loadServing returns the certificate to serve with, and the certificates that

@@ -2,8 +2,12 @@ package server
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"slices"
+	"sync/atomic"
+
+	"github.com/miniapiserver/miniapiserver/authn"
 )
 
 // tlsConfig returns the configuration of the listener. It requests client
@@ -23,6 +27,35 @@ func tlsConfig(o *Options, certificate func(*tls.ClientHelloInfo) (*tls.Certific
 		CurvePreferences: o.TLSCurves,
 		ClientAuth:       tls.RequestClientCert,
 		NextProtos:       protocols,
+	}
+}
+
+// withAcceptableCAs returns a function that returns base with the names of the CAs whose certificates
+// the server accepts. Clients choose a certificate by them, as browsers do and those that have several.
+// proxies may be nil.
+func withAcceptableCAs(base *tls.Config, clients, proxies *authn.CAFile) func(*tls.ClientHelloInfo) (*tls.Config, error) {
+	type state struct {
+		clients, proxies int // generations
+		config           *tls.Config
+	}
+	var current atomic.Pointer[state]
+	return func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		var now state
+		var all, more []*x509.Certificate
+		all, now.clients = clients.Certificates()
+		if proxies != nil {
+			more, now.proxies = proxies.Certificates()
+		}
+		if made := current.Load(); made != nil && made.clients == now.clients && made.proxies == now.proxies {
+			return made.config, nil
+		}
+		now.config = base.Clone()
+		now.config.GetConfigForClient, now.config.ClientCAs = nil, x509.NewCertPool()
+		for _, ca := range slices.Concat(all, more) {
+			now.config.ClientCAs.AddCert(ca)
+		}
+		current.Store(&now)
+		return now.config, nil
 	}
 }
 

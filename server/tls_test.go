@@ -1,9 +1,25 @@
 package server
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestValidateTLS checks the errors for invalid TLS options.
@@ -54,4 +70,87 @@ func TestTLSOptions(t *testing.T) {
 	if _, err := handshake(s, tls.VersionTLS13); err != nil {
 		t.Errorf("TLS 1.3: %v", err)
 	}
+}
+
+// newTestCA returns the PEM of a new CA.
+func newTestCA(t *testing.T, name string) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// acceptableCAs returns the common names of the CAs in the server's request for a certificate.
+func acceptableCAs(s *Server) ([]string, error) {
+	var names []string
+	c, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{InsecureSkipVerify: true,
+		GetClientCertificate: func(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			for _, raw := range r.AcceptableCAs {
+				var name pkix.RDNSequence
+				if _, err := asn1.Unmarshal(raw, &name); err != nil {
+					return nil, err
+				}
+				var parsed pkix.Name
+				parsed.FillFromRDNSequence(&name)
+				names = append(names, parsed.CommonName)
+			}
+			return &tls.Certificate{}, nil
+		}})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return names, c.Handshake()
+}
+
+// TestReplacedCAs checks that the server names the CAs of clients and proxies when it requests a
+// certificate, and that it names and publishes the CAs of a file that was replaced.
+func TestReplacedCAs(t *testing.T) {
+	dir := t.TempDir()
+	clients, proxies := filepath.Join(dir, "clients.crt"), filepath.Join(dir, "proxies.crt")
+	write := func(path string, content []byte) {
+		t.Helper()
+		// As a whole, so that the server does not read a part.
+		if err := errors.Join(os.WriteFile(path+".new", content, 0o600), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(clients, newTestCA(t, "clients"))
+	write(proxies, newTestCA(t, "proxies"))
+	s := run(t, Options{ClientCAFile: clients, Authentication: Authentication{ProxyCAFile: proxies, ProxyUserHeaders: []string{"X-Remote-User"}}})
+	names, err := acceptableCAs(s)
+	if err != nil || len(names) != 3 || !slices.Equal(names[1:], []string{"clients", "proxies"}) {
+		t.Fatalf("the acceptable CAs are %q, %v", names, err)
+	}
+	newClients, newProxies := newTestCA(t, "new clients"), newTestCA(t, "new proxies")
+	write(clients, newClients)
+	write(proxies, newProxies)
+	client := clientOf(t, s.RESTConfig())
+	eventually(t, func() error {
+		if names, err = acceptableCAs(s); err != nil || len(names) != 3 || !slices.Equal(names[1:], []string{"new clients", "new proxies"}) {
+			return fmt.Errorf("the acceptable CAs are %q, %v", names, err)
+		}
+		published, err := client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		// The former CAs remain: certificates that they issued may be in use at other servers.
+		for _, c := range []struct {
+			key   string
+			last  []byte
+			count int
+		}{{"client-ca-file", newClients, 3}, {"requestheader-client-ca-file", newProxies, 2}} {
+			if cas := published.Data[c.key]; !strings.HasSuffix(cas, string(c.last)) || strings.Count(cas, "BEGIN") != c.count {
+				return fmt.Errorf("%s: %s", c.key, cas)
+			}
+		}
+		return nil
+	})
 }

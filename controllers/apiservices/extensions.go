@@ -26,23 +26,27 @@ const extensionConfigMap = "extension-apiserver-authentication"
 
 // Trust is the authentication configuration that the ConfigMap publishes.
 type Trust struct {
-	// ClientCA has the CAs of client certificates, and ProxyCA those of proxies that send
-	// user headers; both are PEM. Names are the allowed common names of proxies.
-	ClientCA, ProxyCA                                           []byte
+	// ClientCAs are the CAs of client certificates, and ProxyCAs those of proxies that send
+	// user headers. Names are the allowed common names of proxies.
+	ClientCAs, ProxyCAs                                         []*x509.Certificate
 	Names, UserHeaders, UIDHeaders, GroupHeaders, ExtraPrefixes []string
 }
 
+// trustInterval is the time between two looks whether CAs changed, which are reloaded from files.
+const trustInterval = 5 * time.Second
+
 // Extensions maintains the ConfigMap extension-apiserver-authentication. It preserves the
-// values that other servers of the cluster added.
+// values that other servers of the cluster added, and CAs that were replaced, until they expire.
 type Extensions struct {
 	reconcile.BaseConfig
-	trust Trust
+	trust func() Trust
 	maps  registry.Target
 	loop  *reconcile.Loop[string]
 }
 
-// NewExtensions returns an Extensions, or nil if the catalogue has no ConfigMaps.
-func NewExtensions(c reconcile.BaseConfig, trust Trust) *Extensions {
+// NewExtensions returns an Extensions, or nil if the catalogue has no ConfigMaps. trust returns the
+// present configuration.
+func NewExtensions(c reconcile.BaseConfig, trust func() Trust) *Extensions {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
 	if !ok {
@@ -67,20 +71,21 @@ func (e *Extensions) sync(ctx context.Context, _ string) (reconcile.Result, erro
 	if err != nil {
 		return reconcile.Retry, err
 	}
+	next := reconcile.Result(trustInterval)
 	if is == nil {
-		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: reconcile.ServerManager})
-		return reconcile.Done, reconcile.IgnoreNotCreatable(err)
+		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust(), e.Now()), registry.WriteOptions{Manager: reconcile.ServerManager})
+		return next, reconcile.IgnoreNotCreatable(err)
 	}
-	want := e.trust.mergedData(is.Data, e.Now())
+	want := e.trust().mergedData(is.Data, e.Now())
 	if maps.Equal(want, is.Data) {
-		return reconcile.Done, nil
+		return next, nil
 	}
 	_, err = e.Registry.Update(reconcile.AsServer(ctx), e.maps, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*corev1.ConfigMap)
 		now.ResourceVersion, now.Data = is.ResourceVersion, want
 		return now, nil
 	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
-	return reconcile.Done, reconcile.IgnoreDeleted(err)
+	return next, reconcile.IgnoreDeleted(err)
 }
 
 // NewExtensionConfigMap returns the ConfigMap for its creation.
@@ -95,10 +100,10 @@ func NewExtensionConfigMap(t Trust, now time.Time) *corev1.ConfigMap {
 // dropped.
 func (t Trust) mergedData(is map[string]string, now time.Time) map[string]string {
 	data := map[string]string{}
-	if cas := mergeCAs(is["client-ca-file"], t.ClientCA, now); cas != "" {
+	if cas := mergeCAs(is["client-ca-file"], t.ClientCAs, now); cas != "" {
 		data["client-ca-file"] = cas
 	}
-	cas := mergeCAs(is["requestheader-client-ca-file"], t.ProxyCA, now)
+	cas := mergeCAs(is["requestheader-client-ca-file"], t.ProxyCAs, now)
 	if cas == "" {
 		return data
 	}
@@ -134,22 +139,14 @@ func mergeLists(is string, add []string) []string {
 	return all
 }
 
-// mergeCAs returns the certificates of both bundles without duplicates and expired ones.
-func mergeCAs(is string, add []byte, now time.Time) string {
+// mergeCAs returns the certificates of a PEM bundle and others, without duplicates and expired ones.
+func mergeCAs(is string, add []*x509.Certificate, now time.Time) string {
 	const slack = 5 * time.Minute // for clock skew
+	before, _ := authn.ParseCertificates([]byte(is))
 	var all []*x509.Certificate
-	for _, bundle := range [][]byte{[]byte(is), add} {
-		if len(bytes.TrimSpace(bundle)) == 0 {
-			continue
-		}
-		certificates, err := authn.ParseCertificates(bundle)
-		if err != nil {
-			continue
-		}
-		for _, c := range certificates {
-			if c.NotAfter.After(now.Add(-slack)) && !slices.ContainsFunc(all, c.Equal) {
-				all = append(all, c)
-			}
+	for _, c := range slices.Concat(before, add) {
+		if c.NotAfter.After(now.Add(-slack)) && !slices.ContainsFunc(all, c.Equal) {
+			all = append(all, c)
 		}
 	}
 	var out bytes.Buffer
