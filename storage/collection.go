@@ -133,16 +133,12 @@ func (c *Collection) Close() {
 	c.endWatches(ErrRemoved)
 }
 
-// unusable returns the error of all methods after the store or the collection was closed, and nil
-// before.
-func (c *Collection) unusable() error {
-	switch {
-	case c.store.ctx.Err() != nil:
+// closedError returns the error of all methods after the store or the collection was closed.
+func (c *Collection) closedError() error {
+	if c.store.ctx.Err() != nil {
 		return ErrClosed
-	case c.closed.Load():
-		return ErrRemoved
 	}
-	return nil
+	return ErrRemoved
 }
 
 // ClosedCollection returns a closed collection: all its methods return ErrRemoved.

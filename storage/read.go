@@ -83,8 +83,8 @@ var errBehind = fmt.Errorf("%w: the cache is behind", ErrUnavailable)
 // waitFresh waits until the cache can satisfy r.
 func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 	s := c.store
-	if err := c.unusable(); err != nil {
-		return err
+	if s.ctx.Err() != nil || c.closed.Load() {
+		return c.closedError()
 	}
 	if r.Match == Exact && r.Revision <= 0 {
 		return fmt.Errorf("storage: cannot read exactly revision %d", r.Revision)

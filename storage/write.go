@@ -23,8 +23,8 @@ import (
 // change obj afterwards, even after an error, because obj may become the item's object. On
 // success obj has the resourceVersion of the item.
 func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*Item, error) {
-	if err := c.unusable(); err != nil {
-		return nil, err
+	if c.closed.Load() {
+		return nil, c.closedError()
 	}
 	if err := checkKey(key); err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ func (w *keyWrite) item(config *itemConfig, key string, rev int64) *Item {
 // commit executes w on the key. It returns the created item, or nil and the current value of
 // the key.
 func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item, *mvccpb.KeyValue, error) {
-	if err := c.unusable(); err != nil {
-		return nil, nil, err
+	if c.store.ctx.Err() != nil || c.closed.Load() {
+		return nil, nil, c.closedError()
 	}
 	w.key = c.prefix + key
 	c.handoff.begin(key, w)
@@ -194,8 +194,8 @@ func firstKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
 // verifyCurrent checks, without a write, that old is the current item of the key. It returns nil
 // if it is, but its stored value is stale.
 func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error) {
-	if err := c.unusable(); err != nil {
-		return nil, err
+	if c.store.ctx.Err() != nil || c.closed.Load() {
+		return nil, c.closedError()
 	}
 	full := c.prefix + old.key
 	get := clientv3.OpGet(full)
