@@ -26,11 +26,14 @@ func (h *Handler) apply(c *call, kind types.PatchType, v *representation.View) e
 	if err != nil {
 		return err
 	}
-	check := func(obj api.Object) error {
-		if err := patch.CheckDuplicates(request.From(c.r.Context()), o.FieldValidation); err != nil {
-			return err
+	check := c.checkName
+	if len(patch.Duplicates) > 0 {
+		check = func(obj api.Object) error {
+			if err := patch.CheckDuplicates(request.From(c.r.Context()), o.FieldValidation); err != nil {
+				return err
+			}
+			return c.checkName(obj)
 		}
-		return c.checkName(obj)
 	}
 	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch.Content, registry.ApplyOptions{
 		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,

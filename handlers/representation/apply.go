@@ -20,14 +20,14 @@ import (
 // Applied is a decoded apply configuration.
 type Applied struct {
 	Content map[string]any
-	// duplicates are the faults of duplicate fields. The merge finds unknown fields.
-	duplicates []error
+	// Duplicates are the faults of duplicate fields. The merge finds unknown fields.
+	Duplicates []error
 }
 
 // CheckDuplicates applies field validation to duplicate fields. As in kube-apiserver, the caller merges
 // the configuration first, so that the client sees an error of the merge rather than this one.
 func (a *Applied) CheckDuplicates(scope *request.Scope, fieldValidation string) error {
-	for _, err := range a.duplicates {
+	for _, err := range a.Duplicates {
 		switch fieldValidation {
 		case metav1.FieldValidationIgnore:
 		case metav1.FieldValidationStrict:
@@ -74,7 +74,7 @@ func appliedYAML(data []byte) (a Applied, err error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(b.data, &a.Content); err != nil {
 		return a, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err))
 	}
-	a.duplicates = b.strict
+	a.Duplicates = b.strict
 	return a, nil
 }
 
