@@ -95,6 +95,40 @@ func TestCluster(t *testing.T) {
 	})
 }
 
+// TestFinalizerOfPod checks that a deleted pod that a finalizer holds back ends, as controllers expect,
+// and that its Job is then continued with another one.
+func TestFinalizerOfPod(t *testing.T) {
+	s := Start(t, Options{Pods: "realistic"})
+	failed := batchv1.Failed
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "long"}, Spec: batchv1.JobSpec{Template: podTemplate(nil), PodReplacementPolicy: &failed}}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job.Spec.Template.Annotations = map[string]string{"sandbox.miniapiserver.io/run": "1h"}
+	if _, err := s.Client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pods := s.Client.CoreV1().Pods("default")
+	var first corev1.Pod
+	eventually(t, "the pod of the Job runs", func(ctx context.Context) (bool, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		if err != nil || len(list.Items) == 0 {
+			return false, err
+		}
+		first = list.Items[0]
+		return first.Status.Phase == corev1.PodRunning, nil
+	})
+	if err := pods.Delete(t.Context(), first.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another pod replaces the one that failed", func(ctx context.Context) (bool, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 || list.Items[0].UID == first.UID {
+			return false, err
+		}
+		j, err := s.Client.BatchV1().Jobs("default").Get(ctx, "long", metav1.GetOptions{})
+		return err == nil && j.Status.Failed == 1 && j.Status.Active == 1, err
+	})
+}
+
 // TestSideBySide checks that tests can have sandboxes at a time, and of several releases.
 func TestSideBySide(t *testing.T) {
 	if testing.Short() {

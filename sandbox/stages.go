@@ -25,9 +25,9 @@ var podPresets = []struct {
 	name  string
 	files []string
 }{
-	{"fast", []string{"nodes", "fast"}},
-	{"realistic", []string{"nodes", "realistic"}},
-	{"chaotic", []string{"nodes", "realistic", "chaotic"}},
+	{"fast", []string{"nodes", "terminate", "fast"}},
+	{"realistic", []string{"nodes", "terminate", "realistic"}},
+	{"chaotic", []string{"nodes", "terminate", "realistic", "chaotic"}},
 }
 
 // PodPresets returns the names of the behaviours of pods; the first is the default.
