@@ -33,7 +33,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelError)
-	o.Logger = slog.New(withoutNoise{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})})
+	o.Logger = slog.New(withoutNoise{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}), o.verbose})
 	if o.verbose {
 		level.Set(slog.LevelInfo)
 	}
@@ -49,15 +49,35 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return s.Run(ctx)
 }
 
-// withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set.
-type withoutNoise struct{ slog.Handler }
+// withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set,
+// and unless retries is set the errors after which controllers try again: a conflict with another
+// writer, or a read that is not as new as their last write.
+type withoutNoise struct {
+	slog.Handler
+	retries bool
+}
 
 // Handle implements slog.Handler.
 func (h withoutNoise) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == "The manifest file is empty, ignoring." {
+	noise := r.Message == "The manifest file is empty, ignoring."
+	r.Attrs(func(a slog.Attr) bool {
+		noise = noise || !h.retries && a.Key == "logger" && strings.HasSuffix(a.Value.String(), "UnhandledError")
+		return !noise
+	})
+	if noise {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h withoutNoise) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return withoutNoise{h.Handler.WithAttrs(attrs), h.retries}
+}
+
+// WithGroup implements slog.Handler.
+func (h withoutNoise) WithGroup(name string) slog.Handler {
+	return withoutNoise{h.Handler.WithGroup(name), h.retries}
 }
 
 type options struct {
@@ -85,7 +105,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	f.StringVar(&o.Server.BindAddress, "bind-address", "127.0.0.1", "Address of the API server.")
 	f.IntVar(&o.Server.Port, "secure-port", 0, "Port of the API server; 0 picks a free one.")
 	f.StringVar(&o.Server.KubernetesVersion, "kubernetes-version", "", "Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do.")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do, and the errors after which they try again.")
 	f.Usage = func() {
 		fmt.Fprintf(stdout, "Runs a Kubernetes control plane without containers in one process: API server, etcd, kube-controller-manager,\n"+
 			"kube-scheduler, and kwok for the nodes. If a component ends, the process ends with its error.\n\nFlags:\n%s", f.FlagUsagesWrapped(120))
@@ -133,6 +153,14 @@ func greet(w io.Writer, s *sandbox.Sandbox, o options, took time.Duration) {
     kubectl create deployment web --image=nginx --replicas=3
     kubectl get pods -o wide
 
-Stop with Ctrl-C.
-`, took.Round(time.Millisecond), version(o), s.URL, o.Pods, s.KubeconfigFile)
+%sStop with Ctrl-C.
+`, took.Round(time.Millisecond), version(o), s.URL, o.Pods, s.KubeconfigFile, missing(o.Without))
+}
+
+// missing returns a line that says which components do not run here.
+func missing(without []string) string {
+	if len(without) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Not running here: %s. Run yours with the KUBECONFIG.\n", strings.Join(without, ", "))
 }
