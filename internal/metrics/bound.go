@@ -40,6 +40,22 @@ func (r *Registry) bound(f *dto.MetricFamily, label Label) {
 	f.Metric = kept
 }
 
+// unexpectedTotal is the metric that counts the series that bound replaces.
+const unexpectedTotal = "cardinality_enforcement_unexpected_categorizations_total"
+
+// countBounded shows the series that were first replaced for this response in it, as kube-apiserver
+// does, which counts them when they appear.
+func (r *Registry) countBounded(families []*dto.MetricFamily) {
+	for _, f := range families {
+		if f.GetName() == unexpectedTotal && len(f.Metric) == 1 {
+			now := &dto.Metric{}
+			if r.unexpected.Write(now) == nil {
+				f.Metric = []*dto.Metric{now}
+			}
+		}
+	}
+}
+
 func labelText(labels []*dto.LabelPair) string {
 	var b strings.Builder
 	for _, p := range labels {

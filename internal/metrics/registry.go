@@ -94,7 +94,7 @@ func New(o Options) *Registry {
 			Help: "[BETA] Number of metrics that are disabled."}),
 		hidden: prometheus.NewCounter(prometheus.CounterOpts{Name: "hidden_metrics_total",
 			Help: "[BETA] Number of metrics that are hidden because they are deprecated."}),
-		unexpected: prometheus.NewCounter(prometheus.CounterOpts{Name: "cardinality_enforcement_unexpected_categorizations_total",
+		unexpected: prometheus.NewCounter(prometheus.CounterOpts{Name: unexpectedTotal,
 			Help: "[ALPHA] Number of series with a label whose value is not permitted."}),
 	}
 	for _, c := range []prometheus.Collector{r.registered, r.disabled, r.hidden, r.unexpected} {
@@ -177,6 +177,7 @@ func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
 			}
 		}
 	}
+	r.countBounded(families)
 	return families, err
 }
 

@@ -81,7 +81,7 @@ func TestRegistryShowsAndHides(t *testing.T) {
 
 func TestRegistryBoundsLabels(t *testing.T) {
 	r, text := show(t, Options{Allowed: map[Label][]string{{"codes_total", "code"}: {"200", "201"}, {"times", "name"}: {}}})
-	for _, want := range []string{"codes_total  code 200 verb GET 1", "codes_total  code 201 verb GET 1", "codes_total  code unexpected verb GET 2", "times  name unexpected 0 4 6"} {
+	for _, want := range []string{"codes_total  code 200 verb GET 1", "codes_total  code 201 verb GET 1", "codes_total  code unexpected verb GET 2", "times  name unexpected 0 4 6", "cardinality_enforcement_unexpected_categorizations_total  6"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
