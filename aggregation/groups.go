@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // Generation returns a number that changes whenever a result of Merge may change.
@@ -89,7 +90,7 @@ func groupsInOrder(all []*apiServiceEntry) []api.Group {
 		versions[e.GroupVersion] = e.priority.Version
 	}
 	for _, g := range out {
-		slices.SortFunc(g.Versions, func(a, b schema.GroupVersion) int {
+		coldsort.Func(g.Versions, func(a, b schema.GroupVersion) int {
 			return cmp.Or(cmp.Compare(versions[b], versions[a]), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 		})
 	}
@@ -159,13 +160,13 @@ func sortGroups(groups []v2.APIGroupDiscovery, priorityOf func(schema.GroupVersi
 		for _, v := range g.Versions {
 			highest[g.Name] = max(highest[g.Name], priorityOf(schema.GroupVersion{Group: g.Name, Version: v.Version}).Group)
 		}
-		slices.SortStableFunc(g.Versions, func(a, b v2.APIVersionDiscovery) int {
+		coldsort.Func(g.Versions, func(a, b v2.APIVersionDiscovery) int {
 			return cmp.Or(
 				cmp.Compare(priorityOf(schema.GroupVersion{Group: g.Name, Version: b.Version}).Version, priorityOf(schema.GroupVersion{Group: g.Name, Version: a.Version}).Version),
 				version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 		})
 	}
-	slices.SortStableFunc(groups, func(a, b v2.APIGroupDiscovery) int {
+	coldsort.Func(groups, func(a, b v2.APIGroupDiscovery) int {
 		return cmp.Or(cmp.Compare(highest[b.Name], highest[a.Name]), cmp.Compare(a.Name, b.Name))
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -89,7 +90,7 @@ func (s *queueSet) allQueues(now time.Time) []queue {
 	for _, q := range s.active {
 		all = append(all, *q)
 	}
-	slices.SortFunc(all, func(a, b queue) int { return a.index - b.index })
+	coldsort.Func(all, func(a, b queue) int { return a.index - b.index })
 	return all
 }
 
@@ -145,7 +146,7 @@ func (s *queueSet) allRequests() []requestSnapshot {
 		all = append(all, r.snapshot(-1))
 	}
 	order := func(d requestSnapshot) uint { return uint(d.index) } // -1 comes last
-	slices.SortStableFunc(all, func(a, b requestSnapshot) int {
+	coldsort.Func(all, func(a, b requestSnapshot) int {
 		switch {
 		case order(a) < order(b):
 			return -1

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
@@ -197,7 +198,7 @@ func byAge(versions []Version) []int {
 	for i := range indexes {
 		indexes[i] = i
 	}
-	slices.SortStableFunc(indexes, func(a, b int) int {
+	coldsort.Func(indexes, func(a, b int) int {
 		return version.CompareKubeAwareVersionStrings(versions[a].Version, versions[b].Version)
 	})
 	return indexes

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // Group is one API group in discovery.
@@ -141,7 +143,7 @@ func (g *group) arrange() {
 		slices.SortFunc(list, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
 		g.Versions = append(g.Versions, schema.GroupVersion{Group: g.Name, Version: name})
 	}
-	slices.SortFunc(g.Versions, func(a, b schema.GroupVersion) int {
+	coldsort.Func(g.Versions, func(a, b schema.GroupVersion) int {
 		return cmp.Or(cmp.Compare(PriorityOf(b).Version, PriorityOf(a).Version), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
@@ -181,7 +181,7 @@ func (f *rotatedFile) rotatedFiles() (files []rotated, err error) {
 			files = append(files, rotated{filepath.Join(dir, e.Name()), at})
 		}
 	}
-	slices.SortFunc(files, func(a, b rotated) int { return b.at.Compare(a.at) })
+	coldsort.Func(files, func(a, b rotated) int { return b.at.Compare(a.at) })
 	return files, nil
 }
 

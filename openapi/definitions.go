@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // archive has one file for each Go package, named by the common prefix of its definitions'
@@ -173,7 +175,7 @@ func (d *Definitions) closure(names []string, hidden func(name string) bool) ([]
 	for _, def := range found {
 		out = append(out, def)
 	}
-	slices.SortFunc(out, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	coldsort.Func(out, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // Document is a part of the API's description: the paths of one group version, or of the
@@ -45,7 +47,7 @@ func VersionDocument(gv schema.GroupVersion, resources []Resource) Document {
 		d.paths = append(d.paths, pathItems(root+"/", discoveryOperation("get"+groupID(gv.Group)+identifier(gv.Version, true)+"APIResources",
 			"get available resources", versionTag(gv), modelMeta+"APIResourceList"))...)
 	}
-	slices.SortFunc(d.paths, func(a, b pathItem) int { return strings.Compare(a.path, b.path) })
+	coldsort.Func(d.paths, func(a, b pathItem) int { return strings.Compare(a.path, b.path) })
 	return d
 }
 

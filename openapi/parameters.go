@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // documentedOptions is an options type with descriptions of its fields.
@@ -110,7 +112,7 @@ func extractShared(ops []operation) []parameter {
 }
 
 func sortParameters(params []parameter) {
-	slices.SortFunc(params, func(a, b parameter) int {
+	coldsort.Func(params, func(a, b parameter) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {
 			return c
 		}

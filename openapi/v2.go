@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // There is only one document of version 2, and it is large if there are many custom kinds.
@@ -249,7 +251,7 @@ func paramsV2(params []parameter, b *body, shared ParametersV2) ([]paramV2, erro
 	if b != nil {
 		all = append(all, paramV2{Name: "body", In: "body", Required: b.required, Schema: jsonObject{"$ref": refV2 + b.model}})
 	}
-	slices.SortStableFunc(all, func(a, b paramV2) int { return strings.Compare(a.Name, b.Name) })
+	coldsort.Func(all, func(a, b paramV2) int { return strings.Compare(a.Name, b.Name) })
 	for i, p := range all {
 		if !p.shareable() {
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // kubeFlagsFile lists the flags of kube-apiserver by section of its help, with types
@@ -55,7 +56,7 @@ func NewKubeAPIServerCommandLine() *CommandLine {
 		_, ok := known[f.Name]
 		return !ok
 	})
-	slices.SortStableFunc(c.flags, func(a, b Flag) int {
+	coldsort.Func(c.flags, func(a, b Flag) int {
 		if a.Section != b.Section {
 			return slices.Index(sections, a.Section) - slices.Index(sections, b.Section)
 		}

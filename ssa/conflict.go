@@ -2,11 +2,12 @@ package ssa
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // conflict is the set of fields that one owner would lose.
@@ -34,7 +35,7 @@ func (c conflicts) without(allowed Set) conflicts {
 
 // status returns the error response.
 func (c conflicts) status() *apierrors.StatusError {
-	slices.SortFunc(c, func(a, b conflict) int { return strings.Compare(a.owner.id(), b.owner.id()) })
+	coldsort.Func(c, func(a, b conflict) int { return strings.Compare(a.owner.id(), b.owner.id()) })
 	var causes []metav1.StatusCause
 	var lines []string
 	for i := range c {

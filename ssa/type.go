@@ -1,11 +1,12 @@
 package ssa
 
 import (
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // Type is the compiled schema of a value: for each form it may have, the granularity of ownership.
@@ -141,6 +142,6 @@ func (c *compiler) list(l *schema.List) (*listType, error) {
 		f, _ := item.Map.FindField(name)
 		t.keys = append(t.keys, listKey{name, f.Default})
 	}
-	slices.SortFunc(t.keys, func(a, b listKey) int { return strings.Compare(a.name, b.name) })
+	coldsort.Func(t.keys, func(a, b listKey) int { return strings.Compare(a.name, b.name) })
 	return t, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // maxCheckedKinds is the maximum number of kinds for which a policy is type-checked.
@@ -132,7 +133,7 @@ func (c *Checker) kinds(m *admissionv1.MatchResources) []schema.GroupVersionKind
 		}
 	}
 	kinds = kinds[:min(len(kinds), maxCheckedKinds)]
-	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int {
+	coldsort.Func(kinds, func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Version, b.Version), strings.Compare(a.Kind, b.Kind))
 	})
 	return kinds

@@ -16,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -183,7 +184,7 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 		out = append(out, line)
 	}
 	if !res.Untyped {
-		slices.SortFunc(out, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+		coldsort.Func(out, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/internal/compressed"
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
@@ -75,7 +76,7 @@ func (m *openAPIMaker) v2(parts []openAPIPart, remote [][]byte, previous *openAP
 		previous = &openAPIV2{doc: &openAPIDocument{}}
 	}
 	w := &openAPIV2{remote: remote, shares: map[openAPIShareKey]*openAPIShare{}, needs: map[string]*openAPINeeds{}}
-	slices.SortFunc(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
+	coldsort.Func(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
 	for _, p := range parts {
 		if err := m.addShare(w, p, previous); err != nil {
 			return nil, err

@@ -16,6 +16,9 @@ const policy = `
 # Request info is a leaf that every layer reads: the resource, the verb and the user of a request.
 NONE < request;
 
+# Sorting of short lists.
+NONE < internal/coldsort < openapi, ssa, api, apf, audit, aggregation;
+
 # The JSON scanner, which all code that reads JSON byte by byte uses.
 NONE < internal/jsonscan < internal/bounds, quickjson;
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -129,7 +130,7 @@ func leaseHolders(leases map[string][]byte, also ...netip.Addr) []netip.Addr {
 			servers = append(servers, ip)
 		}
 	}
-	slices.SortFunc(servers, netip.Addr.Compare)
+	coldsort.Func(servers, netip.Addr.Compare)
 	return slices.Compact(servers)
 }
 

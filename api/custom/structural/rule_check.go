@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // Limits of the estimated cost of one expression, for all values to which it may apply,
@@ -295,7 +296,7 @@ func (t *totalCost) add(at *field.Path, cost uint64) {
 		return
 	}
 	t.most = append(t.most, costAt{at, cost})
-	slices.SortStableFunc(t.most, func(a, b costAt) int {
+	coldsort.Func(t.most, func(a, b costAt) int {
 		switch {
 		case a.cost > b.cost:
 			return -1

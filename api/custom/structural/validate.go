@@ -13,6 +13,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
+
+	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
 
 // Write is a write to validate.
@@ -151,7 +153,7 @@ func orderFaults(faults []error, at string) {
 			n++
 		}
 		below := faults[:n]
-		slices.SortStableFunc(below, func(a, b error) int {
+		coldsort.Func(below, func(a, b error) int {
 			a1, b1 := partContaining(faultPath(a), at), partContaining(faultPath(b), at)
 			if strings.HasPrefix(a1, at+"[") && strings.HasPrefix(b1, at+"[") {
 				return 0
