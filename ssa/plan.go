@@ -144,24 +144,32 @@ var (
 	objectMeta   = reflect.TypeFor[metav1.ObjectMeta]()
 )
 
-// root compiles the plan of a kind. It leaves out kind and apiVersion, which nobody owns.
+// root compiles the plan of a kind. It leaves out kind, apiVersion and the managedFields of the
+// object itself, which nobody owns.
 func (p *planner) root(rt reflect.Type, t *Type) *plan {
 	out := p.compile(rt, t)
-	out.fields = slices.DeleteFunc(out.fields, func(f planField) bool {
-		return f.element.text == "kind" || f.element.text == "apiVersion"
-	})
+	out.fields = withoutFields(out.fields, "kind", "apiVersion")
+	for i, f := range out.fields {
+		if f.plan.rt == objectMeta {
+			meta := *f.plan // a copy, because the metadata of a template has the same plan
+			meta.fields = withoutFields(meta.fields, "managedFields")
+			out.fields[i].plan = &meta
+		}
+	}
 	return out
 }
 
-// structFields compiles the fields of a struct, sorted by name. It leaves out managedFields, which
-// nobody owns.
+func withoutFields(fields []planField, names ...string) []planField {
+	return slices.DeleteFunc(slices.Clone(fields), func(f planField) bool { return slices.Contains(names, f.element.text) })
+}
+
+// structFields compiles the fields of a struct, sorted by name.
 func (p *planner) structFields(out *plan) {
 	for _, f := range reflect.VisibleFields(out.rt) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-", !f.IsExported(), f.Anonymous && name == "",
-			len(f.Index) > 1 && !isInlined(out.rt, f.Index),
-			out.rt == objectMeta && name == "managedFields":
+			len(f.Index) > 1 && !isInlined(out.rt, f.Index):
 			continue
 		case name == "":
 			name = f.Name
