@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -22,9 +25,17 @@ func runtimeClass(o *admission.Objects) admission.Plugin {
 		if pod.Spec.RuntimeClassName == nil {
 			return nil, nil
 		}
-		class, err := classes.Get(ctx, "", *pod.Spec.RuntimeClassName)
+		name := *pod.Spec.RuntimeClassName
+		if name == "" {
+			return nil, errors.New("resource name may not be empty")
+		}
+		if faults := path.IsValidPathSegmentName(name); len(faults) > 0 {
+			// As in kube-apiserver, whose client refuses the name.
+			return nil, fmt.Errorf("invalid resource name %q: %v", name, faults)
+		}
+		class, err := classes.Get(ctx, "", name)
 		if apierrors.IsNotFound(err) {
-			return nil, admission.Forbiddenf(a, "pod rejected: RuntimeClass %q not found", *pod.Spec.RuntimeClassName)
+			return nil, admission.Forbiddenf(a, "pod rejected: RuntimeClass %q not found", name)
 		}
 		return class, err
 	}
