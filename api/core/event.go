@@ -195,6 +195,7 @@ func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return vali
 func validateEvent(e *corev1.Event) field.ErrorList {
 	errs := validateLenientEvent(e, "reportingController")
 	errs = append(errs, apivalidation.ValidateObjectMetaAccessor(e, true, validation.SubdomainName, api.MetadataPath())...)
+	errs = append(errs, eventFinalizers(e)...)
 	errs = append(errs, eventSeries(e)...)
 	if e.EventTime.IsZero() {
 		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
@@ -216,7 +217,10 @@ func validateEvent(e *corev1.Event) field.ErrorList {
 
 // validateEventUpdate validates that only the series of an event changes.
 func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
-	errs := append(validateLenientEvent(value, "reportingController"), eventSeries(value)...)
+	errs := append(validateLenientEvent(value, "reportingController"), eventFinalizers(value)...)
+	if !equality.Semantic.DeepEqual(value.Series, old.Series) {
+		errs = append(errs, eventSeries(value)...)
+	}
 	fixed := func(name string, value, old any) {
 		if !equality.Semantic.DeepEqual(value, old) {
 			errs = append(errs, field.Invalid(field.NewPath(name), validation.InternalForm(value), apivalidation.FieldImmutableErrorMsg))
@@ -244,6 +248,11 @@ func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
 // toMicroseconds removes the nanoseconds, which protobuf encodes and JSON does not.
 func toMicroseconds(t metav1.MicroTime) metav1.MicroTime {
 	return metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
+}
+
+// eventFinalizers validates finalizers, whose names are free in the core group.
+func eventFinalizers(e *corev1.Event) field.ErrorList {
+	return api.FinalizerNames(e.Finalizers, api.MetadataPath().Child("finalizers"))
 }
 
 func eventSeries(e *corev1.Event) field.ErrorList {
