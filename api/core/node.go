@@ -44,8 +44,9 @@ func Node(gates features.Gates) *api.Resource {
 				nodeRules(at, updated)
 				nodeChanges(at, updated, stored)
 			}),
-			RevalidateMetadata: true,
-			WarningsOnUpdate:   api.OnAnyUpdate(nodeWarnings),
+			ValidateUpdateIsComplete: true, // after the metadata
+			RevalidateMetadata:       true,
+			WarningsOnUpdate:         api.OnAnyUpdate(nodeWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.Node]{
 			Served: true,

@@ -43,9 +43,10 @@ func PersistentVolumeClaim() *api.Resource {
 			PrepareForUpdate: func(obj, old *corev1.PersistentVolumeClaim) {
 				prepareClaimSpec(&obj.Spec, &old.Spec)
 			},
-			ValidateUpdate:     validation.Changes(claimChanges),
-			RevalidateMetadata: true,
-			WarningsOnUpdate:   api.OnAnyUpdate(claimWarnings),
+			ValidateUpdate:           validation.Changes(claimChanges),
+			ValidateUpdateIsComplete: true, // after the metadata
+			RevalidateMetadata:       true,
+			WarningsOnUpdate:         api.OnAnyUpdate(claimWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.PersistentVolumeClaim]{Served: true, ValidateUpdate: validation.Changes(claimStatusRules)},
 		Delete: api.DeleteStrategy[*corev1.PersistentVolumeClaim]{ReturnDeletedObject: true},
