@@ -10,10 +10,10 @@ import (
 )
 
 // ClaimSpecRules validates the spec of a claim or of the claim template of an ephemeral
-// volume. Labels of the selector and groups of data sources may be invalid if they were so in the
-// stored spec old, which is nil for a new claim.
+// volume. Labels of the selector may be invalid if they were so in the stored spec old, which is
+// nil for a new claim. Groups of data sources may be invalid if the stored spec has any group.
 func ClaimSpecRules(at *validation.Path, s, old *corev1.PersistentVolumeClaimSpec) {
-	lenientGroup := old != nil && (old.DataSource != nil && invalidGroup(old.DataSource.APIGroup) || old.DataSourceRef != nil && invalidGroup(old.DataSourceRef.APIGroup))
+	lenientGroup := old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil || old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil)
 	lenientLabels := old != nil && len(validation.Check(func(at *validation.Path) { validation.SelectorRules(at, old.Selector) })) > 0
 	if len(s.AccessModes) == 0 {
 		at.Child("accessModes").Required("at least 1 access mode is required")
@@ -57,10 +57,6 @@ func AccessModeRules(at *validation.Path, modes []corev1.PersistentVolumeAccessM
 	if shared && slices.Contains(modes, corev1.ReadWriteOncePod) {
 		at.Forbidden("may not use ReadWriteOncePod with other access modes")
 	}
-}
-
-func invalidGroup(group *string) bool {
-	return group != nil && *group != "" && len(validation.DNSSubdomain(*group)) > 0
 }
 
 func dataSourceRules(at *validation.Path, group *string, kind, name string, lenientGroup bool) {
