@@ -62,7 +62,9 @@ func labelNamespace(ns *corev1.Namespace) {
 }
 
 func prepareNamespace(ns *corev1.Namespace) {
-	labelNamespace(ns)
+	if len(validation.LabelName(ns.Name, false)) == 0 { // validation refuses a generated name that is no label
+		labelNamespace(ns)
+	}
 	ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
 	// The namespace controller removes this finalizer when the namespace is empty.
 	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
