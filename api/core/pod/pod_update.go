@@ -110,13 +110,12 @@ func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 	TolerationRules(at, list, slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
 }
 
+// gatesRemoved validates that no scheduling gate is added. Of several new gates with one name, the
+// last one has the error.
 func gatesRemoved(at *validation.Path, list, old []corev1.PodSchedulingGate) {
-	var had validation.Unique[string]
-	for _, gate := range old {
-		had.Insert(gate.Name)
-	}
 	for i, gate := range list {
-		if !had.Has(gate.Name) {
+		same := func(g corev1.PodSchedulingGate) bool { return g.Name == gate.Name }
+		if !slices.ContainsFunc(old, same) && !slices.ContainsFunc(list[i+1:], same) {
 			at.Index(i).Child("name").Forbidden(fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name))
 		}
 	}
