@@ -124,6 +124,10 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 		b.gvk.Kind = c.gvk.Kind
 	}
 	if b.gvk.Version == "" {
+		if b.gvk.Group != "" && b.gvk.Group != c.gvk.Group && !b.proto {
+			//lint:ignore ST1005 kube-apiserver's words
+			return nil, fmt.Errorf("Object 'apiVersion' is missing in '%s'", b.data)
+		}
 		b.gvk.Group, b.gvk.Version = c.gvk.Group, c.gvk.Version
 	}
 	if b.gvk == c.gvk {
@@ -137,11 +141,7 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 	if c.codecs.hasKind(b.gvk) {
 		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", b.gvk.Version, b.gvk.Kind, internalPackage(c.resource), c.gvk.Kind)
 	}
-	err := errNotRegistered(b.gvk)
-	if b.gvk.Kind == c.gvk.Kind && b.gvk.Group != "" && b.gvk.Group != c.gvk.Group {
-		b.gvk.Version = c.gvk.Version
-	}
-	return nil, err
+	return nil, errNotRegistered(b.gvk)
 }
 
 func errNotRegistered(gvk schema.GroupVersionKind) error {
