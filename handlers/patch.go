@@ -96,7 +96,7 @@ func (c *call) patched(ctx context.Context, old api.Object, kind types.PatchType
 	if err != nil {
 		return nil, err
 	}
-	current, err := c.SubresourceView(old)
+	current, err := c.PatchedView(old)
 	if err != nil {
 		return nil, err
 	}
@@ -107,5 +107,5 @@ func (c *call) patched(ctx context.Context, old api.Object, kind types.PatchType
 	if err := c.checkName(obj); err != nil {
 		return nil, err
 	}
-	return c.ApplySubresource(old, obj)
+	return c.ApplySubresource(ctx, old, obj)
 }

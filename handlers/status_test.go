@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -80,6 +81,8 @@ func TestDuplicateOwners(t *testing.T) {
 	for _, c := range []struct{ method, path, body, contentType, want string }{
 		{"POST", mapsPath, strings.Replace(owners, `"a"`, `"b"`, 1), "application/json", before},
 		{"PUT", mapsPath + "/a", owners, "application/json", before},
+		{"PUT", mapsPath + "/b", strings.Replace(owners, `"a"`, `"b"`, 1), "application/json", before}, // not found
+		{"PUT", mapsPath + "/a", strings.Replace(owners, `"a"`, `"a","namespace":"other"`, 1), "application/json", ""},
 		{"PATCH", mapsPath + "/a", `{"metadata":{"ownerReferences":null}}`, "application/merge-patch+json", ""},
 		{"PATCH", mapsPath + "/a", owners, "application/merge-patch+json", after},
 	} {
@@ -121,6 +124,84 @@ func TestTemplateGeneration(t *testing.T) {
 		w := sendText(t, h, method, path, c.body, "Content-Type", c.contentType)
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s %s: got %d %s", c.request, c.contentType, w.Code, w.Body)
+		}
+	}
+}
+
+// TestWriteOrder checks the order of the checks of a write: the namespace and the name in the body,
+// preconditions, and the resourceVersion, which comes after the duplicate owner references.
+func TestWriteOrder(t *testing.T) {
+	h := newHandlerWith(t, nil, true)
+	addMaps(t, h, "a")
+	const (
+		merge, apply = "application/merge-patch+json", "application/apply-patch+yaml"
+		namespace    = "the namespace of the provided object does not match the namespace sent on the request"
+		unparsed     = `strconv.ParseUint: parsing \"x\": invalid syntax`
+		kind         = `"kind":"ConfigMap","apiVersion":"v1",`
+	)
+	for _, c := range []struct {
+		method, name, contentType, metadata string
+		code                                int
+		want                                string
+	}{
+		{"PUT", "a", "application/json", `"name":"b","namespace":"other","uid":"u","resourceVersion":"x"`, 400, namespace},
+		{"PUT", "missing", "application/json", `"namespace":"other"`, 400, namespace},
+		{"PUT", "a", "application/json", `"name":"a","uid":"u","resourceVersion":"x"`, 409, "Precondition failed: UID"},
+		{"PUT", "a", "application/json", `"name":"a","resourceVersion":"x"`, 500, unparsed},
+		{"PUT", "a", "application/json", `"name":"a","resourceVersion":"1"`, 409, "modified"},
+		{"PUT", "a", "application/json", `"name":"a","resourceVersion":"00"`, 200, ""},
+		{"PATCH", "a", merge, `"name":"b","namespace":"other","resourceVersion":"x"`, 400, namespace},
+		{"PATCH", "a", merge, `"resourceVersion":"x"`, 500, unparsed},
+		{"PATCH", "a", apply, `"name":"a","namespace":"other","uid":"u"`, 400, namespace},
+		{"PATCH", "missing", apply, `"name":"missing","namespace":"other","uid":"u"`, 409, "uid mismatch"},
+		{"PATCH", "missing", apply, `"name":"missing","resourceVersion":"x"`, 500, unparsed},
+		{"PATCH", "missing", apply, `"name":"missing","resourceVersion":"1"`, 201, ""},
+		{"PUT", "a", "application/json", `"name":"a","selfLink":"s"`, 200, `"selfLink":"s"`},
+	} {
+		w := sendText(t, h, c.method, mapsPath+"/"+c.name+"?dryRun=All&fieldManager=m", "{"+kind+`"metadata":{`+c.metadata+"}}", "Content-Type", c.contentType)
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s %s %s: %d %s, want %d %q", c.method, c.name, c.metadata, w.Code, w.Body, c.code, c.want)
+		}
+	}
+	for method, code := range map[string]int{"POST": 415, "PUT": 422} { // the media type of the body and the options
+		if w := sendText(t, h, method, mapsPath+strings.Repeat("/a", len("POST")-len(method))+"?fieldValidation=x", "{}", "Content-Type", "text/plain"); w.Code != code {
+			t.Errorf("%s with a wrong media type and a wrong option: %d %s", method, w.Code, w.Body)
+		}
+	}
+	const stored = "{" + kind + `"metadata":{"name":"a","selfLink":"s"}}`
+	if w := sendText(t, h, "PUT", mapsPath+"/a", stored); w.Code != 200 || strings.Contains(w.Body.String(), "selfLink") {
+		t.Errorf("a selfLink that is not stored: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestMetadataErrors checks errors in metadata that depend on the kind or the version.
+func TestMetadataErrors(t *testing.T) {
+	h := newHandlerWith(t, nil, true)
+	const (
+		merge  = "application/merge-patch+json"
+		limits = "/api/v1/namespaces/ns/limitranges"
+		claims = "/api/v1/namespaces/ns/persistentvolumeclaims"
+		event  = `"eventTime":"2026-01-02T03:04:05.000000Z","type":"Normal","reason":"r","action":"a","reportingInstance":"i","reportingController":"example.com/c"`
+	)
+	for _, c := range []struct {
+		request, contentType, body string
+		code                       int
+		want                       string
+		count                      int
+	}{
+		{"POST /api/v1/namespaces", "", `{"metadata":{"generateName":".."}}`, 422, "metadata.labels", 0},
+		{"POST " + limits, "", `{"metadata":{"name":"l"}}`, 201, "", 0},
+		{"PATCH " + limits + "/l", merge, `{"metadata":{"generateName":"a b"},"spec":{"limits":[{"type":"-"}]}}`, 422, `"field":"metadata.generateName"},{"reason":"FieldValueInvalid","message":"Invalid value: \"-\"`, 1},
+		{"POST /api/v1/namespaces/ns/events", "", `{"metadata":{"name":"e","finalizers":["a"]},"involvedObject":{"namespace":"ns"}}`, 201, "", 0},
+		{"POST /apis/events.k8s.io/v1/namespaces/ns/events", "", `{"metadata":{"name":"f","finalizers":["a"]},"regarding":{"namespace":"ns"},` + event + `}`, 422, "metadata.finalizers[0]", 2},
+		{"POST " + claims, "", `{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}},"dataSourceRef":{"apiGroup":"a","kind":"k","name":"n"}}}`, 201, "", 0},
+		{"PATCH " + claims + "/c", merge, `{"spec":{"dataSourceRef":{"apiGroup":".."}}}`, 422, "dataSourceRef.apiGroup", 0},
+		{"POST /api/v1/namespaces/ns/podtemplates", "", `{"metadata":{"name":"t"},"template":{"metadata":{"managedFields":[{}]},"spec":{"containers":[{"name":"c","image":"i"}]}}}`, 201, `"f:managedFields":{}`, 1},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		w := sendText(t, h, method, path, c.body, "Content-Type", cmp.Or(c.contentType, "application/json"), "User-Agent", "test")
+		if w.Code != c.code || c.want != "" && strings.Count(w.Body.String(), c.want) != c.count {
+			t.Errorf("%s %s: %d %s, want %d with %q %d times", c.request, c.body, w.Code, w.Body, c.code, c.want, c.count)
 		}
 	}
 }

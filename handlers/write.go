@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -21,6 +22,9 @@ import (
 func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, error) {
 	o, err := c.writeOptions(kind, "")
 	if err != nil {
+		if kind == "CreateOptions" { // kube-apiserver checks the media type of a create first
+			err = cmp.Or(c.codec.CheckBodyMedia(c.r), err)
+		}
 		return nil, o, err
 	}
 	data, err := c.readBody()
@@ -68,11 +72,12 @@ func (h *Handler) update(c *call) error {
 	if err := c.checkName(obj); err != nil {
 		return err
 	}
-	replace := func(_ context.Context, old api.Object) (api.Object, error) {
-		return c.ApplySubresource(old, obj.DeepCopyObject().(api.Object))
+	api.DedupOwnerReferences(obj, false, request.From(c.r.Context()).Warn)
+	replace := func(ctx context.Context, old api.Object) (api.Object, error) {
+		return c.ApplySubresource(ctx, old, obj.DeepCopyObject().(api.Object))
 	}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, replace, registry.UpdateOptions{
-		WriteOptions: o.WriteOptions, AuthorizeCreate: h.creationAuthorization(c), IsReplace: true,
+		WriteOptions: o.WriteOptions, AuthorizeCreate: h.creationAuthorization(c), Preconditions: uidPrecondition(obj),
 	})
 	if err != nil {
 		return err
@@ -80,8 +85,20 @@ func (h *Handler) update(c *call) error {
 	return h.writeOutcome(c, &v, out)
 }
 
-// checkName returns an error unless the object has the name in the URL.
+// uidPrecondition returns the uid in an object, if it has one, as a precondition.
+func uidPrecondition(obj api.Object) (p metav1.Preconditions) {
+	if uid := obj.GetUID(); uid != "" {
+		p.UID = &uid
+	}
+	return p
+}
+
+// checkName returns an error unless the object has the namespace and the name in the URL. An
+// object without a namespace gets it.
 func (c *call) checkName(obj api.Object) error {
+	if err := c.MatchNamespace(obj); err != nil {
+		return err
+	}
 	switch name := obj.GetName(); {
 	case name == "":
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.Name))

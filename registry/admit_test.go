@@ -94,7 +94,7 @@ func TestPatchScaleOfOther(t *testing.T) {
 	r := newRegistry(t)
 	at := createScaled(t, r)
 	_, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
-		return at.ApplySubresource(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns", UID: "other"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+		return at.ApplySubresource(t.Context(), old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns", UID: "other"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
 	}, UpdateOptions{})
 	const want = `Operation cannot be fulfilled on deployments/scale.apps "d": Precondition failed: UID in precondition: other, UID in object meta: `
 	if !apierrors.IsConflict(err) || !strings.HasPrefix(err.Error(), want) {
@@ -114,7 +114,7 @@ func TestAdmissionOfScale(t *testing.T) {
 	}}
 	r.o.Admission = func() Admission { return rec }
 	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
-		return at.ApplySubresource(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+		return at.ApplySubresource(t.Context(), old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
 	}, UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -73,6 +73,8 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 		w.checkCreatable,
 		w.checkShowable,
 		w.mutate,
+		w.dedupOwners,
+		w.checkResourceVersion,
 		w.readName,
 	); err != nil {
 		return Outcome{}, err
@@ -96,7 +98,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 	}
 }
 
-func (w *creation) setNamespace(context.Context) error { return setNamespace(w.t, w.obj) }
+func (w *creation) setNamespace(context.Context) error { return w.t.MatchNamespace(w.obj) }
 
 // clearSystemFields clears the metadata that only the server sets. As in kube-apiserver, an
 // object of an update or an apply keeps it until prepare: managedFields and mutating
@@ -146,13 +148,25 @@ func (w *creation) mutate(ctx context.Context) error {
 	return w.r.mutate(ctx, w.attributes)
 }
 
+// checkResourceVersion checks the resourceVersion of an object that an update or an apply
+// creates: as in kube-apiserver, it must be a number, but is no precondition on a missing
+// object.
+func (w *creation) checkResourceVersion(context.Context) error {
+	if rv := w.obj.GetResourceVersion(); w.fromUpdate && rv != "" {
+		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
+			return errUnparsedVersion(err)
+		}
+	}
+	return nil
+}
+
 // readName reads the name and the namespace, which plugins may have changed.
 func (w *creation) readName(context.Context) error {
 	if name := w.obj.GetName(); name != "" {
 		w.t.Name = name
 	}
 	w.generated = w.obj.GetName() == "" && w.obj.GetGenerateName() != ""
-	return setNamespace(w.t, w.obj)
+	return w.t.MatchNamespace(w.obj)
 }
 
 func (w *creation) generateName(context.Context) error {
@@ -192,7 +206,6 @@ func (w *creation) prepare(ctx context.Context) error {
 	if t.Resource.Create.PrepareForCreate != nil {
 		t.Resource.Create.PrepareForCreate(obj)
 	}
-	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	return nil
 }
 
@@ -224,7 +237,7 @@ func (w *creation) commit(ctx context.Context) error {
 		return err
 	}
 	// As in kube-apiserver, a dry run accepts a resourceVersion and returns it.
-	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
+	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 && !w.fromUpdate {
 		return errors.New("resourceVersion should not be set on objects to be created")
 	}
 	stored, err := t.toStored(ctx, obj)
@@ -274,9 +287,9 @@ func (t Target) checkUsable(obj, old api.Object) error {
 	return nil
 }
 
-// setNamespace sets the namespace of obj to that of the URL. It refuses an object with
+// MatchNamespace sets the namespace of obj to that of the URL. It refuses an object with
 // another namespace.
-func setNamespace(t Target, obj api.Object) error {
+func (t Target) MatchNamespace(obj api.Object) error {
 	switch ns := obj.GetNamespace(); {
 	case !t.Resource.Namespaced && ns == "", ns == t.Namespace:
 		return nil

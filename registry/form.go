@@ -100,6 +100,9 @@ func (t Target) roundTripStored(ctx context.Context, obj api.Object) (api.Object
 		return nil, err
 	}
 	out.SetResourceVersion(obj.GetResourceVersion())
+	if link := obj.GetSelfLink(); link != "" {
+		out.SetSelfLink(link)
+	}
 	if t.Resource.Storage.ConvertFromStored == nil {
 		return out, nil
 	}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -107,6 +108,15 @@ func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
 	return w
 }
 
+// PatchedView is SubresourceView for an object to which a patch is applied. That of a scale has
+// managedFields.
+func (t Target) PatchedView(obj api.Object) (api.Object, error) {
+	if t.Sub != nil && t.Sub.Replicas != nil {
+		return t.scaleOf(obj)
+	}
+	return t.SubresourceView(obj)
+}
+
 // scaleOf returns the scale of obj, with the managers of the scale's fields.
 func (t Target) scaleOf(obj api.Object) (api.Object, error) {
 	scale, err := t.SubresourceView(obj)
@@ -164,11 +174,15 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
 	w.Force = o.Force
-	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+	return r.Update(ctx, t, func(ctx context.Context, old api.Object) (api.Object, error) {
 		if t.Sub != nil && t.Sub.Replicas != nil {
-			return r.applyScalePatch(t, old, patch, o)
+			return r.applyScalePatch(ctx, t, old, patch, o)
 		}
 		obj, err := m.Apply(old, patch, w)
+		if err == nil && old == nil && obj.GetUID() != "" {
+			err = apierrors.NewConflict(t.groupResource(), t.Name,
+				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", obj.GetUID()))
+		}
 		if err == nil && o.Check != nil {
 			err = o.Check(obj)
 		}
@@ -177,7 +191,7 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 }
 
 // applyScalePatch returns old with patch applied to its scale.
-func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
+func (r *Registry) applyScalePatch(ctx context.Context, t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
 	before, err := t.scaleOf(old)
 	if err != nil {
 		return nil, err
@@ -191,7 +205,7 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 	if err != nil {
 		return nil, err
 	}
-	obj, err := t.ApplySubresource(old.DeepCopyObject().(api.Object), scale)
+	obj, err := t.ApplySubresource(ctx, old.DeepCopyObject().(api.Object), scale)
 	if err != nil {
 		return nil, err
 	}

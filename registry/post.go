@@ -31,7 +31,7 @@ func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource
 	if t.Sub == nil || !t.Sub.KeepsSystemFields {
 		clearSystemFields(sent)
 	}
-	if err := setNamespace(t, sent); err != nil {
+	if err := t.MatchNamespace(sent); err != nil {
 		return nil, err
 	}
 	if m := r.fields.forResource(kind); m != nil && o.Manager != "" {

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -27,17 +25,14 @@ type UpdateOptions struct {
 	// AuthorizeCreate authorizes the creation of a missing object, which takes place if the
 	// kind allows it. If it is nil, a missing object is an error.
 	AuthorizeCreate func(context.Context) error
-	// IsReplace means that a client sent the new state (a PUT). Its uid is a precondition
-	// then, and the kind may require a resourceVersion. After a patch, neither can be
-	// distinguished from the stored values.
-	IsReplace bool
 	// IsApply means that the change is an apply, which sets managedFields itself and can
 	// create objects of any kind. It gets the stored object itself and must not change it.
 	IsApply bool
 	// SkipStrategy skips the kind's preparation and validation, and the separation of spec
 	// and status. It is for changes that the server itself makes.
 	SkipStrategy bool
-	// Preconditions are preconditions on the stored object.
+	// Preconditions are preconditions on the stored object. The uid in an object that a
+	// client sends as the new state (a PUT) is one.
 	Preconditions metav1.Preconditions
 }
 
@@ -86,19 +81,9 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	if err != nil {
 		return Outcome{}, err
 	}
-	switch uid := obj.GetUID(); { // a uid is a precondition, which fails for a missing object
-	case uid != "" && o.IsReplace:
-		return Outcome{}, r.preconditionError(t, o.DryRun, "UID", string(uid), "")
-	case uid != "" && o.IsApply:
-		return Outcome{}, apierrors.NewConflict(t.groupResource(), t.Name,
-			fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
+	if uid := o.Preconditions.UID; uid != nil {
+		return Outcome{}, r.preconditionError(t, o.DryRun, "UID", string(*uid), "")
 	}
-	if rv := obj.GetResourceVersion(); rv != "" {
-		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
-			return Outcome{}, errUnparsedVersion(err)
-		}
-	}
-	obj.SetResourceVersion("") // as in kube-apiserver, it is no precondition on a missing object
 	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, fromUpdate: true, applied: o.IsApply}
 	w.o.authorize = o.AuthorizeCreate
 	return r.createOnce(ctx, w)
@@ -122,9 +107,10 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		w.readStored,
 		w.checkPreconditions,
 		w.applyChange, // the sent object, a patch or an apply, and managedFields
-		w.checkResourceVersion,
 		w.checkShowable,
 		w.mutate,
+		w.dedupOwners,
+		w.checkResourceVersion, // after admission, as in kube-apiserver
 		w.prepare,
 		w.setGeneration,
 		w.allocate,
@@ -163,30 +149,31 @@ func (w *update) applyChange(ctx context.Context) (err error) {
 	if w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object)); err != nil {
 		return err
 	}
-	if w.options.IsReplace {
-		api.DedupOwnerReferences(w.obj, false, request.From(ctx).Warn)
-	}
 	w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
 	return nil
 }
 
-// checkResourceVersion compares the stored object with the resourceVersion and the uid
-// that the new state names.
+// checkResourceVersion compares the stored object with the resourceVersion that the new
+// state names, and with the uid of a view of another kind.
 func (w *update) checkResourceVersion(context.Context) error {
-	t, obj, old, isReplace := w.t, w.obj, w.old, w.options.IsReplace
-	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() {
-		switch isView := t.Sub != nil && t.Sub.Change != nil; {
-		case isReplace:
-			return w.r.preconditionError(t, w.o.DryRun, "UID", string(uid), string(old.GetUID()))
-		case isView && t.Resource.Untyped: // as in kube-apiserver
-			obj.SetUID(old.GetUID())
-		case isView:
+	t, obj, old := w.t, w.obj, w.old
+	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() && t.Sub != nil && t.Sub.Change != nil {
+		if !t.Resource.Untyped {
 			return t.errViewOfOther(uid, old.GetUID())
 		}
+		obj.SetUID(old.GetUID()) // as in kube-apiserver
 	}
+	var sent uint64
 	rv := obj.GetResourceVersion()
-	if rv == "" || rv == "0" {
-		if t.Sub == nil && (t.Resource.Update.RequireResourceVersion || t.Version.RequireResourceVersion) {
+	if rv != "" {
+		var err error
+		if sent, err = strconv.ParseUint(rv, 10, 64); err != nil {
+			return errUnparsedVersion(err)
+		}
+	}
+	if sent == 0 {
+		// A subresource without a resourceVersion keeps the stored one.
+		if (t.Sub == nil || rv != "") && (t.Resource.Update.RequireResourceVersion || t.Version.RequireResourceVersion) {
 			// As in kube-apiserver, the error has the resource in place of the kind.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
@@ -194,9 +181,7 @@ func (w *update) checkResourceVersion(context.Context) error {
 		}
 		return nil
 	}
-	if n, err := strconv.ParseUint(rv, 10, 64); err != nil {
-		return errUnparsedVersion(err)
-	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
+	if strconv.FormatUint(sent, 10) != old.GetResourceVersion() {
 		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
 	}
 	return nil
@@ -236,7 +221,7 @@ func (w *update) prepare(ctx context.Context) error {
 		return nil
 	}
 	t, obj, old := w.t, w.obj, w.old
-	if err := setNamespace(t, obj); err != nil {
+	if err := t.MatchNamespace(obj); err != nil {
 		return err
 	}
 	obj.SetResourceVersion(old.GetResourceVersion())
@@ -257,11 +242,7 @@ func (w *update) prepare(ctx context.Context) error {
 			t.Resource.Update.PrepareForUpdate(obj, old)
 		}
 	}
-	if err := t.checkUsable(obj, old); err != nil {
-		return err
-	}
-	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
-	return nil
+	return t.checkUsable(obj, old)
 }
 
 // setGeneration increments the generation if the desired state changed.
@@ -317,6 +298,7 @@ func (w *update) commit(ctx context.Context) (err error) {
 
 // replace stores obj in place of item.
 func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object) (Outcome, error) {
+	obj.SetSelfLink("") // as in kube-apiserver, only the response of a dry run has it
 	stored, err := t.toStored(ctx, obj)
 	if err != nil {
 		return Outcome{}, err
@@ -333,7 +315,6 @@ func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection,
 func keepMetadata(obj, old api.Object) {
 	obj.SetCreationTimestamp(old.GetCreationTimestamp())
 	obj.SetGeneration(old.GetGeneration())
-	obj.SetSelfLink(old.GetSelfLink())
 	if obj.GetUID() == "" {
 		obj.SetUID(old.GetUID())
 	}

@@ -58,7 +58,7 @@ func TestUpdateOfOneVersion(t *testing.T) {
 		wg.Go(func() {
 			obj := configMap("x", fmt.Sprint(i))
 			obj.ResourceVersion = original.GetResourceVersion()
-			_, errs[i] = r.Update(t.Context(), at, replaceBy(obj), UpdateOptions{IsReplace: true})
+			_, errs[i] = r.Update(t.Context(), at, replaceBy(obj), UpdateOptions{})
 		})
 	}
 	wg.Wait()
@@ -95,7 +95,7 @@ func TestUpdatePreconditions(t *testing.T) {
 		for _, dryRun := range []bool{true, false} {
 			obj := configMap("x", "2")
 			obj.UID, obj.ResourceVersion = types.UID(c.uid), c.version
-			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{IsReplace: true, WriteOptions: WriteOptions{DryRun: dryRun}})
+			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{Preconditions: preconditionsOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: obj.UID}}), WriteOptions: WriteOptions{DryRun: dryRun}})
 			if c.name == "wrong uid" && strings.Contains(err.Error(), "Key: "+r.o.EtcdPrefix+"/") == dryRun {
 				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
 			}
@@ -106,12 +106,12 @@ func TestUpdatePreconditions(t *testing.T) {
 	}
 	budget := r.at(t, policyv1.SchemeGroupVersion, "poddisruptionbudgets", "x")
 	create(t, r, budget, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
-	_, err := r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{IsReplace: true})
+	_, err := r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be specified for an update") {
 		t.Errorf("a kind that requires a resourceVersion: %v", err)
 	}
 	budget.Sub = &api.Subresource{Name: "scale"}
-	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{IsReplace: true})
+	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{})
 	if err != nil {
 		t.Errorf("its subresource, which does not: %v", err)
 	}
@@ -122,7 +122,7 @@ func TestUpdatePreconditions(t *testing.T) {
 func TestUpdateWithoutChangeKeepsTheVersion(t *testing.T) {
 	r := newRegistry(t)
 	original := create(t, r, r.configMap(t, ""), configMap("x", "1"))
-	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), UpdateOptions{IsReplace: true})
+	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), UpdateOptions{})
 	if err != nil || out.Object.GetResourceVersion() != original.GetResourceVersion() {
 		t.Errorf("got %v, %v; want version %s", out.Object, err, original.GetResourceVersion())
 	}
@@ -179,13 +179,15 @@ func TestStatusAndSpecAreSeparate(t *testing.T) {
 // TestUpdateOfMissingObject checks which updates create a missing object.
 func TestUpdateOfMissingObject(t *testing.T) {
 	r := newRegistry(t)
-	o := UpdateOptions{AuthorizeCreate: allowed, IsReplace: true}
+	o := UpdateOptions{AuthorizeCreate: allowed}
 	if _, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), o); !apierrors.IsNotFound(err) {
 		t.Errorf("a kind without creation on update: %v", err)
 	}
 	at := r.at(t, rbacv1.SchemeGroupVersion, "roles", "x")
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "gone"}}
-	if _, err := r.Update(t.Context(), at, replaceBy(role), o); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "UID in precondition: gone, UID in object meta: ") {
+	precise := o
+	precise.Preconditions.UID = &role.UID
+	if _, err := r.Update(t.Context(), at, replaceBy(role), precise); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "UID in precondition: gone, UID in object meta: ") {
 		t.Errorf("the uid of a deleted object: %v", err)
 	}
 	role.UID, role.ResourceVersion = "", "5"
@@ -221,7 +223,7 @@ func TestCreateOnUpdateWipesMetadata(t *testing.T) {
 			Name: name, SelfLink: "/x", CreationTimestamp: long, DeletionTimestamp: &long, DeletionGracePeriodSeconds: ptr.To(int64(30)),
 		}}
 		at := r.at(t, rbacv1.SchemeGroupVersion, "roles", name)
-		o := UpdateOptions{AuthorizeCreate: allowed, IsReplace: !isApply, IsApply: isApply}
+		o := UpdateOptions{AuthorizeCreate: allowed, IsApply: isApply}
 		if _, err := r.Update(t.Context(), at, replaceBy(role), o); err != nil {
 			t.Fatal(err)
 		}
@@ -232,22 +234,6 @@ func TestCreateOnUpdateWipesMetadata(t *testing.T) {
 		if got.UID == "" || got.CreationTimestamp.Equal(&long) || got.DeletionTimestamp != nil || got.DeletionGracePeriodSeconds != nil || got.SelfLink != "" {
 			t.Errorf("%s: stored %+v", name, got.ObjectMeta)
 		}
-	}
-}
-
-// TestApplyOfAnotherObject checks that an apply with a uid creates nothing: it means an object that
-// is there no more.
-func TestApplyOfAnotherObject(t *testing.T) {
-	r := newRegistry(t)
-	gone := configMap("gone", "")
-	gone.UID = "1"
-	at := r.configMap(t, "gone")
-	_, err := r.Update(t.Context(), at, replaceBy(gone), UpdateOptions{AuthorizeCreate: allowed, IsApply: true})
-	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "specified uid 1, and no existing object was found") {
-		t.Errorf("got %v", err)
-	}
-	if stored(t, r, at) != nil {
-		t.Error("it was created")
 	}
 }
 

@@ -89,7 +89,7 @@ func TestOrderOfWrites(t *testing.T) {
 					_ = s.note("change")
 				}
 				return configMap(name, "2"), nil
-			}, UpdateOptions{IsReplace: true, AuthorizeCreate: func(context.Context) error { return s.note("authorize") }})
+			}, UpdateOptions{AuthorizeCreate: func(context.Context) error { return s.note("authorize") }})
 			if (err != nil) != (c.fail != "" && slices.Contains(s.seen, c.fail)) {
 				t.Errorf("%s fails: got %v", c.fail, err)
 			}
@@ -166,9 +166,6 @@ func TestOwnerReferencesAreDeduplicated(t *testing.T) {
 	at := r.configMap(t, "x")
 	write(early, func(ctx context.Context) (Outcome, error) {
 		return r.Create(ctx, at, doubled.DeepCopy(), WriteOptions{})
-	})
-	write(early, func(ctx context.Context) (Outcome, error) {
-		return r.Update(ctx, at, replaceBy(doubled), UpdateOptions{IsReplace: true})
 	})
 	write(late, func(ctx context.Context) (Outcome, error) {
 		return r.Update(ctx, at, changeBy(func(c *corev1.ConfigMap) { c.OwnerReferences = doubled.OwnerReferences }), UpdateOptions{})

@@ -55,6 +55,8 @@ func TestPlugins(t *testing.T) {
 			check:  func(p *corev1.Pod) bool { return len(p.Spec.Tolerations) == 1 }},
 		{plugin: "RuntimeClass", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { name := "heavy"; p.Spec.RuntimeClassName = &name }),
 			check: func(p *corev1.Pod) bool { return p.Spec.Overhead.Cpu().String() == "1" }},
+		{plugin: "RuntimeClass", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { name := ".."; p.Spec.RuntimeClassName = &name }),
+			want: `invalid resource name "..": [may not be '..']`},
 		{plugin: "RuntimeClass", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { p.Spec.Overhead = list("cpu", "1") }),
 			want: "Pod Overhead set without corresponding RuntimeClass defined Overhead"},
 		{plugin: "RuntimeClass", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) { p.Spec.Overhead = corev1.ResourceList{} }),

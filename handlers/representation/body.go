@@ -92,6 +92,12 @@ func (c *Codec) bodyFormat(r *http.Request) (Format, error) {
 		"the body of the request was in an unknown format - accepted media types include: "+Offer{cbor: c.codecs.CBOR}.available(OfferObject.byParameters), nil)
 }
 
+// CheckBodyMedia returns an error unless the media type of the body is one that Decode accepts.
+func (c *Codec) CheckBodyMedia(r *http.Request) error {
+	_, err := c.bodyFormat(r)
+	return err
+}
+
 // body is the undecoded body of a request, within the bounds.
 type body struct {
 	// gvk is the kind in the body, which readTypeMeta sets.
@@ -152,6 +158,8 @@ func firstFaults(text string) string {
 func openProto(data []byte) (body, error) {
 	e, err := proto.Decode(data)
 	switch {
+	case len(data) == 0:
+		return body{}, errors.New("empty data")
 	case errors.Is(err, proto.ErrPrefix):
 		return body{}, fmt.Errorf("provided data does not appear to be a protobuf message, expected prefix %v", []byte(proto.Prefix))
 	case errors.Is(err, proto.ErrEmpty):

@@ -153,6 +153,9 @@ func (s *Codecs) hasKind(gvk schema.GroupVersionKind) bool {
 	if _, _, ok := s.catalogue.Kind(gvk.GroupVersion(), gvk.Kind); ok {
 		return true
 	}
+	if gvk.GroupVersion() == (schema.GroupVersion{Version: "v1"}) && (gvk.Kind == "List" || gvk.Kind == "Status") {
+		return true // kinds of no resource
+	}
 	item, isList := strings.CutSuffix(gvk.Kind, "List")
 	_, _, ok := s.catalogue.Kind(gvk.GroupVersion(), item)
 	return isList && ok

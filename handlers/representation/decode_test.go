@@ -44,6 +44,8 @@ func TestDecode(t *testing.T) {
 		{"version without a group", "", `{"kind":"ConfigMap","apiVersion":"x"}`, "", "ConfigMap in version \"x\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"x\"", ""},
 		{"version of another group", "", `{"kind":"ConfigMap","apiVersion":"a/b"}`, "", "ConfigMap in version \"b\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"a/b\"", ""},
 		{"group without a version", "", `{"kind":"ConfigMap","apiVersion":"a/"}`, "", `ConfigMap in version "" cannot be handled as a ConfigMap: Object 'apiVersion' is missing in '{"kind":"ConfigMap","apiVersion":"a/"}'`, ""},
+		{"list", "", `{"kind":"List","apiVersion":"v1"}`, "", "List in version \"v1\" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion", ""},
+		{"no protobuf", MediaProtobuf, "", "", "empty data", ""},
 		{"another kind", "", `{"kind":"Secret","apiVersion":"v1"}`, "", "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion", ""},
 		{"unknown kind", "", `{"kind":"Nothing","apiVersion":"a/b"}`, "", `no kind "Nothing" is registered for version "a/b"`, ""},
 		{"bad version", "", `{"kind":"ConfigMap","apiVersion":"a/b/c"}`, "", "unexpected GroupVersion string: a/b/c", ""},
