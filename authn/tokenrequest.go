@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -112,8 +113,8 @@ func (t *TokenRequests) bind(ctx context.Context, to *boundToken, ref *authentic
 	default:
 		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind.String()))
 	}
-	if ref.Name == "" {
-		return apierrors.NewBadRequest("Name parameter required.")
+	if err := registry.CheckPathName(ref.Name); err != nil {
+		return err
 	}
 	obj, err := t.Objects(ctx, resource, namespace, ref.Name, true)
 	if err != nil {

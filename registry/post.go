@@ -67,7 +67,7 @@ func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attri
 	if err := r.validate(ctx, a); err != nil {
 		return nil, err
 	}
-	if err := checkPathName(t.Name); err != nil {
+	if err := CheckPathName(t.Name); err != nil {
 		return nil, err
 	}
 	o.SkipAdmission, o.Manager = true, ""
@@ -101,9 +101,9 @@ func preconditionsOf(obj api.Object) metav1.Preconditions {
 	return p
 }
 
-// checkPathName refuses names that cannot be a segment of a path. Names in a URL are always
+// CheckPathName refuses names that cannot be a segment of a path. Names in a URL are always
 // such segments, but names in a body may not be.
-func checkPathName(name string) error {
+func CheckPathName(name string) error {
 	if name == "" {
 		return apierrors.NewBadRequest("Name parameter required.")
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // Binding describes the kind Binding, which assigns a pod to a node. Clients can only create
@@ -90,6 +91,10 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 	}
 	if b.Target.Name == "" {
 		errs = append(errs, field.Required(target.Child("name"), ""))
+	} else if b.Target.Kind == "" || b.Target.Kind == "Node" {
+		for _, fault := range validation.DNSSubdomain(b.Target.Name) {
+			errs = append(errs, field.Invalid(target.Child("name"), b.Target.Name, fault))
+		}
 	}
 	return errs
 }
