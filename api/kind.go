@@ -187,6 +187,7 @@ func (s UpdateStrategy[T]) erase() UpdateStrategy[Object] {
 		ValidateUpdate:           eraseChangeResult(s.ValidateUpdate),
 		ValidateUpdateIsComplete: s.ValidateUpdateIsComplete,
 		RevalidateMetadata:       s.RevalidateMetadata,
+		NewMetadataFirst:         s.NewMetadataFirst,
 		WarningsOnUpdate:         eraseChangeResult(s.WarningsOnUpdate),
 	}
 }

@@ -57,7 +57,11 @@ func checkSegments(obj Object) (errs field.ErrorList) {
 func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	isPlain := r.isPlainUpdate(obj, old)
 	var errs field.ErrorList
-	if !isPlain {
+	switch {
+	case isPlain:
+	case r.Update.NewMetadataFirst:
+		errs = slices.Concat(r.checkMetadata(obj, validation.SegmentName), r.checkMetadataUpdate(obj, old), r.ValidateMetadata(obj))
+	default:
 		errs = r.metadataUpdateErrors(obj, old)
 	}
 	if v != nil && v.ValidateUpdate != nil {
@@ -112,7 +116,13 @@ func (r *Resource) CheckStatusUpdate(v *Version, obj, old Object) field.ErrorLis
 
 // CheckPartUpdate validates an update through a subresource that changes a part of the object.
 func (r *Resource) CheckPartUpdate(v *Version, sub *Subresource, obj, old Object) field.ErrorList {
-	errs := r.ValidateMetadataUpdate(obj, old)
+	var errs field.ErrorList
+	if !r.isPlainUpdate(obj, old) {
+		errs = r.metadataUpdateErrors(obj, old)
+		if sub.RevalidateMetadata {
+			errs = append(errs, r.ValidateMetadata(obj)...)
+		}
+	}
 	if sub.Validate != nil {
 		errs = append(errs, sub.Validate(obj, old)...)
 	}

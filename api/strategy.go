@@ -132,6 +132,9 @@ type UpdateStrategy[T Object] struct {
 	// RevalidateMetadata: metadata is validated once more by the rules for new
 	// objects, so that the errors of custom kinds appear twice, as in kube-apiserver.
 	RevalidateMetadata bool
+	// NewMetadataFirst: with RevalidateMetadata, the rules for new objects come before those for
+	// finalizers, and so before all rules of the kind.
+	NewMetadataFirst bool
 	// WarningsOnUpdate returns the warnings for a valid object.
 	WarningsOnUpdate func(obj, old T) []string
 }

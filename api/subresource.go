@@ -24,6 +24,8 @@ type Subresource struct {
 	// does not change, and Validate returns the errors of the others. Kind must be nil.
 	PrepareForUpdate func(obj, old Object)
 	Validate         func(obj, old Object) field.ErrorList
+	// RevalidateMetadata is that of UpdateStrategy, for writes through the subresource.
+	RevalidateMetadata bool
 
 	// View returns an object as Kind, and Change applies a request of that kind to an
 	// object. ChangesSpecAndStatus: Change may change spec and status at once.
@@ -68,11 +70,14 @@ type Part[T Object] struct {
 	// not change, and ValidateUpdate returns the faults of the others.
 	PrepareForUpdate func(obj, old T)
 	ValidateUpdate   func(obj, old T) field.ErrorList
+	// RevalidateMetadata is that of UpdateStrategy.
+	RevalidateMetadata bool
 }
 
 // NewPart returns the subresource that p describes.
 func NewPart[T Object](p Part[T]) *Subresource {
-	return &Subresource{Name: p.Name, Verbs: p.Verbs, NoTable: true, PrepareForUpdate: eraseChange(p.PrepareForUpdate), Validate: eraseChangeResult(p.ValidateUpdate)}
+	return &Subresource{Name: p.Name, Verbs: p.Verbs, NoTable: true, PrepareForUpdate: eraseChange(p.PrepareForUpdate),
+		Validate: eraseChangeResult(p.ValidateUpdate), RevalidateMetadata: p.RevalidateMetadata}
 }
 
 // Posting describes a subresource to which clients post objects of type K in order

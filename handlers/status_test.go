@@ -181,6 +181,7 @@ func TestMetadataErrors(t *testing.T) {
 		merge  = "application/merge-patch+json"
 		limits = "/api/v1/namespaces/ns/limitranges"
 		claims = "/api/v1/namespaces/ns/persistentvolumeclaims"
+		pods   = "/api/v1/namespaces/ns/pods"
 		event  = `"eventTime":"2026-01-02T03:04:05.000000Z","type":"Normal","reason":"r","action":"a","reportingInstance":"i","reportingController":"example.com/c"`
 	)
 	for _, c := range []struct {
@@ -196,6 +197,11 @@ func TestMetadataErrors(t *testing.T) {
 		{"POST /apis/events.k8s.io/v1/namespaces/ns/events", "", `{"metadata":{"name":"f","finalizers":["a"]},"regarding":{"namespace":"ns"},` + event + `}`, 422, "metadata.finalizers[0]", 2},
 		{"POST " + claims, "", `{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}},"dataSourceRef":{"apiGroup":"a","kind":"k","name":"n"}}}`, 201, "", 0},
 		{"PATCH " + claims + "/c", merge, `{"spec":{"dataSourceRef":{"apiGroup":".."}}}`, 422, "dataSourceRef.apiGroup", 0},
+		{"POST " + pods, "", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`, 201, "", 0},
+		{"PATCH " + pods + "/p/resize", merge, `{"metadata":{"deletionGracePeriodSeconds":5,"generateName":".."}}`, 422, `"field":"metadata.`, 2},
+		{"POST /api/v1/nodes", "", `{"metadata":{"name":"n"}}`, 201, "", 0},
+		{"PATCH /api/v1/nodes/n", merge, `{"metadata":{"generateName":"a b","finalizers":["c"]}}`, 422, `"field":"metadata.generateName"},{"reason":"FieldValueInvalid","message":"Invalid value: \"c\"`, 1},
+		{"PATCH /api/v1/nodes/n/status", merge, `{"metadata":{"generateName":"a b"}}`, 200, "", 0},
 		{"POST /api/v1/namespaces/ns/podtemplates", "", `{"metadata":{"name":"t"},"template":{"metadata":{"managedFields":[{}]},"spec":{"containers":[{"name":"c","image":"i"}]}}}`, 201, `"f:managedFields":{}`, 1},
 	} {
 		method, path, _ := strings.Cut(c.request, " ")

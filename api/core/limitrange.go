@@ -34,7 +34,7 @@ func LimitRange() *api.Resource {
 			PrepareForCreate: prepareLimitRange,
 			Validate:         validation.Rules(limitRangeRules),
 		},
-		Update: api.UpdateStrategy[*corev1.LimitRange]{AllowCreateOnUpdate: true, RevalidateMetadata: true, PrepareForUpdate: func(obj, _ *corev1.LimitRange) { api.NoItems(&obj.Spec.Limits) }},
+		Update: api.UpdateStrategy[*corev1.LimitRange]{AllowCreateOnUpdate: true, RevalidateMetadata: true, NewMetadataFirst: true, PrepareForUpdate: func(obj, _ *corev1.LimitRange) { api.NoItems(&obj.Spec.Limits) }},
 	})
 }
 

@@ -31,7 +31,7 @@ func Namespace() *api.Resource {
 		},
 		Storage:      api.Storage{Prefix: "namespaces"},
 		Create:       api.CreateStrategy[*corev1.Namespace]{PrepareForCreate: prepareNamespace, ValidateName: validation.LabelName, Validate: validateNamespace},
-		Update:       api.UpdateStrategy[*corev1.Namespace]{PrepareForUpdate: prepareNamespaceUpdate, RevalidateMetadata: true},
+		Update:       api.UpdateStrategy[*corev1.Namespace]{PrepareForUpdate: prepareNamespaceUpdate, RevalidateMetadata: true, NewMetadataFirst: true},
 		Status:       api.StatusStrategy[*corev1.Namespace]{Served: true, ValidateUpdate: validation.Changes(namespaceStatusRules)},
 		Subresources: []*api.Subresource{finalizeNamespace()},
 		Delete: api.DeleteStrategy[*corev1.Namespace]{

@@ -44,9 +44,9 @@ func Node(gates features.Gates) *api.Resource {
 				nodeRules(at, updated)
 				nodeChanges(at, updated, stored)
 			}),
-			ValidateUpdateIsComplete: true, // after the metadata
-			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.OnAnyUpdate(nodeWarnings),
+			RevalidateMetadata: true,
+			NewMetadataFirst:   true,
+			WarningsOnUpdate:   api.OnAnyUpdate(nodeWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.Node]{
 			Served: true,

@@ -43,10 +43,10 @@ func PersistentVolume(now func() time.Time) *api.Resource {
 			WarningsOnCreate: persistentVolumeWarnings,
 		},
 		Update: api.UpdateStrategy[*corev1.PersistentVolume]{
-			ValidateUpdate:           validation.Changes(persistentVolumeChanges),
-			ValidateUpdateIsComplete: true, // after the metadata
-			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.OnAnyUpdate(persistentVolumeWarnings),
+			ValidateUpdate:     validation.Changes(persistentVolumeChanges),
+			RevalidateMetadata: true,
+			NewMetadataFirst:   true,
+			WarningsOnUpdate:   api.OnAnyUpdate(persistentVolumeWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.PersistentVolume]{
 			Served: true,

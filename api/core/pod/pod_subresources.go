@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -16,9 +17,9 @@ func podSubresources(gates features.Gates, level podLevel) []*api.Subresource {
 	strictness := validation.StrictnessOf(gates)
 	return append(podConnections(gates.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission)),
 		podBinding(time.Now, gates.Enabled(features.ClearingNominatedNodeNameAfterBinding)),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validation.ChangesOf(strictness, ephemeralContainerChanges)}),
+		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validation.ChangesOf(strictness, ephemeralContainerChanges)}),
 		podEviction(),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level, strictness)}),
+		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level, strictness)}),
 	)
 }
 
@@ -29,14 +30,13 @@ func keepButEphemeralContainers(pod, old *corev1.Pod) {
 	pod.Spec.EphemeralContainers = wanted
 }
 
-// keepIdentified restores all fields except managedFields and the UID, whose change is refused.
+// keepIdentified restores all fields except metadata that an update of the status keeps too:
+// managedFields, generateName, and fields whose change is refused.
 func keepIdentified(pod, old *corev1.Pod) {
-	uid, owners := pod.UID, pod.ManagedFields
+	meta := pod.ObjectMeta
 	old.DeepCopyInto(pod)
-	pod.ManagedFields = owners
-	if uid != "" {
-		pod.UID = uid
-	}
+	metav1.ResetObjectMetaForStatus(&meta, &pod.ObjectMeta)
+	pod.ObjectMeta = meta
 }
 
 // keepButResources restores all fields except the resources of the pod and its containers.
