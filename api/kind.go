@@ -195,6 +195,7 @@ func (s UpdateStrategy[T]) erase() UpdateStrategy[Object] {
 func (s StatusStrategy[T]) erase() StatusStrategy[Object] {
 	return StatusStrategy[Object]{
 		Served:           s.Served,
+		WithObject:       s.WithObject,
 		PrepareForUpdate: eraseChange(s.PrepareForUpdate),
 		ValidateUpdate:   eraseChangeResult(s.ValidateUpdate),
 		SkipFinalizers:   s.SkipFinalizers,

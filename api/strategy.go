@@ -143,6 +143,8 @@ type UpdateStrategy[T Object] struct {
 type StatusStrategy[T Object] struct {
 	// Served: the kind has a status subresource.
 	Served bool
+	// WithObject: an update of the object itself stores the status that the client sent.
+	WithObject bool
 	// PrepareForUpdate restores fields that are not status. It is called after
 	// everything but metadata and status was taken from old.
 	PrepareForUpdate func(obj, old T)

@@ -32,7 +32,10 @@ type TokenRequests struct {
 	// ExtendExpiration makes tokens that pods use for this server valid for a year, so that clients
 	// which do not reread their token can be found before they break.
 	ExtendExpiration bool
-	Objects          Lookup
+	// AnyAccountUID only annotates the audit event of a request with the UID of another service account,
+	// which is refused otherwise.
+	AnyAccountUID bool
+	Objects       Lookup
 }
 
 // projectedLifetime is the lifetime that the API server requests for tokens projected into pods.
@@ -52,6 +55,13 @@ func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *au
 	account, ok := obj.(*corev1.ServiceAccount)
 	if !ok {
 		return nil, fmt.Errorf("%T is no service account", obj)
+	}
+	if r.UID != "" && r.UID != account.UID {
+		mismatch := fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.UID)
+		if !t.AnyAccountUID {
+			return nil, apierrors.NewConflict(schema.GroupResource{Group: authenticationv1.GroupName, Resource: "TokenRequest"}, name, mismatch)
+		}
+		request.From(ctx).Annotate("authentication.k8s.io/token-request-uid-mismatch", mismatch.Error())
 	}
 	if len(r.Spec.Audiences) == 0 {
 		r.Spec.Audiences = slices.Clone(t.Audiences)

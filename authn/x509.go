@@ -24,9 +24,13 @@ type X509 struct {
 }
 
 // NewX509 returns the method that accepts certificates of the given CAs. Nil metrics
-// count nothing.
-func NewX509(cas *CAFile, metrics *TokenMetrics) *X509 {
-	return &X509{chains: newChains(cas, userOfCertificate), metrics: metrics}
+// count nothing. withUIDs: a certificate can have the UID of its user.
+func NewX509(cas *CAFile, metrics *TokenMetrics, withUIDs bool) *X509 {
+	uidOf := subjectUID
+	if !withUIDs {
+		uidOf = func(*x509.Certificate) (string, error) { return "", nil }
+	}
+	return &X509{chains: newChains(cas, func(c *x509.Certificate) (*request.User, error) { return userOfCertificate(c, uidOf) }), metrics: metrics}
 }
 
 // Authenticate implements Authenticator. A certificate without a common name is not a credential.
@@ -41,11 +45,11 @@ func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	return Identity{User: user}, user != nil && err == nil, err
 }
 
-func userOfCertificate(c *x509.Certificate) (*request.User, error) {
+func userOfCertificate(c *x509.Certificate, uidOf func(*x509.Certificate) (string, error)) (*request.User, error) {
 	if c.Subject.CommonName == "" {
 		return nil, nil
 	}
-	uid, err := subjectUID(c)
+	uid, err := uidOf(c)
 	if err != nil {
 		return nil, err
 	}

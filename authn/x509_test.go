@@ -86,7 +86,7 @@ func newX509(t *testing.T, i *issuer) *X509 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewX509(cas, nil)
+	return NewX509(cas, nil, true)
 }
 
 func TestX509User(t *testing.T) {
@@ -186,7 +186,7 @@ func testCAFileReloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := NewX509(cas, nil)
+	x := NewX509(cas, nil, true)
 	accepts := func(i *issuer) bool {
 		_, ok, _ := x.Authenticate(with(i.client(t, pkix.Name{CommonName: "jane"})))
 		return ok

@@ -183,6 +183,9 @@ func (r *nodeRequest) writeStatus() string {
 func (r *nodeRequest) serviceAccount() string {
 	switch {
 	case r.Verb == "get" && r.Subresource == "":
+		if !r.gates.Enabled(features.KubeletServiceAccountTokenForCredentialProviders) && !r.gates.Enabled(features.PodCertificateRequest) {
+			return "not allowed to get service accounts"
+		}
 		return r.readNamespaced()
 	case r.Verb != "create" || r.Name == "":
 		return "can only create tokens for individual service accounts"

@@ -71,6 +71,8 @@ type Config struct {
 	ConstrainedImpersonation bool
 	// CBOR serves and accepts objects in CBOR.
 	CBOR bool
+	// NoWatchLists refuses the option sendInitialEvents of watches. NoCompression compresses no response.
+	NoWatchLists, NoCompression bool
 	// CompressWatchLists compresses watches that begin with a list and end it with a bookmark.
 	CompressWatchLists bool
 	// Limiter decides when requests execute (priority and fairness). If nil, the plain

@@ -95,8 +95,8 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&v1, &o, nil); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	internalversion.SetListOptionsDefaults(&o, true)
-	if errs := listvalidation.ValidateListOptions(&o, true); len(errs) > 0 {
+	internalversion.SetListOptionsDefaults(&o, !c.noWatchLists)
+	if errs := listvalidation.ValidateListOptions(&o, !c.noWatchLists); len(errs) > 0 {
 		return nil, invalidOptions("ListOptions", errs)
 	}
 	return &o, nil

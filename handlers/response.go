@@ -21,6 +21,8 @@ type responseWriter struct {
 	scope *request.Scope
 	r     *http.Request
 	code  int
+	// noCompression is Config.NoCompression.
+	noCompression bool
 	// timeout is the maximum time in which a client must read a large response.
 	timeout time.Duration
 	written int // bytes so far
@@ -126,8 +128,10 @@ func clearDeadlines(w http.ResponseWriter) {
 	_ = connection.SetWriteDeadline(time.Time{})
 }
 
-// AcceptsGzip reports whether the client accepts a response compressed with gzip.
-func (w *responseWriter) AcceptsGzip() bool { return representation.AcceptsGzip(w.r) }
+// AcceptsGzip reports whether the response may be compressed with gzip.
+func (w *responseWriter) AcceptsGzip() bool {
+	return !w.noCompression && representation.AcceptsGzip(w.r)
+}
 
 // Unwrap returns the wrapped writer to http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

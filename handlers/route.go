@@ -33,6 +33,8 @@ type call struct {
 	span *request.Span
 	// allowsShards means that the option shardSelector has an effect.
 	allowsShards bool
+	// noWatchLists is Config.NoWatchLists.
+	noWatchLists bool
 	// uncached is Config.Uncached.
 	uncached func(schema.GroupResource) bool
 	// initialSent, if set, must be called when a watch has sent its initial events.
@@ -110,7 +112,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !res.Namespaced {
 		namespace = "" // in the path of a namespace, info has its name as the namespace
 	}
-	c := &call{w: w, r: r, info: info, allowsShards: h.ShardedLists, uncached: h.Uncached, metrics: h.metrics, codec: h.codecs.Codec(res, v), offer: representation.OfferObject, Target: registry.Target{
+	c := &call{w: w, r: r, info: info, allowsShards: h.ShardedLists, noWatchLists: h.NoWatchLists, uncached: h.Uncached, metrics: h.metrics, codec: h.codecs.Codec(res, v), offer: representation.OfferObject, Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
 		Status: info.Subresource == "status", Sub: subresource,
 	}}

@@ -235,7 +235,7 @@ func (w *update) prepare(ctx context.Context) error {
 	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
 		t.Sub.PrepareForUpdate(obj, old)
 	default:
-		if t.Resource.Status.Served {
+		if t.Resource.Status.Served && !t.Resource.Status.WithObject {
 			copyStatus(obj, old)
 		}
 		if t.Resource.Update.PrepareForUpdate != nil {

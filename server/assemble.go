@@ -200,6 +200,8 @@ func (p *parts) buildHandler() error {
 		ShardedLists:                p.gates.Enabled(features.ShardedListAndWatch),
 		ConstrainedImpersonation:    p.gates.Enabled(features.ConstrainedImpersonation),
 		CBOR:                        p.gates.Enabled(features.CBORServingAndStorage),
+		NoWatchLists:                !p.gates.Enabled(features.WatchList),
+		NoCompression:               !p.gates.Enabled(features.APIResponseCompression),
 		CompressWatchLists:          p.gates.Enabled(features.WatchListCompression),
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},
 		NoStreamTranslation:         !p.gates.Enabled(features.TranslateStreamCloseWebsocketRequests),

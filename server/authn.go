@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
@@ -73,7 +74,7 @@ func (p *parts) buildAuthentication() error {
 		return err
 	}
 	tokens = append(tokens, external.tokens...)
-	methods = append(methods, authn.NewX509(p.clientCAs, counts), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+	methods = append(methods, authn.NewX509(p.clientCAs, counts, p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	authenticator, err := withAnonymous(methods, o, external.anonymous)
 	if err != nil {
 		return err
@@ -85,6 +86,7 @@ func (p *parts) buildAuthentication() error {
 			Audiences:        audiences,
 			MaxExpiration:    o.Authentication.MaxTokenExpiration,
 			ExtendExpiration: !o.Authentication.NoExtension,
+			AnyAccountUID:    !p.gates.Enabled(features.TokenRequestServiceAccountUIDValidation),
 			Objects:          lookup,
 		}}
 	return nil

@@ -55,7 +55,9 @@ func New(o *admission.Objects, allowed admission.Allowed, gates features.Gates) 
 		{[]schema.GroupResource{coordinationv1.Resource("leases")}, n.lease},
 		{[]schema.GroupResource{storagev1.Resource("csinodes")}, n.named("can only access CSINode with the same name as the requesting node")},
 		{[]schema.GroupResource{resourcev1.Resource("resourceslices")}, n.slice},
-		{[]schema.GroupResource{certificatesv1.Resource("certificatesigningrequests")}, n.signingRequest},
+	}
+	if !gates.Enabled(features.AllowInsecureKubeletCertificateSigningRequests) {
+		rules = append(rules, nodeRule{[]schema.GroupResource{certificatesv1.Resource("certificatesigningrequests")}, n.signingRequest})
 	}
 	if requests := certificatesv1beta1.Resource("podcertificaterequests"); o.Serves(requests) {
 		rules = append(rules, nodeRule{[]schema.GroupResource{requests, certificatesv1beta1.Resource("podcertificaterequests/status")}, n.podCertificate})

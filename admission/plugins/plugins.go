@@ -85,6 +85,18 @@ func ifGateEnabled(gate string, build func(*admission.Objects) admission.Plugin)
 	}
 }
 
+// passedIfGateEnabled registers a plugin of Config.Plugins that does nothing unless a feature gate is
+// enabled.
+func passedIfGateEnabled(name, gate string) func(*Config, []byte) (admission.Plugin, error) {
+	return func(c *Config, _ []byte) (admission.Plugin, error) {
+		i := slices.IndexFunc(c.Plugins, func(p admission.Plugin) bool { return p.Name == name })
+		if i < 0 || !c.Gates.Enabled(gate) {
+			return admission.Plugin{}, nil
+		}
+		return c.Plugins[i], nil
+	}
+}
+
 // ifPodGroupsServed registers a plugin that does nothing unless pod groups are served.
 func ifPodGroupsServed(build func(*admission.Objects) admission.Plugin) func(*Config, []byte) (admission.Plugin, error) {
 	return func(c *Config, _ []byte) (admission.Plugin, error) {
@@ -135,7 +147,7 @@ func registrations() []registration {
 		{"PodTopologyLabels", true, ifGateEnabled(features.PodTopologyLabelsAdmission, podTopologyLabels)},
 		{"NodeDeclaredFeatureValidator", true, nodeDeclaredFeatureValidator},
 		{"PodResizeValidator", true, withObjects(podResizeValidator)},
-		{"MutatingAdmissionPolicy", true, nil},
+		{"MutatingAdmissionPolicy", true, passedIfGateEnabled("MutatingAdmissionPolicy", features.MutatingAdmissionPolicy)},
 		{"MutatingAdmissionWebhook", true, nil},
 		{"ValidatingAdmissionPolicy", true, nil},
 		{"ValidatingAdmissionWebhook", true, nil},

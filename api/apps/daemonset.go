@@ -22,7 +22,7 @@ import (
 // DaemonSet describes the kind DaemonSet, which runs a pod on each node.
 func DaemonSet(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(daemonSetTemplate, api.Kind[*appsv1.DaemonSet]{
+	return api.NewResource(pod.WithPodTemplate(gates, daemonSetTemplate, api.Kind[*appsv1.DaemonSet]{
 		Names: api.Names{
 			Name: "daemonsets", Singular: "daemonset", Kind: "DaemonSet",
 			ShortNames: []string{"ds"},

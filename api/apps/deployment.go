@@ -20,7 +20,7 @@ import (
 // gradually.
 func Deployment(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(deploymentTemplate, api.Kind[*appsv1.Deployment]{
+	return api.NewResource(pod.WithPodTemplate(gates, deploymentTemplate, api.Kind[*appsv1.Deployment]{
 		Names: api.Names{
 			Name: "deployments", Singular: "deployment", Kind: "Deployment",
 			ShortNames: []string{"deploy"},

@@ -17,7 +17,7 @@ import (
 // ReplicaSet describes the kind ReplicaSet, which runs replicas of a pod.
 func ReplicaSet(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(replicaSetTemplate, api.Kind[*appsv1.ReplicaSet]{
+	return api.NewResource(pod.WithPodTemplate(gates, replicaSetTemplate, api.Kind[*appsv1.ReplicaSet]{
 		Names: api.Names{
 			Name: "replicasets", Singular: "replicaset", Kind: "ReplicaSet",
 			ShortNames: []string{"rs"},

@@ -23,7 +23,7 @@ import (
 // storage.
 func StatefulSet(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(statefulSetTemplate, api.Kind[*appsv1.StatefulSet]{
+	return api.NewResource(pod.WithPodTemplate(gates, statefulSetTemplate, api.Kind[*appsv1.StatefulSet]{
 		Names: api.Names{
 			Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
 			ShortNames: []string{"sts"},

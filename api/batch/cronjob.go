@@ -23,7 +23,7 @@ import (
 // CronJob describes the kind CronJob, which creates jobs on a schedule.
 func CronJob(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(cronJobTemplate, api.Kind[*batchv1.CronJob]{
+	return api.NewResource(pod.WithPodTemplate(gates, cronJobTemplate, api.Kind[*batchv1.CronJob]{
 		Names: api.Names{
 			Name: "cronjobs", Singular: "cronjob", Kind: "CronJob",
 			ShortNames: []string{"cj"},

@@ -21,7 +21,7 @@ func Job(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
 	labels := api.WithFieldLabels(api.Served(batchv1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.successful")
 	labels[0].FieldLabelError = "field label %q not supported for Job"
-	return api.NewResource(pod.WithPodTemplate(templateOfJob, api.Kind[*batchv1.Job]{
+	return api.NewResource(pod.WithPodTemplate(gates, templateOfJob, api.Kind[*batchv1.Job]{
 		Names:    api.Names{Name: "jobs", Singular: "job", Kind: "Job", Categories: []string{"all"}, Namespaced: true},
 		Versions: labels,
 		Default:  defaultJob,

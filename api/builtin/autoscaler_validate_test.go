@@ -43,7 +43,7 @@ func TestAttachmentsAndNodesOfDrivers(t *testing.T) {
 	if errs := storage.VolumeAttachment().Create.ValidateOnCreate(ruleObject(t, storage.VolumeAttachment(), `{"spec":{"nodeName":"n","source":{"persistentVolumeName":"a"}}}`)); len(errs) != 1 {
 		t.Errorf("no attacher: %v", errs)
 	}
-	testRules(t, storage.CSINode(), []ruleTest{{"node", `{"spec":{"drivers":[{"name":"d.example","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"d.example","nodeID":"m"}]}}`,
+	testRules(t, storage.CSINode(features.Default()), []ruleTest{{"node", `{"spec":{"drivers":[{"name":"d.example","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"d.example","nodeID":"m"}]}}`,
 		`spec.drivers: Invalid value: {"Name":"d.example","NodeID":"m","TopologyKeys":null,"Allocatable":null}: field is immutable`},
 		{"long node", "", `{"spec":{"drivers":[{"name":"d.example","nodeID":"` + strings.Repeat("n", 257) + `"}]}}`, "must be 256 characters or less"},
 		{"topology", "", `{"spec":{"drivers":[{"name":"d.example","nodeID":"n","topologyKeys":["a b"]}]}}`, `spec.drivers[0]: Invalid value: "a b": name part must consist`},

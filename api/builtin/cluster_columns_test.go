@@ -34,7 +34,7 @@ func TestNodeCells(t *testing.T) {
 
 func TestVolumeCells(t *testing.T) {
 	const gone = "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z, deletionTimestamp: 2026-05-04T11:00:00Z, annotations: {volume.beta.kubernetes.io/storage-class: old}}\n"
-	testCells(t, core.PersistentVolume(nil), []cellsTest{
+	testCells(t, core.PersistentVolume(features.Default(), nil), []cellsTest{
 		{"empty", testMeta, "a|0||||||<unset>||60m|<unset>"},
 		{"bound", testMeta + "spec: {capacity: {storage: 5Gi}, accessModes: [ReadWriteMany, ReadWriteOnce, ReadWriteOnce, ReadWriteOncePod, ReadOnlyMany], " +
 			"persistentVolumeReclaimPolicy: Retain, claimRef: {namespace: ns, name: c}, storageClassName: fast, volumeAttributesClassName: gold, volumeMode: Block}\n" +
@@ -65,7 +65,7 @@ func TestVolumeCells(t *testing.T) {
 		{"all said", testMeta + "spec: {attachRequired: false, podInfoOnMount: true, storageCapacity: true, requiresRepublish: true, " +
 			"tokenRequests: [{audience: x}, {audience: ''}], volumeLifecycleModes: [Persistent, Ephemeral]}", "a|false|true|true|x,|true|Persistent,Ephemeral|60m"},
 	})
-	testCells(t, storage.CSINode(), []cellsTest{{"one", testMeta + "spec: {drivers: [{name: d, nodeID: n1}]}", "a|1|60m"}})
+	testCells(t, storage.CSINode(features.Default()), []cellsTest{{"one", testMeta + "spec: {drivers: [{name: d, nodeID: n1}]}", "a|1|60m"}})
 }
 
 func TestNamespaceAndQuotaCells(t *testing.T) {

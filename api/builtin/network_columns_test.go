@@ -71,7 +71,7 @@ func TestAddressCells(t *testing.T) {
 		{"service", testMeta + "spec: {parentRef: {resource: services, namespace: ns, name: s}}", "a|services/ns/s|60m"},
 		{"cluster", testMeta + "spec: {parentRef: {group: example.com, resource: Things, name: t}}", "a|things.example.com/t|60m"},
 	})
-	testCells(t, networking.ServiceCIDR(), []cellsTest{
+	testCells(t, networking.ServiceCIDR(features.Default()), []cellsTest{
 		{"two", testMeta + "spec: {cidrs: [10.0.0.0/16, 'fd00::/112']}", "a|10.0.0.0/16,fd00::/112|60m"},
 	})
 }

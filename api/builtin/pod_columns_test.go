@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestPodCells(t *testing.T) {
@@ -20,7 +21,7 @@ metadata: {name: a, creationTimestamp: 2026-05-04T11:55:00Z}
 spec: {containers: [{name: c}, {name: d}]}
 `
 	const rest = "|5m|<none>|<none>|<none>|<none>"
-	testCells(t, pod.Pod(nil), []cellsTest{
+	testCells(t, pod.Pod(features.Default()), []cellsTest{
 		{"pending", one + `status: {phase: Pending}`, "a|0/1|Pending|0" + rest},
 		{"running", one + `status: {phase: Running, containerStatuses: [{name: c, ready: true, state: {running: {}}}]}`, "a|1/1|Running|0" + rest},
 		{"creating", one + `status: {phase: Pending, containerStatuses: [{name: c, state: {waiting: {reason: ContainerCreating}}}]}`,
@@ -60,7 +61,7 @@ metadata: {name: a, creationTimestamp: 2026-05-04T11:55:00Z}
 spec: {containers: [{name: c}], initContainers: [{name: i, restartPolicy: Always}, {name: j}]}
 `
 	const rest = "|5m|<none>|<none>|<none>|<none>"
-	testCells(t, pod.Pod(nil), []cellsTest{
+	testCells(t, pod.Pod(features.Default()), []cellsTest{
 		{"first", init + `status: {phase: Pending, initContainerStatuses: [{name: i, state: {waiting: {reason: PodInitializing}}}, {name: j}]}`,
 			"a|0/1|Init:0/2|0" + rest},
 		{"second", init + `status: {phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}, {name: j, state: {running: {}}}]}`,
@@ -94,7 +95,7 @@ spec: {containers: [{name: c}], initContainers: [{name: i, restartPolicy: Always
 func TestPodDeletionAndWideCells(t *testing.T) {
 	const gone = "metadata: {name: a, creationTimestamp: 2026-05-04T11:55:00Z, deletionTimestamp: 2026-05-04T11:59:00Z}\nspec: {containers: [{name: c}]}\n"
 	const rest = "|5m|<none>|<none>|<none>|<none>"
-	testCells(t, pod.Pod(nil), []cellsTest{
+	testCells(t, pod.Pod(features.Default()), []cellsTest{
 		{"terminating", gone + `status: {phase: Running}`, "a|0/1|Terminating|0" + rest},
 		{"node lost", gone + `status: {phase: Running, reason: NodeLost}`, "a|0/1|Unknown|0" + rest},
 		{"ended before", gone + `status: {phase: Succeeded}`, "a|0/1|Succeeded|0" + rest},
@@ -111,7 +112,7 @@ func TestPodConditions(t *testing.T) {
 		corev1.PodRunning: "", corev1.PodSucceeded: "Succeeded: The pod has completed successfully.", corev1.PodFailed: "Failed: The pod failed.",
 	} {
 		got := ""
-		for _, c := range pod.Pod(nil).Table.Conditions(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}) {
+		for _, c := range pod.Pod(features.Default()).Table.Conditions(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}) {
 			if c.Type == metav1.RowCompleted && c.Status == metav1.ConditionTrue {
 				got += c.Reason + ": " + c.Message
 			}
@@ -135,6 +136,6 @@ status: {phase: Running, podIPs: [{ip: 10.0.0.1}],
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		pod.Pod(nil).Table.Cells(p)
+		pod.Pod(features.Default()).Table.Cells(p)
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestResize checks which changes a resize may make.
 func TestResize(t *testing.T) {
-	r := pod.Pod(nil)
+	r := pod.Pod(features.Default())
 	resize := r.Subresource("resize")
 	const before = `{"metadata":{"name":"x","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"1"}}}],` +
 		`"initContainers":[{"name":"init","image":"i:1","resources":{"requests":{"cpu":"1"}}}]}}`

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestPodStatusRules checks the validation of pod status.
 func TestPodStatusRules(t *testing.T) {
-	r := pod.Pod(nil)
+	r := pod.Pod(features.Default())
 	const spec = `"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}`
 	old := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort"}}`)
 	for status, want := range map[string]string{

@@ -22,7 +22,7 @@ func TestFieldsOfPods(t *testing.T) {
 	}
 	probe := func(action string) string { return container(`"livenessProbe":{` + action + `}`) }
 	const user = "Invalid value: -1: must be between 0 and 2147483647, inclusive"
-	testRules(t, pod.Pod(nil), []ruleTest{
+	testRules(t, pod.Pod(features.Default()), []ruleTest{
 		{"mode", "", volume(`"emptyDir":{"mode":511}`), ""},
 		{"large mode", "", volume(`"emptyDir":{"mode":1024}`), "spec.volumes[0].emptyDir.mode: Invalid value: 1024: must be a number between 0 and 01777 (octal), both inclusive"},
 		{"user of a secret", "", volume(`"secret":{"secretName":"s","defaultUser":-1}`), "spec.volumes[0].secret.defaultUser: " + user},
@@ -45,7 +45,7 @@ func TestFieldsOfPods(t *testing.T) {
 	})
 	const old = `{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","emptyDir":{}}]}}`
 	withStatus := func(status string) string { return old[:len(old)-1] + `,"status":{` + status + `}}` }
-	testStatusRules(t, pod.Pod(nil), []ruleTest{
+	testStatusRules(t, pod.Pod(features.Default()), []ruleTest{
 		{"health", old, withStatus(`"volumeHealth":[{"name":"v","healthConditions":[{"status":"Degraded","reason":"Slow"}]}]`), ""},
 		{"health of no volume", old, withStatus(`"volumeHealth":[{"name":"w","healthConditions":[{"status":"Degraded","reason":"not so"}]}]`),
 			`status.volumeHealth[0].name: Not found: "w", status.volumeHealth[0].healthConditions[0].reason: Invalid value: "not so": a condition reason must start`},

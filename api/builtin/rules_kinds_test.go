@@ -144,7 +144,7 @@ func TestSmallKindRules(t *testing.T) {
 		{"twice", "", `{"handler":"a","scheduling":{"tolerations":[{"key":"a"},{"key":"a"}]}}`, "scheduling.tolerations[1]: Duplicate value"},
 		{"fixed", `{"handler":"a"}`, `{"handler":"b"}`, `handler: Invalid value: "b": field is immutable`},
 	})
-	testRules(t, networking.ServiceCIDR(), []ruleTest{
+	testRules(t, networking.ServiceCIDR(features.Default()), []ruleTest{
 		{"three", "", `{"spec":{"cidrs":["10.0.0.0/24","fd00::/64","10.1.0.0/24"]}}`, `spec.cidrs: Invalid value: {"CIDRs":["10.0.0.0/24","fd00::/64","10.1.0.0/24"]}: may only hold up to 2 values`},
 		{"grows", `{"spec":{"cidrs":["10.0.0.0/24"]}}`, `{"spec":{"cidrs":["10.0.0.0/24","fd00::/64"]}}`, ""},
 		{"changes", `{"spec":{"cidrs":["10.0.0.0/24"]}}`, `{"spec":{"cidrs":["10.1.0.0/24"]}}`, `spec.cidrs[0]: Invalid value: "10.1.0.0/24": field is immutable`},

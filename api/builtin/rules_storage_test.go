@@ -24,7 +24,7 @@ func TestStorageRules(t *testing.T) {
 		{"tokens", "", `{"spec":{"tokenRequests":[{"audience":"a"},{"audience":"a"}]}}`, `spec.tokenRequests[1].audience: Duplicate value: "a"`},
 		{"fixed", `{"spec":{}}`, `{"spec":{"attachRequired":false}}`, "spec.attachedRequired: Invalid value: false: field is immutable"},
 	})
-	testRules(t, storage.CSINode(), []ruleTest{
+	testRules(t, storage.CSINode(features.Default()), []ruleTest{
 		{"node", "", `{"spec":{"drivers":[{"name":"a"}]}}`, "spec.drivers[0].nodeID: Required value"},
 		{"may take more", `{"spec":{"drivers":[{"name":"a","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"a","nodeID":"n","allocatable":{"count":1}}]}}`, ""},
 		{"moved", `{"spec":{"drivers":[{"name":"a","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"a","nodeID":"m"}]}}`, "field is immutable"},
@@ -32,7 +32,7 @@ func TestStorageRules(t *testing.T) {
 	health := func(fields string) string {
 		return `{"status":{"storageHealth":[{"name":"a","healthConditions":[{"status":"StorageDegraded","reason":"A"` + fields + `}]}]}}`
 	}
-	testStatusRules(t, storage.CSINode(), []ruleTest{
+	testStatusRules(t, storage.CSINode(features.Default()), []ruleTest{
 		{"healthy", `{}`, health(``), ""},
 		{"driver twice", `{}`, `{"status":{"storageHealth":[{"name":"a"},{"name":"a"}]}}`, `status.storageHealth[1]: Duplicate value: "a"`},
 		{"no driver", `{}`, `{"status":{"storageHealth":[{}]}}`, `status.storageHealth[0].name: Required value`},
@@ -68,7 +68,7 @@ func TestVolumeRules(t *testing.T) {
 	source := func(fields string) string {
 		return `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},` + fields + `}}`
 	}
-	testRules(t, core.PersistentVolume(time.Now), []ruleTest{
+	testRules(t, core.PersistentVolume(features.Default(), time.Now), []ruleTest{
 		{"good", "", good, ""},
 		{"nothing", "", `{"spec":{}}`, `spec.capacity: Unsupported value: null: supported values: "storage"`},
 		{"two sources", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"},"nfs":{"server":"a","path":"/b"}}}`, "spec.nfs: Forbidden: may not specify more than 1 volume type"},

@@ -89,7 +89,7 @@ const (
 func plain() map[*api.Resource]string {
 	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	return map[*api.Resource]string{
-		pod.Pod(nil): plainPod, core.PodTemplate(features.Default()): `{` + plainTemplate + `}`,
+		pod.Pod(features.Default()): plainPod, core.PodTemplate(features.Default()): `{` + plainTemplate + `}`,
 		apps.Deployment(features.Default()): workload, apps.ReplicaSet(features.Default()): workload, apps.StatefulSet(features.Default()): workload, apps.DaemonSet(features.Default()): workload,
 		core.ReplicationController(features.Default()):          `{"spec":{` + plainTemplate + `}}`,
 		apps.ControllerRevision():                               `{"data":{"a":1}}`,
@@ -212,8 +212,8 @@ func TestChangeFaults(t *testing.T) {
 		{apps.ControllerRevision(), `{"data":{}}`, `{"data":{},"revision":2}`, ""},
 		// A revision that was stored without data can be changed.
 		{apps.ControllerRevision(), `{"revision":1}`, `{"revision":2}`, ""},
-		{pod.Pod(nil), plainPod, with(plainPod, `i:1`, `i:2`), ""},
-		{pod.Pod(nil), plainPod, `{"spec":{"containers":[]}}`,
+		{pod.Pod(features.Default()), plainPod, with(plainPod, `i:1`, `i:2`), ""},
+		{pod.Pod(features.Default()), plainPod, `{"spec":{"containers":[]}}`,
 			`spec.containers: Required value; spec.containers: Forbidden: pod updates may not add or remove containers`},
 	} {
 		if got := changeFaults(t, c.r, c.before, c.after); got != c.want {
@@ -237,7 +237,7 @@ func TestStoredTemplateGeneration(t *testing.T) {
 // TestPodChangeShowsDifference checks that the error of a refused change of a pod contains the
 // difference in the internal form.
 func TestPodChangeShowsDifference(t *testing.T) {
-	got := changeFaults(t, pod.Pod(nil), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
+	got := changeFaults(t, pod.Pod(features.Default()), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
 	for _, part := range []string{"spec: Forbidden: pod updates may not change fields other than", "\n- \"NodeName\": \"\",\n+ \"NodeName\": \"n\",\n", `"HostNetwork": false`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %s", part, got)
@@ -274,7 +274,7 @@ func TestPodFaults(t *testing.T) {
 		spec(`"ephemeralContainers":[{"name":"e","image":"i"}]`):                                                        `spec.ephemeralContainers: Forbidden: cannot be set on create`,
 		spec(`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}}`): `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term`,
 	} {
-		if got := newFaults(t, pod.Pod(nil), body); got != want {
+		if got := newFaults(t, pod.Pod(features.Default()), body); got != want {
 			t.Errorf("%s\n got %s\nwant %s", body, got, want)
 		}
 	}
@@ -324,7 +324,7 @@ func FuzzValidate(f *testing.F) {
 }
 
 func BenchmarkCheckCreatePod(b *testing.B) {
-	r := pod.Pod(nil)
+	r := pod.Pod(features.Default())
 	obj := fixture(b, r, `{"metadata":{"labels":{"app":"x","tier":"y"}},"spec":{"volumes":[{"name":"v","configMap":{"name":"m"}}],"nodeSelector":{"a":"b"},
 		"containers":[{"name":"c","image":"i:1","ports":[{"name":"http","containerPort":80}],"env":[{"name":"A","value":"b"}],
 		"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"livenessProbe":{"httpGet":{"port":80}},"volumeMounts":[{"name":"v","mountPath":"/v"}]}]}}`)

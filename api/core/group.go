@@ -29,7 +29,7 @@ func Kinds(gates features.Gates) []*api.Resource {
 		LimitRange(),
 		Namespace(),
 		Node(gates),
-		PersistentVolume(time.Now),
+		PersistentVolume(gates, time.Now),
 		claim.PersistentVolumeClaim(),
 		pod.Pod(gates),
 		PodTemplate(gates),

@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ClaimRefField is the index of volumes by their claim, "namespace/name". Clients cannot
@@ -23,7 +24,7 @@ const ClaimRefField = "spec.claimRef"
 
 // PersistentVolume describes the kind PersistentVolume, storage that a claim can bind. now is
 // the clock for the time of the last change of phase.
-func PersistentVolume(now func() time.Time) *api.Resource {
+func PersistentVolume(gates features.Gates, now func() time.Time) *api.Resource {
 	return api.NewResource(api.Kind[*corev1.PersistentVolume]{
 		Names: api.Names{
 			Name: "persistentvolumes", Singular: "persistentvolume", Kind: "PersistentVolume",
@@ -43,7 +44,7 @@ func PersistentVolume(now func() time.Time) *api.Resource {
 			WarningsOnCreate: persistentVolumeWarnings,
 		},
 		Update: api.UpdateStrategy[*corev1.PersistentVolume]{
-			ValidateUpdate:     validation.Changes(persistentVolumeChanges),
+			ValidateUpdate:     validation.ChangesOf(validation.StrictnessOf(gates), persistentVolumeChanges),
 			RevalidateMetadata: true,
 			NewMetadataFirst:   true,
 			WarningsOnUpdate:   api.OnAnyUpdate(persistentVolumeWarnings),
@@ -228,7 +229,7 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(old.Spec.PersistentVolumeSource, source)))
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, old.Spec.VolumeMode)
-	if before := old.Spec.NodeAffinity; before != nil && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
+	if before := old.Spec.NodeAffinity; before != nil && !at.Enabled(validation.MutablePVNodeAffinity) && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
 		at.Child("nodeAffinity").Invalid(obj.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA")
 	}
 	if old.Spec.VolumeAttributesClassName != nil && obj.Spec.VolumeAttributesClassName == nil {

@@ -15,7 +15,7 @@ import (
 // PodTemplate describes the kind PodTemplate, a pod template without a controller.
 func PodTemplate(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(podTemplateOf, api.Kind[*corev1.PodTemplate]{
+	return api.NewResource(pod.WithPodTemplate(gates, podTemplateOf, api.Kind[*corev1.PodTemplate]{
 		Names:    api.Names{Name: "podtemplates", Singular: "podtemplate", Kind: "PodTemplate", Namespaced: true},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Default:  func(obj *corev1.PodTemplate) { pod.DefaultTemplate(&obj.Template) },

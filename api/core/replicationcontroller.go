@@ -21,7 +21,7 @@ import (
 // ReplicaSet.
 func ReplicationController(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	return api.NewResource(pod.WithPodTemplate(controllerTemplate, api.Kind[*corev1.ReplicationController]{
+	return api.NewResource(pod.WithPodTemplate(gates, controllerTemplate, api.Kind[*corev1.ReplicationController]{
 		Names: api.Names{
 			Name: "replicationcontrollers", Singular: "replicationcontroller", Kind: "ReplicationController",
 			ShortNames: []string{"rc"},
@@ -32,8 +32,7 @@ func ReplicationController(gates features.Gates) *api.Resource {
 		Default:  defaultReplicationController,
 		Storage:  api.Storage{Prefix: "controllers"},
 		Create: api.CreateStrategy[*corev1.ReplicationController]{
-			// A declarative rule validates the name, and none the generateName.
-			ValidateName:     validation.AnyName,
+			ValidateName:     validation.LongName,
 			Validate:         validation.RulesOf(strictness, replicationControllerRules),
 			WarningsOnCreate: newControllerWarnings,
 		},

@@ -14,6 +14,6 @@ func Kinds(gates features.Gates) []*api.Resource {
 		IngressClass(),
 		IPAddress(),
 		NetworkPolicy(gates),
-		ServiceCIDR(),
+		ServiceCIDR(gates),
 	}
 }

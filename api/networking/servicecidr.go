@@ -10,20 +10,25 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ServiceCIDR describes the kind ServiceCIDR, a range from which service addresses are
-// allocated.
-func ServiceCIDR() *api.Resource {
+// allocated. Without the gate ServiceCIDRStatusFieldWiping, each write stores the status.
+func ServiceCIDR(gates features.Gates) *api.Resource {
+	withStatus, reset := !gates.Enabled(features.ServiceCIDRStatusFieldWiping), map[string][]string{"status": {"metadata", "spec"}}
+	if withStatus {
+		reset[""] = nil
+	}
 	return api.NewResource(api.Kind[*networkingv1.ServiceCIDR]{
 		Names: api.Names{Name: "servicecidrs", Singular: "servicecidr", Kind: "ServiceCIDR"},
 		Versions: api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion),
 			api.SameFields[networkingv1.ServiceCIDR, networkingv1beta1.ServiceCIDR](networkingv1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "servicecidrs"},
-		Create:  api.CreateStrategy[*networkingv1.ServiceCIDR]{ValidateOnCreate: validation.Rules(serviceCIDRRules)},
+		Create:  api.CreateStrategy[*networkingv1.ServiceCIDR]{KeepStatusOnCreate: withStatus, ValidateOnCreate: validation.Rules(serviceCIDRRules)},
 		Update:  api.UpdateStrategy[*networkingv1.ServiceCIDR]{ValidateUpdate: validation.Changes(serviceCIDRChanges)},
-		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*networkingv1.ServiceCIDR]},
-		Fields:  api.Fields[*networkingv1.ServiceCIDR]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true, WithObject: withStatus, PrepareForUpdate: api.KeepMetadataOf[*networkingv1.ServiceCIDR]},
+		Fields:  api.Fields[*networkingv1.ServiceCIDR]{Reset: reset},
 		Table:   api.Table[*networkingv1.ServiceCIDR]{Columns: serviceCIDRColumns, Cells: serviceCIDRCells},
 	})
 }

@@ -18,8 +18,7 @@ func DeviceClass(rules *Rules) *api.Resource {
 			api.SameFields[resourcev1.DeviceClass, resourcev1beta1.DeviceClass](resourcev1beta1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "deviceclasses"},
 		Create: api.CreateStrategy[*resourcev1.DeviceClass]{
-			// A declarative rule validates the name, and none the generateName.
-			ValidateName:     validation.AnyName,
+			ValidateName:     validation.LongName,
 			ValidateOnCreate: validation.Rules(rules.deviceClassRules),
 		},
 		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(rules.deviceClassChanges), HasGeneration: true},

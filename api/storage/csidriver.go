@@ -17,12 +17,18 @@ import (
 
 // CSIDriver describes the kind CSIDriver, which declares the capabilities of a CSI driver.
 func CSIDriver(gates features.Gates) *api.Resource {
+	warnings := func(d *storagev1.CSIDriver) []string {
+		if !gates.Enabled(features.CSIServiceAccountTokenSecrets) {
+			return nil
+		}
+		return tokenSecretWarnings(d)
+	}
 	return api.NewResource(api.Kind[*storagev1.CSIDriver]{
 		Names:    api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
 		Default:  func(obj *storagev1.CSIDriver) { defaultCSIDriver(gates, obj) },
 		Storage:  api.Storage{Prefix: "csidrivers"},
-		Create:   api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules), WarningsOnCreate: tokenSecretWarnings},
+		Create:   api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules), WarningsOnCreate: warnings},
 		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
 			RequireResourceVersion: true,
 			// Creates do not set the generation, but updates increase it.
@@ -36,7 +42,7 @@ func CSIDriver(gates features.Gates) *api.Resource {
 				if equality.Semantic.DeepEqual(obj.Spec.TokenRequests, old.Spec.TokenRequests) {
 					return nil
 				}
-				return tokenSecretWarnings(obj)
+				return warnings(obj)
 			},
 		},
 		Delete: api.DeleteStrategy[*storagev1.CSIDriver]{ReturnDeletedObject: true},

@@ -8,10 +8,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // CSINode describes the kind CSINode, which has the data of CSI drivers for a node.
-func CSINode() *api.Resource {
+func CSINode(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*storagev1.CSINode]{
 		Names:    api.Names{Name: "csinodes", Singular: "csinode", Kind: "CSINode"},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
@@ -25,7 +26,7 @@ func CSINode() *api.Resource {
 			RequireResourceVersion: true,
 			RevalidateMetadata:     true,
 			PrepareForUpdate:       func(obj, _ *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
-			ValidateUpdate:         validation.Changes(csiNodeChanges),
+			ValidateUpdate:         validation.ChangesOf(validation.StrictnessOf(gates), csiNodeChanges),
 		},
 		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.CSINode], ValidateUpdate: validation.Changes(csiNodeStatusChanges)},
 		Delete: api.DeleteStrategy[*storagev1.CSINode]{ReturnDeletedObject: true},

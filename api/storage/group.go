@@ -12,7 +12,7 @@ import (
 func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
 		CSIDriver(gates),
-		CSINode(),
+		CSINode(gates),
 		CSIStorageCapacity(),
 		StorageClass(),
 		VolumeAttachment(),

@@ -178,13 +178,15 @@ func csiNodeRules(at *validation.Path, n *storagev1.CSINode) {
 }
 
 // csiNodeChanges permits changes of the number of allocatable volumes of a registered
-// driver, and no others.
+// driver, if the gate is enabled, and no others.
 func csiNodeChanges(at *validation.Path, obj, stored *storagev1.CSINode) {
 	csiNodeRules(at, obj)
 	for _, old := range stored.Spec.Drivers {
 		for _, d := range obj.Spec.Drivers {
 			if d.Name == old.Name {
-				d.Allocatable, old.Allocatable = nil, nil
+				if at.Enabled(validation.MutableCSINodeAllocatableCount) {
+					d.Allocatable, old.Allocatable = nil, nil
+				}
 				validation.Immutable(at.Child("spec").Child("drivers"), d, old)
 			}
 		}

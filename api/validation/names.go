@@ -20,6 +20,14 @@ func fastObjectName(name string, prefix bool) bool {
 // other rule is violated.
 func AnyName(string, bool) []string { return nil }
 
+// LongName validates a name that is a DNS subdomain, and accepts every generateName.
+func LongName(name string, prefix bool) []string {
+	if prefix {
+		return nil
+	}
+	return DNSSubdomain(name)
+}
+
 // SubdomainName validates a name that is a DNS subdomain.
 func SubdomainName(name string, prefix bool) []string {
 	if fastObjectName(name, prefix) {

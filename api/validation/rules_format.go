@@ -107,7 +107,7 @@ func IP(at *Path, value string) bool { return IPOrStored(at, value, nil) }
 
 // IPOrStored is IP, and also allows the addresses that the stored object has.
 func IPOrStored(at *Path, value string, known []string) bool {
-	strict := !at.strictness.anyAddressForm
+	strict := at.Enabled(StrictIPCIDRValidation)
 	if err := utilvalidation.IsValidIPForLegacyField(nil, value, strict, known); len(err) == 0 {
 		return true
 	}
@@ -128,7 +128,7 @@ func IsDualStack(at *Path, ips []string) bool {
 // CIDROrStored validates a CIDR of an older field, and also allows the CIDRs of the stored
 // object.
 func CIDROrStored(at *Path, value string, known []string) bool {
-	strict := !at.strictness.anyAddressForm
+	strict := at.Enabled(StrictIPCIDRValidation)
 	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, strict, known); len(err) == 0 {
 		return true
 	}

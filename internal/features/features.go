@@ -18,83 +18,112 @@ import (
 
 // Gates that change the behaviour of this server.
 const (
-	AllowUnsafeMalformedObjectDeletion           = "AllowUnsafeMalformedObjectDeletion"
-	AuthorizePodWebsocketUpgradeCreatePermission = "AuthorizePodWebsocketUpgradeCreatePermission"
-	CBORServingAndStorage                        = "CBORServingAndStorage"
-	CSIVolumeHealth                              = "CSIVolumeHealth"
-	ClearingNominatedNodeNameAfterBinding        = "ClearingNominatedNodeNameAfterBinding"
-	ClusterTrustBundle                           = "ClusterTrustBundle"
-	ClusterTrustBundleProjection                 = "ClusterTrustBundleProjection"
-	ComponentFlagz                               = "ComponentFlagz"
-	ComponentStatusz                             = "ComponentStatusz"
-	CompositePodGroup                            = "CompositePodGroup"
-	ConstrainedImpersonation                     = "ConstrainedImpersonation"
-	ContainerRestartRules                        = "ContainerRestartRules"
-	CoordinatedLeaderElection                    = "CoordinatedLeaderElection"
-	CrossNamespaceVolumeDataSource               = "CrossNamespaceVolumeDataSource"
-	DRAConsumableCapacity                        = "DRAConsumableCapacity"
-	DRADeviceTaintRules                          = "DRADeviceTaintRules"
-	DRADeviceTaints                              = "DRADeviceTaints"
-	DRAExtendedResource                          = "DRAExtendedResource"
-	DRAFractionalCapacityRange                   = "DRAFractionalCapacityRange"
-	DRAListTypeAttributes                        = "DRAListTypeAttributes"
-	DRANodeAllocatableResources                  = "DRANodeAllocatableResources"
-	DRAResourceClaimGranularStatusAuthorization  = "DRAResourceClaimGranularStatusAuthorization"
-	DRAResourcePoolStatus                        = "DRAResourcePoolStatus"
-	DRAWorkloadResourceClaims                    = "DRAWorkloadResourceClaims"
-	EvictionRequestAPI                           = "EvictionRequestAPI"
-	ExcludeAdmissionWebhookVirtualResources      = "ExcludeAdmissionWebhookVirtualResources"
-	ExtendWebSocketsToKubelet                    = "ExtendWebSocketsToKubelet"
-	GenericWorkload                              = "GenericWorkload"
-	H2CContainerProbe                            = "H2CContainerProbe"
-	HPAGeneration                                = "HPAGeneration"
-	HPAScaleToZero                               = "HPAScaleToZero"
-	ImageVolume                                  = "ImageVolume"
-	ManifestBasedAdmissionControlConfig          = "ManifestBasedAdmissionControlConfig"
-	MaxUnavailableStatefulSet                    = "MaxUnavailableStatefulSet"
-	MutablePodResourcesForSuspendedJobs          = "MutablePodResourcesForSuspendedJobs"
-	MutableSchedulingDirectivesForSuspendedJobs  = "MutableSchedulingDirectivesForSuspendedJobs"
-	NativeHistograms                             = "NativeHistograms"
-	NodeDeclaredFeatures                         = "NodeDeclaredFeatures"
-	PersistentVolumeClaimUnusedSinceTime         = "PersistentVolumeClaimUnusedSinceTime"
-	PodCertificateRequest                        = "PodCertificateRequest"
-	PodGroupPreemptionPolicy                     = "PodGroupPreemptionPolicy"
-	PodLevelResourcesFixDefaulting               = "PodLevelResourcesFixDefaulting"
-	PodLevelResourcesFixKubeletQOSClass          = "PodLevelResourcesFixKubeletQOSClass"
-	PodTopologyLabelsAdmission                   = "PodTopologyLabelsAdmission"
-	PortForwardWebsockets                        = "PortForwardWebsockets"
-	ProcMountType                                = "ProcMountType"
-	RelaxedServiceNameValidation                 = "RelaxedServiceNameValidation"
-	ServiceAccountNodeAudienceRestriction        = "ServiceAccountNodeAudienceRestriction"
-	ShardedListAndWatch                          = "ShardedListAndWatch"
-	StatefulSetRecreateStrategy                  = "StatefulSetRecreateStrategy"
-	StorageVersionAPI                            = "StorageVersionAPI"
-	StorageVersionMigrator                       = "StorageVersionMigrator"
-	StrictIPCIDRValidation                       = "StrictIPCIDRValidation"
-	TopologyAwareWorkloadScheduling              = "TopologyAwareWorkloadScheduling"
-	TranslateStreamCloseWebsocketRequests        = "TranslateStreamCloseWebsocketRequests"
-	UnknownVersionInteroperabilityProxy          = "UnknownVersionInteroperabilityProxy"
-	VolumeLimitScaling                           = "VolumeLimitScaling"
-	WatchCacheInitializationPostStartHook        = "WatchCacheInitializationPostStartHook"
-	WatchListCompression                         = "WatchListCompression"
-	WebhookRoundTripLoadBalancing                = "WebhookRoundTripLoadBalancing"
-	WorkloadWithJob                              = "WorkloadWithJob"
+	APIResponseCompression                           = "APIResponseCompression"
+	AllowInsecureKubeletCertificateSigningRequests   = "AllowInsecureKubeletCertificateSigningRequests"
+	AllowParsingUserUIDFromCertAuth                  = "AllowParsingUserUIDFromCertAuth"
+	AllowUnsafeMalformedObjectDeletion               = "AllowUnsafeMalformedObjectDeletion"
+	AuthorizePodWebsocketUpgradeCreatePermission     = "AuthorizePodWebsocketUpgradeCreatePermission"
+	CBORServingAndStorage                            = "CBORServingAndStorage"
+	CSIServiceAccountTokenSecrets                    = "CSIServiceAccountTokenSecrets"
+	CSIVolumeHealth                                  = "CSIVolumeHealth"
+	ClearingNominatedNodeNameAfterBinding            = "ClearingNominatedNodeNameAfterBinding"
+	ClusterTrustBundle                               = "ClusterTrustBundle"
+	ClusterTrustBundleProjection                     = "ClusterTrustBundleProjection"
+	ComponentFlagz                                   = "ComponentFlagz"
+	ComponentStatusz                                 = "ComponentStatusz"
+	CompositePodGroup                                = "CompositePodGroup"
+	ConstrainedImpersonation                         = "ConstrainedImpersonation"
+	ContainerRestartRules                            = "ContainerRestartRules"
+	CoordinatedLeaderElection                        = "CoordinatedLeaderElection"
+	CrossNamespaceVolumeDataSource                   = "CrossNamespaceVolumeDataSource"
+	DRAConsumableCapacity                            = "DRAConsumableCapacity"
+	DRADeviceTaintRules                              = "DRADeviceTaintRules"
+	DRADeviceTaints                                  = "DRADeviceTaints"
+	DRAExtendedResource                              = "DRAExtendedResource"
+	DRAFractionalCapacityRange                       = "DRAFractionalCapacityRange"
+	DRAListTypeAttributes                            = "DRAListTypeAttributes"
+	DRANodeAllocatableResources                      = "DRANodeAllocatableResources"
+	DRAResourceClaimGranularStatusAuthorization      = "DRAResourceClaimGranularStatusAuthorization"
+	DRAResourcePoolStatus                            = "DRAResourcePoolStatus"
+	DRAWorkloadResourceClaims                        = "DRAWorkloadResourceClaims"
+	EnvFiles                                         = "EnvFiles"
+	EvictionRequestAPI                               = "EvictionRequestAPI"
+	ExcludeAdmissionWebhookVirtualResources          = "ExcludeAdmissionWebhookVirtualResources"
+	ExtendWebSocketsToKubelet                        = "ExtendWebSocketsToKubelet"
+	GenericWorkload                                  = "GenericWorkload"
+	H2CContainerProbe                                = "H2CContainerProbe"
+	HPAGeneration                                    = "HPAGeneration"
+	HPAScaleToZero                                   = "HPAScaleToZero"
+	ImageVolume                                      = "ImageVolume"
+	InPlacePodLevelResourcesVerticalScaling          = "InPlacePodLevelResourcesVerticalScaling"
+	InPlacePodVerticalScalingInitContainers          = "InPlacePodVerticalScalingInitContainers"
+	InPlacePodVerticalScalingMemoryBackedVolumes     = "InPlacePodVerticalScalingMemoryBackedVolumes"
+	KubeletFineGrainedAuthz                          = "KubeletFineGrainedAuthz"
+	KubeletServiceAccountTokenForCredentialProviders = "KubeletServiceAccountTokenForCredentialProviders"
+	ManifestBasedAdmissionControlConfig              = "ManifestBasedAdmissionControlConfig"
+	MatchLabelKeysInPodTopologySpreadSelectorMerge   = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+	MaxUnavailableStatefulSet                        = "MaxUnavailableStatefulSet"
+	MutableCSINodeAllocatableCount                   = "MutableCSINodeAllocatableCount"
+	MutablePVNodeAffinity                            = "MutablePVNodeAffinity"
+	MutablePodResourcesForSuspendedJobs              = "MutablePodResourcesForSuspendedJobs"
+	MutableSchedulingDirectivesForSuspendedJobs      = "MutableSchedulingDirectivesForSuspendedJobs"
+	MutatingAdmissionPolicy                          = "MutatingAdmissionPolicy"
+	NativeHistograms                                 = "NativeHistograms"
+	NodeDeclaredFeatures                             = "NodeDeclaredFeatures"
+	PersistentVolumeClaimUnusedSinceTime             = "PersistentVolumeClaimUnusedSinceTime"
+	PodCertificateRequest                            = "PodCertificateRequest"
+	PodDeletionCost                                  = "PodDeletionCost"
+	PodGroupPreemptionPolicy                         = "PodGroupPreemptionPolicy"
+	PodLevelResourcesFixDefaulting                   = "PodLevelResourcesFixDefaulting"
+	PodLevelResourcesFixKubeletQOSClass              = "PodLevelResourcesFixKubeletQOSClass"
+	PodLogsQuerySplitStreams                         = "PodLogsQuerySplitStreams"
+	PodTopologyLabelsAdmission                       = "PodTopologyLabelsAdmission"
+	PortForwardWebsockets                            = "PortForwardWebsockets"
+	PreferSameTrafficDistribution                    = "PreferSameTrafficDistribution"
+	ProcMountType                                    = "ProcMountType"
+	RelaxedServiceNameValidation                     = "RelaxedServiceNameValidation"
+	RestartAllContainersOnContainerExits             = "RestartAllContainersOnContainerExits"
+	SELinuxMount                                     = "SELinuxMount"
+	ServiceAccountNodeAudienceRestriction            = "ServiceAccountNodeAudienceRestriction"
+	ServiceCIDRStatusFieldWiping                     = "ServiceCIDRStatusFieldWiping"
+	ShardedListAndWatch                              = "ShardedListAndWatch"
+	StatefulSetRecreateStrategy                      = "StatefulSetRecreateStrategy"
+	StorageVersionAPI                                = "StorageVersionAPI"
+	StorageVersionMigrator                           = "StorageVersionMigrator"
+	StrictIPCIDRValidation                           = "StrictIPCIDRValidation"
+	TaintTolerationComparisonOperators               = "TaintTolerationComparisonOperators"
+	TokenRequestServiceAccountUIDValidation          = "TokenRequestServiceAccountUIDValidation"
+	TopologyAwareWorkloadScheduling                  = "TopologyAwareWorkloadScheduling"
+	TranslateStreamCloseWebsocketRequests            = "TranslateStreamCloseWebsocketRequests"
+	UnknownVersionInteroperabilityProxy              = "UnknownVersionInteroperabilityProxy"
+	UserNamespacesHostNetworkSupport                 = "UserNamespacesHostNetworkSupport"
+	VolumeLimitScaling                               = "VolumeLimitScaling"
+	WatchCacheInitializationPostStartHook            = "WatchCacheInitializationPostStartHook"
+	WatchList                                        = "WatchList"
+	WatchListCompression                             = "WatchListCompression"
+	WebhookRoundTripLoadBalancing                    = "WebhookRoundTripLoadBalancing"
+	WorkloadWithJob                                  = "WorkloadWithJob"
 )
 
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		AllowUnsafeMalformedObjectDeletion, AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIVolumeHealth,
-		ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation,
-		ContainerRestartRules, CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules,
-		DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims,
-		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration,
-		HPAScaleToZero, ImageVolume, ManifestBasedAdmissionControlConfig, MaxUnavailableStatefulSet, MutablePodResourcesForSuspendedJobs,
-		MutableSchedulingDirectivesForSuspendedJobs, NativeHistograms, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest,
-		PodGroupPreemptionPolicy, PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodTopologyLabelsAdmission, PortForwardWebsockets, ProcMountType,
-		RelaxedServiceNameValidation, ServiceAccountNodeAudienceRestriction, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
-		TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests, UnknownVersionInteroperabilityProxy, VolumeLimitScaling,
-		WatchCacheInitializationPostStartHook, WatchListCompression, WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		APIResponseCompression, AllowInsecureKubeletCertificateSigningRequests, AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion,
+		AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIServiceAccountTokenSecrets, CSIVolumeHealth, ClearingNominatedNodeNameAfterBinding,
+		ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation, ContainerRestartRules,
+		CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange,
+		DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EnvFiles,
+		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume,
+		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KubeletFineGrainedAuthz,
+		KubeletServiceAccountTokenForCredentialProviders, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
+		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,
+		NativeHistograms, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy,
+		PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodLogsQuerySplitStreams, PodTopologyLabelsAdmission, PortForwardWebsockets,
+		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RestartAllContainersOnContainerExits, SELinuxMount, ServiceAccountNodeAudienceRestriction,
+		ServiceCIDRStatusFieldWiping, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
+		TaintTolerationComparisonOperators, TokenRequestServiceAccountUIDValidation, TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests,
+		UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression,
+		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }
 

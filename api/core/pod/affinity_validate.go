@@ -132,14 +132,20 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 	}
 	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-	if c.lenient.spreadKeys {
-		unmergedKeyRules(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
-	} else {
+	if mergesSpreadKeys(at) != c.lenient.spreadKeys {
 		mergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
+	} else {
+		unmergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
 	}
 	if !c.lenient.spread {
 		validation.SelectorRules(at.Child("labelSelector"), s.LabelSelector)
 	}
+}
+
+// mergesSpreadKeys reports whether PrepareForCreate merges the matchLabelKeys of topology spread
+// constraints into their selectors.
+func mergesSpreadKeys(at *validation.Path) bool {
+	return at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge)
 }
 
 // mergedKeyRules validates the matchLabelKeys of a topology spread constraint, which
@@ -149,12 +155,13 @@ func mergedKeyRules(at *validation.Path, keys []string, s *metav1.LabelSelector)
 	refuseSelectedKeys(at, keys, s)
 }
 
-// unmergedKeyRules validates the matchLabelKeys of a pod that was stored before they were merged
-// into the selector, which must not have any of them. at is the path of the keys.
+// unmergedKeyRules validates matchLabelKeys that are not merged into the selector, which must not
+// have any of them. at is the path of the constraint.
 func unmergedKeyRules(at *validation.Path, keys []string, s *metav1.LabelSelector) {
 	if len(keys) == 0 {
 		return
 	}
+	at = at.Child("matchLabelKeys")
 	var selected validation.Unique[string]
 	if s == nil {
 		at.Forbidden("must not be specified when labelSelector is not set")

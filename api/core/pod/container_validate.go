@@ -21,7 +21,7 @@ func (c *podCheck) containerListRules(at *validation.Path) {
 		c.containerRules(at, ctr)
 		names.Add(at.Child("name"), ctr.Name)
 		c.serviceRules(at, ctr)
-		containerRestartRules(at, ctr)
+		c.containerRestartRules(at, ctr)
 	}
 	hostPortRules(at, list)
 }
@@ -39,8 +39,12 @@ func (c *podCheck) initContainerListRules(at *validation.Path) {
 		ctr, at := &list[i], at.Index(i)
 		c.containerRules(at, ctr)
 		switch {
+		case IsSidecar(ctr) && !c.restartsAll(at):
+			if len(ctr.RestartPolicyRules) > 0 {
+				at.Child("restartPolicyRules").Forbidden("restartPolicyRules are not allowed for init containers with restart policy Always")
+			}
 		case ctr.RestartPolicy != nil:
-			containerRestartRules(at, ctr)
+			c.containerRestartRules(at, ctr)
 		case len(ctr.RestartPolicyRules) > 0:
 			at.Child("restartPolicy").Required(noRestartPolicy)
 		}
@@ -229,8 +233,17 @@ const (
 	maxExitCodes    = 255
 )
 
+// restartsAll reports whether a container that exits may restart all containers.
+func (c *podCheck) restartsAll(at *validation.Path) bool {
+	return c.lenient.restartAll || at.Enabled(validation.RestartAllContainersOnContainerExits)
+}
+
+func restartsAll(r corev1.ContainerRestartRule) bool {
+	return r.Action == corev1.ContainerRestartRuleActionRestartAllContainers
+}
+
 // containerRestartRules validates restart policy and restart rules of a container.
-func containerRestartRules(at *validation.Path, ctr *corev1.Container) {
+func (c *podCheck) containerRestartRules(at *validation.Path, ctr *corev1.Container) {
 	policy := at.Child("restartPolicy")
 	switch p := ctr.RestartPolicy; {
 	case p != nil:
@@ -244,8 +257,12 @@ func containerRestartRules(at *validation.Path, ctr *corev1.Container) {
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
 		rules.TooMany(n, maxRestartRules)
 	}
+	actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers}
+	if !c.restartsAll(at) {
+		actions = actions[:1]
+	}
 	validation.Each(rules, ctr.RestartPolicyRules, func(at *validation.Path, r *corev1.ContainerRestartRule) {
-		validation.OneOf(at.Child("action"), r.Action, corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+		validation.OneOf(at.Child("action"), r.Action, actions...)
 		if r.ExitCodes == nil {
 			at.Child("exitCodes").Required("must be specified")
 			return

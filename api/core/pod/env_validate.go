@@ -42,8 +42,10 @@ func (c *podCheck) envSourceRules(at *validation.Path, v *corev1.EnvVar) {
 		fileKeyRules(at.Child("fileKeyRef"), from.FileKeyRef)
 	}
 	switch {
-	case n == 0:
+	case n == 0 && (c.lenient.envFiles || at.Enabled(validation.EnvFiles)):
 		at.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
+	case n == 0:
+		at.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
 	case v.Value != "":
 		at.Invalid("", "may not be specified when `value` is not empty")
 	case n > 1:

@@ -15,7 +15,7 @@ import (
 // Pod describes the kind Pod: containers that run together on a node.
 func Pod(gates features.Gates) *api.Resource {
 	strictness := validation.StrictnessOf(gates)
-	level, setsProtocols := podLevelOf(gates), gates.Enabled(features.H2CContainerProbe)
+	level, setsProtocols, hasImages := podLevelOf(gates), gates.Enabled(features.H2CContainerProbe), gates.Enabled(features.ImageVolume)
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
 		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName")
@@ -32,13 +32,16 @@ func Pod(gates features.Gates) *api.Resource {
 		Default: func(p *corev1.Pod) {
 			defaultPod(p)
 			level.setDefaults(&p.Spec)
+			if hasImages {
+				defaultImageVolumes(p.Spec.Volumes)
+			}
 			if setsProtocols {
 				defaultProtocols(&p.Spec)
 			}
 		},
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
-		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level), Validate: validation.RulesOf(strictness, newPodRules), WarningsOnCreate: podWarnings},
+		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level, gates.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge)), Validate: validation.RulesOf(strictness, newPodRules), WarningsOnCreate: podWarnings},
 		Update: api.UpdateStrategy[*corev1.Pod]{
 			PrepareForUpdate:         level.keep,
 			ValidateUpdate:           validation.ChangesOf(strictness, podChanges),
@@ -58,7 +61,9 @@ func Pod(gates features.Gates) *api.Resource {
 	})
 }
 
-func preparePod(level podLevel) func(*corev1.Pod) {
+// preparePod sets what the server determines for a new pod. mergesSpreadKeys: matchLabelKeys of
+// topology spread constraints are merged into their selectors.
+func preparePod(level podLevel, mergesSpreadKeys bool) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		level.complete(&p.Spec)
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: level.class(&p.Spec)}
@@ -68,7 +73,7 @@ func preparePod(level podLevel) func(*corev1.Pod) {
 				Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: p.CreationTimestamp,
 			}}
 		}
-		mergeLabelKeys(p)
+		mergeLabelKeys(p, mergesSpreadKeys)
 		takeAppArmor(p)
 	}
 }
@@ -95,8 +100,8 @@ func dropDisabledOfPod(gates features.Gates, obj, old *corev1.Pod) {
 }
 
 // mergeLabelKeys adds matchLabelKeys and mismatchLabelKeys to the label selectors, with the
-// values of the pod's own labels.
-func mergeLabelKeys(p *corev1.Pod) {
+// values of the pod's own labels. spread: also to those of topology spread constraints.
+func mergeLabelKeys(p *corev1.Pod, spread bool) {
 	merge := func(s *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
 		for _, key := range keys {
 			if value, ok := p.Labels[key]; ok && s != nil {
@@ -111,6 +116,9 @@ func mergeLabelKeys(p *corev1.Pod) {
 	}
 	if a := p.Spec.Affinity; a != nil {
 		podTerms(a, term)
+	}
+	if !spread {
+		return
 	}
 	for i := range p.Spec.TopologySpreadConstraints {
 		c := &p.Spec.TopologySpreadConstraints[i]

@@ -34,10 +34,10 @@ func annotationRules(at *validation.Path, annotations map[string]string, s *core
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			at.Invalid(tolerationAnnotation, err.Error())
 		} else {
-			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons)
+			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons || comparesTolerations(at))
 		}
 	}
-	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) {
+	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) && at.Enabled(validation.PodDeletionCost) {
 		at.Key(corev1.PodDeletionCost).Invalid(cost, "must be a 32bit integer")
 	}
 	for _, key := range validation.SortedKeys(annotations) {

@@ -15,12 +15,14 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podConnections returns the subresources that connect a client to a container through its
-// kubelet, or to the pod's network. requireCreate means that connections with GET require the
-// permission to create.
-func podConnections(requireCreate bool) []*api.Subresource {
+// kubelet, or to the pod's network. With the gate, connections with GET require the permission to
+// create.
+func podConnections(gates features.Gates) []*api.Subresource {
+	requireCreate := gates.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission)
 	streams := []string{api.VerbCreate, api.VerbGet}
 	return []*api.Subresource{
 		{Name: "attach", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodAttachOptions]{
@@ -35,7 +37,7 @@ func podConnections(requireCreate bool) []*api.Subresource {
 				return locateProcess(lookup, name, "exec", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Command)
 			},
 		})},
-		podLog(),
+		podLog(gates.Enabled(features.PodLogsQuerySplitStreams)),
 		{Name: "portforward", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodPortForwardOptions]{
 			Style: api.StylePorts, RequiresCreate: requireCreate, Kind: "PodPortForwardOptions", Options: portOptions, Locate: locatePorts,
 		})},

@@ -118,8 +118,17 @@ func anyContainerOf(s *corev1.PodSpec, has func(ctr *corev1.Container) bool) boo
 	return found
 }
 
-// WithPodTemplate returns k with a DropDisabledFields for its pod template.
-func WithPodTemplate[T api.Object](template func(T) *corev1.PodTemplateSpec, k api.Kind[T]) api.Kind[T] {
+// WithPodTemplate returns k with a DropDisabledFields for its pod template, and with the defaults that
+// depend on gates.
+func WithPodTemplate[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, k api.Kind[T]) api.Kind[T] {
+	if setDefaults := k.Default; gates.Enabled(features.ImageVolume) {
+		k.Default = func(obj T) {
+			setDefaults(obj)
+			if t := template(obj); t != nil {
+				defaultImageVolumes(t.Spec.Volumes)
+			}
+		}
+	}
 	k.DropDisabledFields = func(gates features.Gates, obj, old T) {
 		t, previous := template(obj), &corev1.PodTemplateSpec{}
 		if t == nil {

@@ -19,9 +19,12 @@ type podLeniency struct {
 	// emptyImages: image volumes may have no reference. sysAdmins: containers that must not escalate
 	// privileges may have CAP_SYS_ADMIN.
 	emptyImages, sysAdmins bool
-	// spreadKeys: the rule for matchLabelKeys of topology spread constraints is that of servers which
-	// do not merge them into the selector.
+	// spreadKeys: the rule for matchLabelKeys of topology spread constraints is the other one, of
+	// servers that merge them into the selector and those that do not.
 	spreadKeys bool
+	// selinuxPolicies: any policy for changing SELinux labels is valid. envFiles: environment variables
+	// may be read from files. restartAll: a container that exits may restart all containers.
+	selinuxPolicies, envFiles, restartAll bool
 	// restartOnResize: a resize may restart an init container that is no sidecar.
 	restartOnResize bool
 	annotationLeniency
@@ -42,8 +45,13 @@ func annotationFailings(annotations map[string]string, s *corev1.PodSpec) annota
 	}
 }
 
-// podFailings returns the later rules that a stored pod or template violates.
-func podFailings(annotations map[string]string, s *corev1.PodSpec) podLeniency {
+// podFailings returns the later rules that a stored pod or template violates. at has the gates of the
+// server.
+func podFailings(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) podLeniency {
+	spreadKeyRules := unmergedKeyRules
+	if mergesSpreadKeys(at) {
+		spreadKeyRules = mergedKeyRules
+	}
 	strict := podCheck{spec: s}
 	breaks := func(rules func(at *validation.Path)) bool { return len(validation.Check(rules)) > 0 }
 	l := podLeniency{annotationLeniency: annotationFailings(annotations, s)}
@@ -61,7 +69,7 @@ func podFailings(annotations map[string]string, s *corev1.PodSpec) podLeniency {
 	for i := range s.TopologySpreadConstraints {
 		c := &s.TopologySpreadConstraints[i]
 		l.spread = l.spread || breaks(func(at *validation.Path) { validation.SelectorRules(at, c.LabelSelector) })
-		l.spreadKeys = l.spreadKeys || breaks(func(at *validation.Path) { mergedKeyRules(at, c.MatchLabelKeys, c.LabelSelector) })
+		l.spreadKeys = l.spreadKeys || breaks(func(at *validation.Path) { spreadKeyRules(at, c.MatchLabelKeys, c.LabelSelector) })
 	}
 	if s.SecurityContext != nil && len(s.SecurityContext.Sysctls) > 0 {
 		l.hostSysctls = breaks(func(at *validation.Path) {
@@ -70,6 +78,7 @@ func podFailings(annotations map[string]string, s *corev1.PodSpec) podLeniency {
 			}
 		})
 	}
+	l.selinuxPolicies = s.SecurityContext != nil && s.SecurityContext.SELinuxChangePolicy != nil
 	if s.HostUsers != nil && !*s.HostUsers {
 		l.hostNetworkUsers = s.HostNetwork
 		eachContainerOf(s, func(ctr *corev1.Container) { l.volumeDevices = l.volumeDevices || len(ctr.VolumeDevices) > 0 })
@@ -80,8 +89,12 @@ func podFailings(annotations map[string]string, s *corev1.PodSpec) podLeniency {
 		l.sysAdmins = l.sysAdmins || c != nil && (c.AllowPrivilegeEscalation == nil || !*c.AllowPrivilegeEscalation) &&
 			c.Capabilities != nil && slices.Contains(c.Capabilities.Add, capSysAdmin)
 		l.hugePages = l.hugePages || oddPages(&ctr.Resources)
+		l.envFiles = l.envFiles || slices.ContainsFunc(ctr.Env, func(v corev1.EnvVar) bool { return v.ValueFrom != nil && v.ValueFrom.FileKeyRef != nil })
+		l.restartAll = l.restartAll || slices.ContainsFunc(ctr.RestartPolicyRules, restartsAll)
 	})
 	l.hugePages = l.hugePages || oddPages(&corev1.ResourceRequirements{Limits: s.Overhead})
+	// The rules of sidecars belong to the same feature.
+	l.restartAll = l.restartAll || slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool { return IsSidecar(&ctr) && len(ctr.RestartPolicyRules) > 0 })
 	l.restartOnResize = slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool { return !IsSidecar(&ctr) && restartsOnResize(&ctr) })
 	for i := range s.Volumes {
 		l.emptyImages = l.emptyImages || s.Volumes[i].Image != nil && s.Volumes[i].Image.Reference == ""

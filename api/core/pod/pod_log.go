@@ -2,6 +2,7 @@ package pod
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,10 +15,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
 )
 
-// podLog returns the subresource log, the output of a container.
-func podLog() *api.Subresource {
+// podLog returns the subresource log, the output of a container. splitStreams: clients can ask for one
+// of its streams.
+func podLog(splitStreams bool) *api.Subresource {
 	return &api.Subresource{Name: "log", Verbs: []string{api.VerbGet}, Connection: api.NewConnection(api.Connect[*corev1.PodLogOptions]{
-		Style: api.StyleText, Options: logOptions, Locate: locateLog,
+		Style: api.StyleText, Options: logOptions,
+		Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
+			if splitStreams && o.Stream == nil {
+				o.Stream = new(corev1.LogStreamAll)
+			}
+			return locateLog(lookup, name, o, splitStreams)
+		},
 	})}
 }
 
@@ -39,7 +47,7 @@ func logOptions(query url.Values, _ string) (*corev1.PodLogOptions, error) {
 	return &o, q.Err
 }
 
-func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
+func validateLogOptions(o *corev1.PodLogOptions, splitStreams bool) field.ErrorList {
 	var errs field.ErrorList
 	if n := o.TailLines; n != nil && *n < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("tailLines"), *n, "must be greater than or equal to 0").WithOrigin("minimum"))
@@ -53,16 +61,24 @@ func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
 	case o.SinceSeconds != nil && *o.SinceSeconds < 1:
 		errs = append(errs, field.Invalid(field.NewPath("sinceSeconds"), *o.SinceSeconds, "must be greater than 0"))
 	}
-	if o.Stream != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("stream"), "may not be specified"))
+	streams := []string{corev1.LogStreamAll, corev1.LogStreamStderr, corev1.LogStreamStdout}
+	switch stream := field.NewPath("stream"); {
+	case o.Stream == nil:
+	case !splitStreams:
+		errs = append(errs, field.Forbidden(stream, "may not be specified"))
+	case !slices.Contains(streams, *o.Stream):
+		errs = append(errs, field.NotSupported(stream, *o.Stream, streams))
+	}
+	if splitStreams && o.TailLines != nil && *o.Stream != corev1.LogStreamAll {
+		errs = append(errs, field.Forbidden(field.NewPath(""), "`tailLines` and specific `stream` are mutually exclusive for now"))
 	}
 	return errs
 }
 
 // locateLog returns the location of a container's log at its kubelet, or nil while the pod is
 // not assigned to a node.
-func locateLog(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
-	if errs := validateLogOptions(o); len(errs) > 0 {
+func locateLog(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions, splitStreams bool) (*api.Location, error) {
+	if errs := validateLogOptions(o, splitStreams); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
 	}
 	pod, err := Get(lookup, name)
@@ -97,6 +113,9 @@ func logQuery(o *corev1.PodLogOptions) url.Values {
 	}
 	if o.SinceTime != nil {
 		query.Set("sinceTime", o.SinceTime.Format(time.RFC3339))
+	}
+	if o.Stream != nil {
+		query.Set("stream", *o.Stream)
 	}
 	return query
 }

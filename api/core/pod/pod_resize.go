@@ -3,6 +3,7 @@ package pod
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
@@ -39,6 +40,10 @@ func resizeRules(at *validation.Path, pod, old *corev1.Pod, level podLevel) {
 	}
 	rest := pod.Spec.DeepCopy()
 	if hasPodResources(pod.Spec.Resources) || hasPodResources(old.Spec.Resources) {
+		if !at.Enabled(validation.InPlacePodLevelResourcesVerticalScaling) {
+			at.Add(field.Forbidden(field.NewPath(""), "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"))
+			return
+		}
 		podResize(at, rest, &old.Spec)
 	}
 	named := containersStay(at.Child("containers"), pod.Spec.Containers, old.Spec.Containers)
@@ -46,7 +51,9 @@ func resizeRules(at *validation.Path, pod, old *corev1.Pod, level podLevel) {
 		return
 	}
 	for i := range old.Spec.InitContainers {
-		containerResize(at.Child("initContainers").Index(i).Child("resources"), &pod.Spec.InitContainers[i], &old.Spec.InitContainers[i])
+		if isResizableInit(at, &old.Spec.InitContainers[i]) {
+			containerResize(at.Child("initContainers").Index(i).Child("resources"), &pod.Spec.InitContainers[i], &old.Spec.InitContainers[i])
+		}
 	}
 	for i := range old.Spec.Containers {
 		containerResize(at.Child("containers").Index(i).Child("resources"), &pod.Spec.Containers[i], &old.Spec.Containers[i])
@@ -82,6 +89,12 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 	for i := range rest.InitContainers {
 		ctr, old := &rest.InitContainers[i], &stored.InitContainers[i]
 		changed := !equality.Semantic.DeepEqual(ctr, old)
+		if !isResizableInit(at, ctr) {
+			if changed {
+				at.Forbidden("resources for non-sidecar init containers are immutable")
+			}
+			continue
+		}
 		putBackCompute(ctr, old)
 		if !equality.Semantic.DeepEqual(ctr, old) {
 			at.Child("initContainers").Index(i).Forbidden("only cpu and memory resources for init or sidecar containers are mutable")
@@ -90,10 +103,49 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
 		}
 	}
+	if at.Enabled(validation.InPlacePodVerticalScalingMemoryBackedVolumes) {
+		volumesResize(at.Child("volumes"), rest.Volumes, stored.Volumes)
+		rest.Volumes = stored.Volumes
+	}
 	if at.IsValid() && !equality.Semantic.DeepEqual(*rest, *stored) {
 		at.Forbidden(only)
 	}
 }
+
+// isResizableInit reports whether an init container can be resized.
+func isResizableInit(at *validation.Path, ctr *corev1.Container) bool {
+	return IsSidecar(ctr) || at.Enabled(validation.InPlacePodVerticalScalingInitContainers)
+}
+
+// volumesResize validates that of volumes, only the size limits of those in memory change.
+func volumesResize(at *validation.Path, list, old []corev1.Volume) {
+	if len(list) != len(old) {
+		at.Forbidden("volumes may not be added or removed on resize")
+		return
+	}
+	for i := range list {
+		v, stored, at := list[i].DeepCopy(), &old[i], at.Index(i)
+		if v.Name != stored.Name {
+			at.Child("name").Forbidden("volumes may not be renamed or reordered on resize")
+			continue
+		}
+		var limit, before *resource.Quantity
+		if v.EmptyDir != nil && stored.EmptyDir != nil {
+			limit, before = v.EmptyDir.SizeLimit, stored.EmptyDir.SizeLimit
+			v.EmptyDir.SizeLimit = before
+		}
+		switch size := at.Child("emptyDir").Child("sizeLimit"); {
+		case !equality.Semantic.DeepEqual(v, stored):
+			at.Forbidden("only sizeLimit of memory-backed emptyDir volumes is mutable on resize")
+		case isLimit(limit) != isLimit(before):
+			size.Forbidden("adding or removing sizeLimit on an existing volume is not allowed")
+		case limit != nil && before != nil && limit.Cmp(*before) != 0 && v.EmptyDir.Medium != corev1.StorageMediumMemory:
+			size.Forbidden("sizeLimit is only mutable for memory-backed emptyDir volumes")
+		}
+	}
+}
+
+func isLimit(q *resource.Quantity) bool { return q != nil && !q.IsZero() }
 
 // hasPodResources reports whether a pod has resources at pod level.
 func hasPodResources(r *corev1.ResourceRequirements) bool {

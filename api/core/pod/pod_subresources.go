@@ -15,11 +15,11 @@ import (
 // podSubresources returns all subresources of pods except status.
 func podSubresources(gates features.Gates, level podLevel) []*api.Subresource {
 	strictness := validation.StrictnessOf(gates)
-	return append(podConnections(gates.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission)),
+	return append(podConnections(gates),
 		podBinding(time.Now, gates.Enabled(features.ClearingNominatedNodeNameAfterBinding)),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validation.ChangesOf(strictness, ephemeralContainerChanges)}),
 		podEviction(),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButResources(level), ValidateUpdate: validateResize(level, strictness)}),
+		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButResources(level, gates), ValidateUpdate: validateResize(level, strictness)}),
 	)
 }
 
@@ -39,14 +39,20 @@ func keepIdentified(pod, old *corev1.Pod) {
 	pod.ObjectMeta = meta
 }
 
-// keepButResources restores all fields except the resources of the pod and its containers.
-// Validation refuses added, removed and renamed containers.
-func keepButResources(level podLevel) func(pod, old *corev1.Pod) {
+// keepButResources restores all fields except the resources of the pod and its containers, and the
+// volumes, as far as their gates are enabled. Validation refuses added, removed and renamed containers.
+func keepButResources(level podLevel, gates features.Gates) func(pod, old *corev1.Pod) {
+	ofPod, ofVolumes := gates.Enabled(features.InPlacePodLevelResourcesVerticalScaling), gates.Enabled(features.InPlacePodVerticalScalingMemoryBackedVolumes)
 	return func(pod, old *corev1.Pod) {
 		if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
 			wanted := pod.Spec
 			keepIdentified(pod, old)
-			pod.Spec.Resources = wanted.Resources
+			if ofPod {
+				pod.Spec.Resources = wanted.Resources
+			}
+			if ofVolumes {
+				pod.Spec.Volumes = wanted.Volumes
+			}
 			pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
 			pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 		}

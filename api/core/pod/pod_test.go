@@ -148,7 +148,7 @@ func TestAnnotatedAppArmor(t *testing.T) {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "d"}}, SecurityContext: &corev1.PodSecurityContext{AppArmorProfile: c.ofPod}}}
 		p.Annotations = map[string]string{key: c.value}
 		warnings := appArmorWarnings(p)
-		preparePod(podLevelOf(features.Default()))(p)
+		preparePod(podLevelOf(features.Default()), true)(p)
 		var got *corev1.AppArmorProfile
 		if s := p.Spec.Containers[0].SecurityContext; s != nil {
 			got = s.AppArmorProfile
@@ -210,7 +210,7 @@ func TestOldClients(t *testing.T) {
 			ExtendedResourceClaimStatus: &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "a"},
 		},
 	}
-	for name, prepare := range map[string]func(p, old *corev1.Pod){"update": podLevelOf(features.Default()).keep, "resize": keepButResources(podLevelOf(features.Default()))} {
+	for name, prepare := range map[string]func(p, old *corev1.Pod){"update": podLevelOf(features.Default()).keep, "resize": keepButResources(podLevelOf(features.Default()), features.Default())} {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
 		if prepare(p, old); p.Spec.Resources == nil || p.Spec.Resources.Limits.Cpu().IsZero() {
 			t.Errorf("%s: resources %v", name, p.Spec.Resources)

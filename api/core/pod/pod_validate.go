@@ -18,7 +18,7 @@ func newPodRules(at *validation.Path, pod *corev1.Pod) {
 func podRules(at *validation.Path, pod, old *corev1.Pod) {
 	c := podCheck{spec: &pod.Spec, pod: pod}
 	if old != nil {
-		c.lenient = podFailings(old.Annotations, &old.Spec)
+		c.lenient = podFailings(at, old.Annotations, &old.Spec)
 	}
 	annotationRules(at.Child("metadata").Child("annotations"), pod.Annotations, &pod.Spec, c.lenient.annotationLeniency)
 	c.specRules(at.Child("spec"))
@@ -72,7 +72,7 @@ func trimmedImage(at *validation.Path, image string) {
 func TemplateRules(at *validation.Path, t, old *corev1.PodTemplateSpec) {
 	c := podCheck{spec: &t.Spec}
 	if old != nil {
-		c.lenient = podFailings(old.Annotations, &old.Spec)
+		c.lenient = podFailings(at, old.Annotations, &old.Spec)
 	}
 	validation.LabelRules(at.Child("labels"), t.Labels)
 	validation.AnnotationRules(at.Child("annotations"), t.Annotations)
@@ -147,7 +147,7 @@ func (c *podCheck) identityRules(at *validation.Path) {
 	}
 	validation.OptionalFormat(at.Child("hostname"), s.Hostname, validation.DNSLabel)
 	validation.OptionalFormat(at.Child("subdomain"), s.Subdomain, validation.DNSLabel)
-	TolerationRules(at.Child("tolerations"), s.Tolerations, c.lenient.comparisons)
+	TolerationRules(at.Child("tolerations"), s.Tolerations, c.lenient.comparisons || comparesTolerations(at))
 	for i, alias := range s.HostAliases {
 		host := at.Child("hostAliases").Index(i)
 		validation.IP(host.Child("ip"), alias.IP)

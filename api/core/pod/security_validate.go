@@ -39,7 +39,11 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 	appArmorRules(at.Child("appArmorProfile"), s.AppArmorProfile)
 	validation.OptionalEnum(at.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
-	validation.OptionalEnum(at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)
+	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
+	if !at.Enabled(validation.SELinuxMount) && !c.lenient.selinuxPolicies {
+		policies = policies[1:]
+	}
+	validation.OptionalEnum(at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, policies...)
 }
 
 // securityRules validates the security context of a container.
@@ -190,7 +194,7 @@ func hostUsersRules(at *validation.Path, s *corev1.PodSpec, lenient *podLeniency
 		return
 	}
 	const own = "when `hostUsers` is false"
-	if s.HostNetwork && !lenient.hostNetworkUsers {
+	if s.HostNetwork && !lenient.hostNetworkUsers && !at.Enabled(validation.UserNamespacesHostNetworkSupport) {
 		at.Child("hostNetwork").Forbidden(own)
 	}
 	if s.HostPID {

@@ -52,8 +52,14 @@ func defaultVolume(v *corev1.Volume) {
 		validation.RoundToMillis(c.Resources.Limits)
 		validation.RoundToMillis(c.Resources.Requests)
 	}
-	if s.Image != nil {
-		defaultPullPolicy(&s.Image.PullPolicy, s.Image.Reference)
+}
+
+// defaultImageVolumes sets the defaults of volumes that are images, which depend on a gate.
+func defaultImageVolumes(volumes []corev1.Volume) {
+	for i := range volumes {
+		if image := volumes[i].Image; image != nil {
+			defaultPullPolicy(&image.PullPolicy, image.Reference)
+		}
 	}
 }
 

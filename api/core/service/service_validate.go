@@ -322,6 +322,9 @@ func trafficRules(at *validation.Path, s *corev1.ServiceSpec) {
 	} else {
 		validation.OneOf(internal, *s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)
 	}
-	validation.OptionalEnum(at.Child("trafficDistribution"), s.TrafficDistribution,
-		corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode)
+	distributions := []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode}
+	if !at.Enabled(validation.PreferSameTrafficDistribution) {
+		distributions = distributions[:1]
+	}
+	validation.OptionalEnum(at.Child("trafficDistribution"), s.TrafficDistribution, distributions...)
 }
