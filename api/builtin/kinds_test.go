@@ -174,7 +174,7 @@ func TestCSIDriverGeneration(t *testing.T) {
 func TestPersistentVolumePhase(t *testing.T) {
 	first, later := time.Unix(1700000000, 0), time.Unix(1700000100, 0)
 	now := first
-	r := core.PersistentVolume(func() time.Time { return now })
+	r := core.PersistentVolume(features.Default(), func() time.Time { return now })
 	pv := &corev1.PersistentVolume{}
 	r.Create.PrepareForCreate(pv)
 	if pv.Status.Phase != corev1.VolumePending || !pv.Status.LastPhaseTransitionTime.Time.Equal(first) {

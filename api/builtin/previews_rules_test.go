@@ -253,8 +253,12 @@ func workloadGates(t *testing.T) features.Gates {
 // rules that are written by hand and by the rules that markers state.
 func checkWrite(t *testing.T, r *api.Resource, old, text string) field.ErrorList {
 	t.Helper()
+	namespace := ""
+	if r.Namespaced {
+		namespace = "ns"
+	}
 	obj := ruleObject(t, r, text)
-	obj.SetNamespace("ns")
+	obj.SetNamespace(namespace)
 	if old == "" {
 		if prepare := r.Create.PrepareForCreate; prepare != nil {
 			prepare(obj)
@@ -262,7 +266,7 @@ func checkWrite(t *testing.T, r *api.Resource, old, text string) field.ErrorList
 		return r.CheckCreate(&r.Versions[0], obj)
 	}
 	stored := ruleObject(t, r, old)
-	stored.SetNamespace("ns")
+	stored.SetNamespace(namespace)
 	stored.SetResourceVersion("1")
 	obj.SetResourceVersion("1")
 	if prepare := r.Update.PrepareForUpdate; prepare != nil {

@@ -20,12 +20,13 @@ func fastObjectName(name string, prefix bool) bool {
 // other rule is violated.
 func AnyName(string, bool) []string { return nil }
 
-// LongName validates a name that is a DNS subdomain, and accepts every generateName.
+// LongName validates a name as the declarative format of the same name does, for kinds and releases
+// without that rule. It accepts every generateName.
 func LongName(name string, prefix bool) []string {
-	if prefix {
+	if prefix || FastDNSLabel(name) {
 		return nil
 	}
-	return DNSSubdomain(name)
+	return content.IsDNS1123Subdomain(name)
 }
 
 // SubdomainName validates a name that is a DNS subdomain.
