@@ -167,9 +167,6 @@ func TestRulesOfNewObjects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			errs := checkWrite(t, kindNamed(t, c.kind), "", c.text)
-			if c.kind == "runtimeclasses" {
-				errs = errs[1:] // the namespace
-			}
 			if len(errs) != 1 && c.kind != "runtimeclasses" {
 				t.Errorf("%d errors: %v", len(errs), errs)
 			}
