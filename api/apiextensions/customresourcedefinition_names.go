@@ -2,7 +2,6 @@ package apiextensions
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -45,13 +44,18 @@ func storedVersionRules(at *validation.Path, d *definition) {
 		at.Invalid(d.Status.StoredVersions, "must have at least one stored version")
 		return
 	}
+	missing := map[string]int{} // the last index of each stored version that spec.versions lacks
+	for i, name := range d.Status.StoredVersions {
+		missing[name] = i
+	}
 	for _, v := range d.Spec.Versions {
-		if v.Storage && !slices.Contains(d.Status.StoredVersions, v.Name) {
+		if _, ok := missing[v.Name]; v.Storage && !ok {
 			at.Invalid(d.Status.StoredVersions, "must have the storage version "+v.Name)
 		}
+		delete(missing, v.Name)
 	}
 	for i, name := range d.Status.StoredVersions {
-		if !slices.ContainsFunc(d.Spec.Versions, func(v definitionVersion) bool { return v.Name == name }) {
+		if last, ok := missing[name]; ok && i == last {
 			at.Index(i).Invalid(name, "missing from spec.versions; "+name+" was previously a storage version, and must remain in spec.versions "+
 				"until a storage migration ensures no data remains persisted in "+name+" and removes "+name+" from status.storedVersions")
 		}

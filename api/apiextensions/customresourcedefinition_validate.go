@@ -32,7 +32,8 @@ func newDefinitionRules(at *validation.Path, d *definition, functions expression
 			at.Child("metadata").Child(n.field).Invalid(n.value, `must be spec.names.plural+"."+spec.group`)
 		}
 	}
-	definitionBodyRules(at, d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}})
+	definitionSpecRules(at.Child("spec"), d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}})
+	statusRules(at.Child("status"), d)
 	approvalRules(at, d)
 	if preservesUnknownFields(d) {
 		refusePreserveUnknownFields(at)
@@ -100,10 +101,9 @@ func (e oldDefinition) leniency(version string) structural.Leniency {
 	return l
 }
 
-func definitionBodyRules(at *validation.Path, d *definition, old oldDefinition) {
-	definitionSpecRules(at.Child("spec"), d, old)
-	definitionNameRules(at.Child("status").Child("acceptedNames"), &d.Status.AcceptedNames)
-	storedVersionRules(at.Child("status").Child("storedVersions"), d)
+func statusRules(at *validation.Path, d *definition) {
+	definitionNameRules(at.Child("acceptedNames"), &d.Status.AcceptedNames)
+	storedVersionRules(at.Child("storedVersions"), d)
 }
 
 // definitionChanges returns the rules for updates of definitions whose new validation rules may call
@@ -115,14 +115,15 @@ func definitionChanges(functions expression.Library) func(_ *validation.Path, ob
 }
 
 func definitionChange(at *validation.Path, obj *definition, facts oldDefinition, old *definition) {
-	definitionBodyRules(at, obj, facts)
 	spec := at.Child("spec")
+	definitionSpecRules(spec, obj, facts)
 	if isEstablished(old) {
 		validation.Immutable(spec.Child("scope"), obj.Spec.Scope, old.Spec.Scope)
 		validation.Immutable(spec.Child("names").Child("kind"), obj.Spec.Names.Kind, old.Spec.Names.Kind)
 	}
 	validation.Immutable(spec.Child("group"), obj.Spec.Group, old.Spec.Group)
 	validation.Immutable(spec.Child("names").Child("plural"), obj.Spec.Names.Plural, old.Spec.Names.Plural)
+	statusRules(at.Child("status"), obj)
 	if approvalReason(obj) != approvalReason(old) {
 		approvalRules(at, obj)
 	}

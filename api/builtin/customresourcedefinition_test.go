@@ -55,6 +55,39 @@ func TestDefinitionNames(t *testing.T) {
 	}
 }
 
+// TestDefinitionErrorOrder checks the order of the errors of a definition: those of the new spec, those
+// of changes, and those of the status.
+func TestDefinitionErrorOrder(t *testing.T) {
+	r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
+	definition := func(group string, stored ...string) *apiextensionsv1.CustomResourceDefinition {
+		d := formatted("date")
+		d.Name, d.ResourceVersion, d.Spec.Group = "x", "1", group
+		d.Spec.Versions = d.Spec.Versions[:1]
+		d.Spec.Versions[0].Name, d.Spec.Versions[0].Storage = "v1", true
+		d.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "as", Singular: "a", Kind: "A", ListKind: "AList"}
+		d.Spec.Scope, d.Status.StoredVersions = apiextensionsv1.ClusterScoped, stored
+		return d
+	}
+	twice := definition("a.b", "v1")
+	twice.Spec.Versions = append(twice.Spec.Versions, twice.Spec.Versions[0])
+	for _, c := range []struct {
+		obj  *apiextensionsv1.CustomResourceDefinition
+		want string
+	}{
+		{definition("x", "v1", "v2", "v3", "v2"), "spec.group,spec.group,status.storedVersions[2],status.storedVersions[3]"},
+		{definition("a.b", "v2"), "status.storedVersions,status.storedVersions[0]"},
+		{twice, "spec.versions,spec.versions,status.storedVersions"},
+	} {
+		var got []string
+		for _, err := range r.Update.ValidateUpdate(c.obj, definition("a.b", "v1")) {
+			got = append(got, err.Field)
+		}
+		if strings.Join(got, ",") != c.want {
+			t.Errorf("got %v, want %s", got, c.want)
+		}
+	}
+}
+
 func TestDefinitionWarnings(t *testing.T) {
 	for _, c := range []struct {
 		obj, old *apiextensionsv1.CustomResourceDefinition
