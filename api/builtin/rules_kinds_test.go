@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/node"
 	"github.com/miniapiserver/miniapiserver/api/rbac"
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
+	"github.com/miniapiserver/miniapiserver/api/storage"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -141,15 +143,20 @@ func TestSmallKindRules(t *testing.T) {
 	testRules(t, node.RuntimeClass(), []ruleTest{
 		{"handler", "", `{}`, "handler: Required value"},
 		{"overhead", "", `{"handler":"a","overhead":{"podFixed":{"cpu":"-1"}}}`, `overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
-		{"twice", "", `{"handler":"a","scheduling":{"tolerations":[{"key":"a"},{"key":"a"}]}}`, "scheduling.tolerations[1]: Duplicate value"},
+		{"twice", "", `{"handler":"a","scheduling":{"tolerations":[{"key":"a"},{"key":"a","effect":"NoExecute","operator":"Exists"},{"key":"a","effect":"NoExecute","operator":"Exists","tolerationSeconds":1}]}}`, "scheduling.tolerations[2]: Duplicate value"},
 		{"fixed", `{"handler":"a"}`, `{"handler":"b"}`, `handler: Invalid value: "b": field is immutable`},
 	})
 	testRules(t, networking.ServiceCIDR(features.Default()), []ruleTest{
 		{"three", "", `{"spec":{"cidrs":["10.0.0.0/24","fd00::/64","10.1.0.0/24"]}}`, `spec.cidrs: Invalid value: {"CIDRs":["10.0.0.0/24","fd00::/64","10.1.0.0/24"]}: may only hold up to 2 values`},
+		{"one family", "", `{"spec":{"cidrs":["10.0.0.0/24","10.1.0.0/24"]}}`, `spec.cidrs: Invalid value: ["10.0.0.0/24","10.1.0.0/24"]: may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64`},
 		{"grows", `{"spec":{"cidrs":["10.0.0.0/24"]}}`, `{"spec":{"cidrs":["10.0.0.0/24","fd00::/64"]}}`, ""},
 		{"changes", `{"spec":{"cidrs":["10.0.0.0/24"]}}`, `{"spec":{"cidrs":["10.1.0.0/24"]}}`, `spec.cidrs[0]: Invalid value: "10.1.0.0/24": field is immutable`},
 		{"shrinks", `{"spec":{"cidrs":["10.0.0.0/24","fd00::/64"]}}`, `{"spec":{"cidrs":["10.0.0.0/24"]}}`, `spec.cidrs: Invalid value: ["10.0.0.0/24"]: field is immutable`},
 	})
+	// A malformed CIDR has no family.
+	testErrors(t, networking.ServiceCIDR(features.Default()), `{"spec":{"cidrs":["x","10.0.0.0/24"]}}`, "spec.cidrs[0]")
+	testErrors(t, networking.ServiceCIDR(features.Default()), `{"spec":{"cidrs":["10.0.0.0/24"]}}`)
+	testErrors(t, storage.CSIStorageCapacity(), `{"storageClassName":"a/b","nodeTopology":{"matchLabels":{"a":"/"}},"capacity":"-1"}`, "nodeTopology.matchLabels", "storageClassName", "capacity")
 	testRules(t, networking.IPAddress(), []ruleTest{
 		{"parent", "", `{"spec":{}}`, "spec.parentRef: Required value"},
 		{"fixed", `{"spec":{"parentRef":{"resource":"a","name":"b"}}}`, `{"spec":{"parentRef":{"resource":"a","name":"c"}}}`,
@@ -263,4 +270,16 @@ func pemRequest(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+}
+
+// testErrors checks the fields of the errors of a new object, in their order.
+func testErrors(t *testing.T, r *api.Resource, text string, want ...string) {
+	t.Helper()
+	var got []string
+	for _, err := range r.Create.ValidateOnCreate(ruleObject(t, r, text)) {
+		got = append(got, err.Field)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: errors of %q, want %q", text, got, want)
+	}
 }

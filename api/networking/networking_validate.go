@@ -1,11 +1,10 @@
 package networking
 
 import (
-	"strings"
-
 	networkingv1 "k8s.io/api/networking/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -21,7 +20,7 @@ func serviceCIDRRules(at *validation.Path, c *networkingv1.ServiceCIDR) {
 		for i, cidr := range cidrs {
 			at.Add(utilvalidation.IsValidCIDR(at.Index(i).ToField(), cidr)...)
 		}
-		if len(cidrs) == 2 && !isDualStack(cidrs) {
+		if len(cidrs) == 2 && sameFamily(cidrs) {
 			at.Invalid(cidrs, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64")
 		}
 	}
@@ -62,15 +61,8 @@ func ipAddressChanges(at *validation.Path, obj, old *networkingv1.IPAddress) {
 	validation.Immutable(at.Child("spec").Child("parentRef"), obj.Spec.ParentRef, old.Spec.ParentRef)
 }
 
-// isDualStack reports whether CIDRs of both IPv4 and IPv6 are in the list.
-func isDualStack(cidrs []string) bool {
-	var v4, v6 bool
-	for _, cidr := range cidrs {
-		if strings.Contains(cidr, ":") {
-			v6 = true
-		} else {
-			v4 = true
-		}
-	}
-	return v4 && v6
+// sameFamily reports whether both CIDRs are of one IP family. A malformed CIDR has none.
+func sameFamily(cidrs []string) bool {
+	family := netutils.IPFamilyOfCIDRString(cidrs[0])
+	return family != netutils.IPFamilyUnknown && family == netutils.IPFamilyOfCIDRString(cidrs[1])
 }

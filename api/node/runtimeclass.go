@@ -78,26 +78,17 @@ func runtimeClassRules(at *validation.Path, c *nodev1.RuntimeClass) {
 	}
 }
 
-// uniqueTolerations refuses equal tolerations.
+// uniqueTolerations refuses tolerations that are equal in all fields but the seconds.
 func uniqueTolerations(at *validation.Path, list []corev1.Toleration) {
+	seen := map[corev1.Toleration]bool{}
 	for i := range list {
-		for j := range i {
-			if sameToleration(&list[i], &list[j]) {
-				at.Index(i).Duplicate(list[i])
-				break
-			}
+		key := list[i]
+		key.TolerationSeconds = nil
+		if seen[key] {
+			at.Index(i).Duplicate(list[i])
 		}
+		seen[key] = true
 	}
-}
-
-func sameToleration(a, b *corev1.Toleration) bool {
-	seconds := func(t *corev1.Toleration) int64 {
-		if t.TolerationSeconds == nil {
-			return -1
-		}
-		return *t.TolerationSeconds
-	}
-	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect && seconds(a) == seconds(b)
 }
 
 func runtimeClassWarnings(obj *nodev1.RuntimeClass) []string {

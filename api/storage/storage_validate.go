@@ -231,8 +231,8 @@ func healthConditionRules(at *validation.Path, c *storagev1.StorageHealthConditi
 }
 
 func csiStorageCapacityRules(at *validation.Path, c *storagev1.CSIStorageCapacity) {
-	validation.Format(at.Child("storageClassName"), c.StorageClassName, validation.DNSSubdomain)
 	validation.SelectorRules(at.Child("nodeTopology"), c.NodeTopology)
+	validation.Format(at.Child("storageClassName"), c.StorageClassName, validation.DNSSubdomain)
 	if c.Capacity != nil {
 		validation.NonNegativeQuantity(at.Child("capacity"), *c.Capacity)
 	}
