@@ -117,6 +117,10 @@ type Resource struct {
 	// its internal type, which has a field where the hub version has an annotation. Default does not
 	// change this annotation.
 	CheckConversion func(obj Object) error
+	// Unregistered reports that kube-apiserver cannot convert the kind in requests to the resource:
+	// it does not know the Scale of custom kinds. Bodies that do not decode, and applies that change an
+	// object, get errors that say so.
+	Unregistered bool
 	// DefaultStored sets the fields that writes of this server set and those of older servers
 	// did not, such as the plural of a field. It is called after Default for objects from
 	// etcd.
@@ -204,6 +208,9 @@ type Version struct {
 	ToHub, FromHub func(Object) (Object, error)
 	// Default sets the defaults that only this version has, in a decoded object of the version.
 	Default func(Object)
+	// HubDefault replaces Resource.Default for objects that were converted from this version. Nil
+	// means that the version has the defaults of the hub version.
+	HubDefault func(Object)
 	// Deprecated is the deprecation that clients of this version are warned about, or nil.
 	Deprecated *Deprecation
 	// OpenAPI returns the definitions of objects and lists of a kind without a

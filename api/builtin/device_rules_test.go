@@ -69,6 +69,10 @@ func TestDeviceErrors(t *testing.T) {
 			`spec.devices.requests[0].allocationMode: Unsupported value: "X": supported values: "All", "ExactCount"`, false},
 		{"derived attributes make a request in v1beta1", "resourceclaims", "v1beta1", "", `{"spec":{"devices":{"requests":[{"name":"r","derivedAttributes":[],"firstAvailable":[{"name":"s","deviceClassName":"c"}]}]}}}`,
 			"spec.devices.requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set", false},
+		{"a request without a class has no mode in v1beta1", "resourceclaims", "v1beta1", "", `{"spec":{"devices":{"requests":[{"name":"r","tolerations":[{"key":"k"}]}]}}}`,
+			`[spec.devices.requests[0].exactly.deviceClassName: Required value, spec.devices.requests[0].exactly.allocationMode: Unsupported value: "": supported values: "All", "ExactCount"]`, false},
+		{"an empty list in a template", "resourceclaimtemplates", "v1", template, strings.Replace(template, `"spec":{}}`, `"spec":{"devices":{"requests":[]}}}`, 1),
+			"", false},
 		{"a taint in v1beta1", "resourceslices", "v1beta1", "", `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n","devices":[{"name":"a","basic":{"taints":[{"key":"k"}]}}]}}`,
 			"spec.devices[0].basic.taints[0].effect: Required value", false},
 	} {
@@ -88,8 +92,8 @@ func TestDeviceErrors(t *testing.T) {
 			if r.Namespaced {
 				hub.SetNamespace(metav1.NamespaceDefault)
 			}
-			if r.Default != nil {
-				r.Default(hub)
+			if set := r.DefaultOf(v); set != nil {
+				set(hub)
 			}
 			return hub
 		}

@@ -74,6 +74,11 @@ func claimV1beta1() api.Version {
 			requestsFromHub(old.Spec.Devices.Requests, hub.Spec.Devices.Requests)
 		})
 	v.HubPath = exactPath
+	v.HubDefault = func(obj api.Object) {
+		c := obj.(*resourcev1.ResourceClaim)
+		defaultDeviceClaimV1beta1(&c.Spec.Devices)
+		defaultResults(c)
+	}
 	return v
 }
 
@@ -86,6 +91,9 @@ func claimTemplateV1beta1() api.Version {
 			requestsFromHub(old.Spec.Spec.Devices.Requests, hub.Spec.Spec.Devices.Requests)
 		})
 	v.HubPath = exactPath
+	v.HubDefault = func(obj api.Object) {
+		defaultDeviceClaimV1beta1(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec.Devices)
+	}
 	return v
 }
 
@@ -105,6 +113,9 @@ func requestsToHub(hub []resourcev1.DeviceRequest, old []resourcev1beta1.DeviceR
 		if hasExactFields(&old[i]) {
 			hub[i].Exactly = &resourcev1.ExactDeviceRequest{}
 			api.CopyFields(hub[i].Exactly, &old[i])
+			if len(old[i].Tolerations) == 0 {
+				hub[i].Exactly.Tolerations = nil // messages that quote the object show null
+			}
 		}
 	}
 }

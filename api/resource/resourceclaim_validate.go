@@ -341,6 +341,10 @@ func (r *Rules) deviceClassChanges(at *validation.Path, obj, old *resourcev1.Dev
 
 func defaultClaim(c *resourcev1.ResourceClaim) {
 	defaultDeviceClaim(&c.Spec.Devices)
+	defaultResults(c)
+}
+
+func defaultResults(c *resourcev1.ResourceClaim) {
 	if a := c.Status.Allocation; a != nil {
 		for i := range a.Devices.Results {
 			defaultTolerations(a.Devices.Results[i].Tolerations)
@@ -349,16 +353,33 @@ func defaultClaim(c *resourcev1.ResourceClaim) {
 }
 
 func defaultDeviceClaim(d *resourcev1.DeviceClaim) {
-	if len(d.Requests) == 0 && d.Requests != nil {
-		d.Requests = nil
-	}
 	for i := range d.Requests {
-		r := &d.Requests[i]
-		if e := r.Exactly; e != nil {
+		if e := d.Requests[i].Exactly; e != nil {
 			defaultDeviceRequest(&e.AllocationMode, &e.Count, e.Tolerations)
 		}
-		for j := range r.FirstAvailable {
-			s := &r.FirstAvailable[j]
+	}
+	defaultAlternatives(d)
+}
+
+// defaultDeviceClaimV1beta1 sets no mode and no count in requests without a device class: in
+// v1beta1, these are requests with alternatives.
+func defaultDeviceClaimV1beta1(d *resourcev1.DeviceClaim) {
+	for i := range d.Requests {
+		switch e := d.Requests[i].Exactly; {
+		case e == nil:
+		case e.DeviceClassName == "":
+			defaultTolerations(e.Tolerations)
+		default:
+			defaultDeviceRequest(&e.AllocationMode, &e.Count, e.Tolerations)
+		}
+	}
+	defaultAlternatives(d)
+}
+
+func defaultAlternatives(d *resourcev1.DeviceClaim) {
+	for i := range d.Requests {
+		for j := range d.Requests[i].FirstAvailable {
+			s := &d.Requests[i].FirstAvailable[j]
 			defaultDeviceRequest(&s.AllocationMode, &s.Count, s.Tolerations)
 		}
 	}

@@ -159,8 +159,8 @@ func (c *Codec) defaulted(obj api.Object, blame func(error) error) (api.Object, 
 			return nil, blame(err)
 		}
 	}
-	if c.resource.Default != nil {
-		c.resource.Default(obj)
+	if set := c.resource.DefaultOf(c.version); set != nil {
+		set(obj)
 	}
 	return obj, nil
 }
