@@ -64,7 +64,8 @@ func (r *reviewer) tokenReview(ctx context.Context, _ registry.Target, obj api.O
 	}
 	sent.Header.Set("Authorization", "Bearer "+review.Spec.Token)
 	id, ok, err := r.requests.Authenticate(sent)
-	review.Status = authenticationv1.TokenReviewStatus{Authenticated: ok}
+	// As in kube-apiserver, the status in the request remains where the result has nothing to say.
+	review.Status.Authenticated = ok
 	if err != nil {
 		review.Status.Error = err.Error()
 	}
