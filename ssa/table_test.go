@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -189,6 +190,24 @@ func TestTables(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTemplateManagedFields checks that the managedFields of a template are owned like its other fields,
+// unlike those of the object.
+func TestTemplateManagedFields(t *testing.T) {
+	res := resource(t, "deployments")
+	_, schemas := builtIn()
+	obj := &appsv1.Deployment{}
+	obj.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x"}}
+	obj.Spec.Template.ManagedFields = obj.ManagedFields
+	m := New(res, schemas, nil)
+	if err := m.Update(nil, obj, Write{Version: &res.Versions[0], Manager: "m", Now: time.Unix(0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `"f:metadata":{"f:managedFields":{}}`
+	if got := obj.ManagedFields[0].FieldsV1.GetRawString(); strings.Count(got, "managedFields") != 1 || !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s once", got, want)
 	}
 }
 
