@@ -87,6 +87,11 @@ func (a *applyOperation) prepare() error {
 	if _, err := a.v.parse.FromUnstructured(a.patch); err != nil {
 		return errorf("failed to create typed patch object (%s): %w", a.name(), err)
 	}
+	if a.v.plan == nil && a.live != nil {
+		if err := a.v.checkType(a.before); err != nil {
+			return errorf("failed to create typed live object (%s): %w", nameOf(a.before), err)
+		}
+	}
 	if a.fields, err = a.v.root.fields(a.patch); err != nil {
 		return errorf("failed to get field set: %w", err)
 	}
@@ -100,10 +105,7 @@ func (a *applyOperation) prepare() error {
 const beforeFirstApply = "before-first-apply"
 
 // name identifies the object in messages.
-func (a *applyOperation) name() string {
-	u := untyped.FromContent(a.patch)
-	return u.GetNamespace() + "/" + u.GetName() + "; " + u.GroupVersionKind().String()
-}
+func (a *applyOperation) name() string { return nameOf(a.patch) }
 
 // run merges the patch. It does not change a, so it can be repeated with force.
 func (a *applyOperation) run(force bool) (api.Object, owners, error) {
@@ -144,6 +146,9 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 		existing.time = entryTime(a.w.Now)
 	}
 	obj, err := a.m.versioned(a.v, merged)
+	if err == nil && a.m.resource.Unregistered {
+		err = errorf("request to convert CR to an invalid group/version: %s", a.v.apiVersion)
+	}
 	if err == nil {
 		obj, err = a.m.resource.Decoded(a.v.version, obj)
 	}

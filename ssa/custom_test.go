@@ -128,9 +128,10 @@ func widgetDoc(beta bool) map[string]generator {
 	}
 	return map[string]generator{
 		"spec": object(map[string]generator{
-			size:      oneOf(1.0, 2.0, 2.5, nil),
+			// Some values are of other types than the schema has.
+			size:      oneOf(1.0, 2.0, 2.5, nil, 1.0, 2.0, 2.5, nil, "x"),
 			"any":     oneOf("s", 1.0, true, nil, map[string]any{"a": 1.0}, map[string]any{"a": map[string]any{"b": 1.0}}, map[string]any{}, []any{}, []any{1.0, "x"}),
-			"whole":   oneOf(map[string]any{"a": 1.0}, map[string]any{"b": 1.0}, map[string]any{}, nil),
+			"whole":   oneOf(map[string]any{"a": 1.0}, map[string]any{"b": 1.0}, map[string]any{}, nil, map[string]any{"a": 1.0}, map[string]any{"a": []any{}}),
 			"numbers": listOf(oneOf(1.0), oneOf(10.0), oneOf(9.0), oneOf(0.5)),
 			"parts": listOf(part(map[string]any{"id": 1.0}), part(map[string]any{"id": 10.0, "kind": "plain"}),
 				part(map[string]any{"id": 9.0, "kind": "x"}), part(map[string]any{"kind": "y"})),

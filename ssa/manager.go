@@ -33,6 +33,7 @@ type view struct {
 	version *api.Version
 	// apiVersion is the version as objects contain it.
 	apiVersion string
+	gvk        schema.GroupVersionKind
 	parse      typed.ParseableType
 	root       *Type
 	// plan is nil if the objects do not have Go types.
@@ -88,7 +89,7 @@ func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 	if err != nil {
 		return nil, errorf("schema of %s: %w", gvk, err)
 	}
-	v := &view{version: version, apiVersion: version.String(), parse: parse, root: root, empty: m.resource.NewOf(version)}
+	v := &view{version: version, apiVersion: version.String(), gvk: gvk, parse: parse, root: root, empty: m.resource.NewOf(version)}
 	if _, ok := v.empty.(*untyped.Object); !ok {
 		p := &planner{plans: map[planID]*plan{}}
 		v.plan = p.root(reflect.TypeOf(v.empty), root)
@@ -114,7 +115,14 @@ func (m *Manager) requestView(w Write) (*view, error) {
 // differ compares two objects of version v.
 func (v *view) differ(a, b api.Object) (Set, error) {
 	if v.plan == nil {
-		_, d, err := differ(v.root, untypedContent(a), untypedContent(b))
+		x, y := untypedContent(a), untypedContent(b)
+		if err := v.checkType(y); err != nil {
+			return nil, errorf("failed to convert new object (%s) to smd typed: %w", v.name(y), err)
+		}
+		if err := v.checkType(x); err != nil {
+			return nil, errorf("failed to convert live object (%s) to smd typed: %w", v.name(x), err)
+		}
+		_, d, err := differ(v.root, x, y)
 		return d, err
 	}
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
@@ -123,6 +131,28 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 	}
 	_, d, err := v.plan.differ(x, y)
 	return d, err
+}
+
+// checkType returns an error if the schema does not allow an object, which a stored object and the
+// object of a write that keeps its faults may be. Their fields cannot be owned.
+func (v *view) checkType(content map[string]any) error {
+	if v.root.conforms(content) {
+		return nil
+	}
+	_, err := v.parse.FromUnstructured(content, typed.AllowDuplicates)
+	return err
+}
+
+// name identifies an object of version v, without its kind, in messages.
+func (v *view) name(content map[string]any) string {
+	u := untyped.FromContent(content)
+	return u.GetNamespace() + "/" + u.GetName() + "; " + v.gvk.String()
+}
+
+// nameOf identifies an object in messages.
+func nameOf(content map[string]any) string {
+	u := untyped.FromContent(content)
+	return u.GetNamespace() + "/" + u.GetName() + "; " + u.GroupVersionKind().String()
 }
 
 // untypedContent returns the fields of an untyped object that can be owned.

@@ -1,6 +1,7 @@
 package ssa
 
 import (
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -13,8 +14,10 @@ import (
 // A Type is immutable once compiled.
 type Type struct {
 	scalar bool
-	object *objectType
-	list   *listType
+	// scalarType is the type of scalars.
+	scalarType schema.Scalar
+	object     *objectType
+	list       *listType
 }
 
 // objectType is the schema of an object.
@@ -95,7 +98,9 @@ func (c *compiler) atom(t *Type, r schema.TypeRef) error {
 	if !ok {
 		return errorf("schema error: no type found matching: %v", *r.NamedType)
 	}
-	t.scalar = a.Scalar != nil
+	if a.Scalar != nil {
+		t.scalar, t.scalarType = true, *a.Scalar
+	}
 	var err error
 	if a.Map != nil {
 		if t.object, err = c.object(a.Map); err != nil {
@@ -144,4 +149,33 @@ func (c *compiler) list(l *schema.List) (*listType, error) {
 	}
 	coldsort.Func(t.keys, func(a, b listKey) int { return strings.Compare(a.name, b.name) })
 	return t, nil
+}
+
+// conforms reports whether the schema allows v and the values within it. Null is allowed everywhere.
+func (t *Type) conforms(v any) bool {
+	switch x := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		if t.object == nil {
+			return false
+		}
+		for name, y := range x {
+			if ft, _ := t.object.fieldType(name); ft == nil || !ft.conforms(y) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return t.list != nil && !slices.ContainsFunc(x, func(y any) bool { return !t.list.item.conforms(y) })
+	case string:
+		return t.allowsScalar(schema.String)
+	case bool:
+		return t.allowsScalar(schema.Boolean)
+	}
+	return t.allowsScalar(schema.Numeric)
+}
+
+func (t *Type) allowsScalar(s schema.Scalar) bool {
+	return t.scalar && (t.scalarType == s || t.scalarType == schema.Untyped)
 }
