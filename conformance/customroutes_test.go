@@ -22,7 +22,13 @@ func TestCustomRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const merge, strategic = "application/merge-patch+json", "application/strategic-merge-patch+json"
+	const (
+		merge, strategic = "application/merge-patch+json", "application/strategic-merge-patch+json"
+		jsonPatch, apply = "application/json-patch+json", "application/apply-patch+yaml"
+	)
+	scale := func(replicas string) string {
+		return `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":` + replicas + `}}`
+	}
 	object := func(name string) string {
 		return `{"apiVersion":"example.com/v1","kind":"Road","metadata":{"name":"` + name + `"},"spec":{"replicas":1}}`
 	}
@@ -48,6 +54,14 @@ func TestCustomRoutes(t *testing.T) {
 		{"GET", "/namespaces/default/roads/a/status/more", "", "", 200, `"name":"a"`},
 		{"PATCH", "/namespaces/default/roads/a/scale", strategic, "{}", 415, "accepted media types include: application/json-patch+json"},
 		{"PATCH", "/namespaces/default/roads/a/scale", merge, `{"spec":{"replicas":2}}`, 200, `"replicas":2`},
+		// Patches see the managers of a scale's fields.
+		{"PATCH", "/namespaces/default/roads/a/scale", jsonPatch, `[{"op":"remove","path":"/metadata/managedFields"}]`, 200, `"replicas":2`},
+		{"PATCH", "/namespaces/default/roads/a/scale", merge, `{"metadata":{"name":"b","namespace":"x"}}`, 400, "the namespace of the provided object does not match"},
+		// kube-apiserver does not know the Scale of custom kinds where it reports errors and converts applied objects.
+		{"PUT", "/namespaces/default/roads/a/scale", "", scale(`"x"`), 400, `no kind is registered for the type v1.Scale in scheme`},
+		{"PATCH", "/namespaces/default/roads/a/scale?fieldManager=m&force=true", apply, scale("2"), 200, `"replicas":2`},
+		{"PATCH", "/namespaces/default/roads/a/scale?fieldManager=m&force=true", apply, scale("3"), 500, "failed to convert new object (/a; autoscaling/v1, Kind=Scale) to proper version: " +
+			"request to convert CR to an invalid group/version: autoscaling/v1"},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), test.method, srv.URL+"/apis/example.com/v1"+test.path, strings.NewReader(test.body))
 		if err != nil {

@@ -30,8 +30,8 @@ func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefini
 	}
 	return scale.NewForAccessors(res.Namespaced, scale.Accessors{
 		Replicas: specReplicasPaths(d),
-		OwnRules: true,
-		Columns:  scaleColumns,
+		OwnRules: true, Unregistered: true,
+		Columns: scaleColumns,
 		Wanted: func(obj api.Object) (int32, error) {
 			n, ok, err := unstructured.NestedInt64(contentOf(obj), wanted...)
 			if err == nil && !ok {

@@ -34,13 +34,16 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	b, err := openBody(f, data)
 	if err == nil && f == FormatJSON {
 		if obj, ok := c.readExact(b.data, fieldValidation); ok {
-			return c.defaulted(obj, func(err error) error { return errCannotHandle(c.gvk, c.gvk.Kind, err) })
+			return c.defaulted(obj, func(err error) error { return c.errCannotHandle(c.gvk, err) })
 		}
 	}
 	if err == nil {
 		err = b.readTypeMeta()
 	}
-	if err != nil {
+	switch {
+	case err != nil && c.resource.Unregistered:
+		return nil, c.errUnregistered()
+	case err != nil:
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
 	}
 	if gv := b.gvk.GroupVersion(); b.gvk.Kind == c.gvk.Kind && slices.Contains(c.resource.RemovedVersions, gv) {
@@ -48,25 +51,25 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	}
 	from, err := c.ofBody(&b)
 	if err != nil {
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, c.errCannotHandle(b.gvk, err)
 	}
 	obj := from.newObject()
 	if err := from.decodeBody(&b, obj, fieldValidation); err != nil {
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, c.errCannotHandle(b.gvk, err)
 	}
 	if b.proto {
 		dropUnreadableOwners(obj)
 		if err := from.rawJSON().check(from, obj); err != nil {
-			return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+			return nil, c.errCannotHandle(b.gvk, err)
 		}
 	}
 	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, c.errCannotHandle(b.gvk, err)
 	}
 	if from != c && !from.version.Accepted {
 		return nil, errOtherVersion(from.version.GroupVersion, c)
 	}
-	return from.defaulted(obj, func(err error) error { return errCannotHandle(b.gvk, c.gvk.Kind, err) })
+	return from.defaulted(obj, func(err error) error { return c.errCannotHandle(b.gvk, err) })
 }
 
 // DecodeDeleteOptions decodes the body of a DELETE.
@@ -171,8 +174,15 @@ func internalPackage(res *api.Resource) string {
 	return group
 }
 
-func errCannotHandle(gvk schema.GroupVersionKind, kind string, err error) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, kind, err))
+func (c *Codec) errCannotHandle(gvk schema.GroupVersionKind, err error) error {
+	if c.resource.Unregistered {
+		return c.errUnregistered()
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, c.gvk.Kind, err))
+}
+
+func (c *Codec) errUnregistered() error {
+	return apierrors.NewBadRequest(fmt.Sprintf("no kind is registered for the type %s.%s %s", c.gvk.Version, c.gvk.Kind, scheme))
 }
 
 // applyFieldValidation applies field validation to the faults that strict decoding found.

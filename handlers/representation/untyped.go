@@ -32,18 +32,18 @@ func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValid
 	case err != nil:
 		return nil, unrecognized(err)
 	case b.proto:
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, errors.New("this kind has no protobuf form"))
+		return nil, c.errCannotHandle(b.gvk, errors.New("this kind has no protobuf form"))
 	case b.gvk.Kind == "":
 		return nil, unrecognized(runtime.NewMissingKindErr(b.shown()))
 	case b.gvk.Version == "" && b.cbor != nil:
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, runtime.NewMissingVersionErr(b.shown()))
+		return nil, c.errCannotHandle(b.gvk, runtime.NewMissingVersionErr(b.shown()))
 	}
 	u, err := b.content(c, fieldValidation)
 	if err != nil {
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, c.errCannotHandle(b.gvk, err)
 	}
 	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
-		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, c.errCannotHandle(b.gvk, err)
 	}
 	if gv := b.gvk.GroupVersion(); gv != c.version.GroupVersion {
 		return nil, errOtherVersion(gv, c)
@@ -52,7 +52,7 @@ func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValid
 		return nil, apierrors.NewInvalid(b.gvk.GroupKind(), u.GetName(), field.ErrorList{
 			field.Invalid(field.NewPath("kind"), b.gvk.Kind, "must be "+c.gvk.Kind)})
 	}
-	return c.defaulted(u, func(err error) error { return errCannotHandle(c.gvk, c.gvk.Kind, err) })
+	return c.defaulted(u, func(err error) error { return c.errCannotHandle(c.gvk, err) })
 }
 
 // parseUntyped is parseBody for objects without a Go type. It keeps the decoded object of a

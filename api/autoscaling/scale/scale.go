@@ -64,6 +64,8 @@ type Accessors struct {
 	// OwnRules: SetWanted and the validation of the kind restrict the number of replicas, so
 	// a negative number is not rejected before.
 	OwnRules bool
+	// Unregistered is Resource.Unregistered of the Scale.
+	Unregistered bool
 	// Unreadable is Subresource.Unreadable.
 	Unreadable func(obj api.Object) error
 	// Columns are the columns of a Scale in a table.
@@ -72,15 +74,16 @@ type Accessors struct {
 
 // NewForAccessors returns the subresource scale of a kind that need not have a Go type.
 func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
+	kind := api.NewResource(api.Kind[*autoscalingv1.Scale]{
+		Names:           api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
+		Versions:        api.Served(autoscalingv1.SchemeGroupVersion),
+		RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
+		Table:           api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
+	})
+	kind.Unregistered = of.Unregistered
 	return &api.Subresource{
-		Name: "scale", Verbs: api.ReadWrite(),
+		Name: "scale", Verbs: api.ReadWrite(), Kind: kind,
 		Replicas: of.Replicas, Unreadable: of.Unreadable,
-		Kind: api.NewResource(api.Kind[*autoscalingv1.Scale]{
-			Names:           api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
-			Versions:        api.Served(autoscalingv1.SchemeGroupVersion),
-			RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
-			Table:           api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
-		}),
 		View: func(obj api.Object) (api.Object, error) {
 			status, err := of.Status(obj)
 			if err != nil {
