@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -336,7 +337,7 @@ func (c *checker) mapList(s *props, path *field.Path) {
 		c.require(path.Child("items"), "must have a schema if x-kubernetes-list-type is map")
 		return
 	case s.Items.Schema == nil:
-		c.invalid(path.Child("items"), s.Items, "must only have a single schema if x-kubernetes-list-type is map")
+		c.invalid(path.Child("items"), internalItems(s.Items), "must only have a single schema if x-kubernetes-list-type is map")
 		return
 	case s.Items.Schema.Type != "object":
 		c.invalid(path.Child("items").Child("type"), s.Items.Schema.Type, "must be object if parent array's x-kubernetes-list-type is map")
@@ -389,3 +390,12 @@ func (c *checker) listKeys(s *props, path *field.Path) {
 // completenessDetail returns the detail of the error for a field that only a combinator
 // declares.
 func completenessDetail(at *field.Path) string { return fmt.Sprintf("because it is defined in %s", at) }
+
+// internalItems converts items to the type that kube-apiserver prints in messages.
+func internalItems(items *apiextensionsv1.JSONSchemaPropsOrArray) any {
+	var out apiextensions.JSONSchemaPropsOrArray
+	if err := apiextensionsv1.Convert_v1_JSONSchemaPropsOrArray_To_apiextensions_JSONSchemaPropsOrArray(items.DeepCopy(), &out, nil); err != nil {
+		return items
+	}
+	return &out
+}

@@ -2,7 +2,9 @@ package structural
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -149,6 +151,19 @@ func TestCheck(t *testing.T) {
 		if got != want {
 			t.Errorf("%s:\n got %q\nwant %q", in, got, want)
 		}
+	}
+}
+
+// TestCheckQuotesItems checks that messages quote items as kube-apiserver's internal type.
+func TestCheckQuotesItems(t *testing.T) {
+	var p props
+	const schema = `{"type":"object","properties":{"l":{"type":"array","items":5,"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a"]}}}`
+	if err := json.Unmarshal([]byte(schema), &p); err != nil {
+		t.Fatal(err)
+	}
+	const want = `s.properties[l].items: Invalid value: {"Schema":null,"JSONSchemas":null}: must only have a single schema`
+	if got := fmt.Sprint(Check(&p, field.NewPath("s"), expression.Writer{}).ToAggregate()); !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
