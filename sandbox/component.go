@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -42,6 +43,10 @@ func registerOnce(name string, config *rest.Config, run func() error) error {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// errLeaderElection is the error of a component that should elect a leader.
+var errLeaderElection = errors.New("the sandbox has no leader election, because a component that loses its lease ends the process at once: " +
+	"leave the component out with --without, and run it as programs of their own")
 
 // failure is the error of a component that ended before its context.
 func failure(ctx context.Context, name string, err error) error {

@@ -48,7 +48,7 @@ func (s *controlPlane) controllerManager() (component, error) {
 		flags.AddFlagSet(set)
 	}
 	if err := flags.Parse(s.controllerManagerFlags()); err != nil {
-		return component{}, fmt.Errorf("flags of the kube-controller-manager: %w", err)
+		return component{}, fmt.Errorf("--controller-manager-arg: %w", err)
 	}
 	if err := o.ComponentGlobalsRegistry.Set(); err != nil {
 		return component{}, err
@@ -57,6 +57,9 @@ func (s *controlPlane) controllerManager() (component, error) {
 		c, err := o.Config(ctx, known, off, aliases)
 		if err != nil {
 			return err
+		}
+		if c.ComponentConfig.Generic.LeaderElection.LeaderElect {
+			return fmt.Errorf("--controller-manager-arg: %w", errLeaderElection)
 		}
 		c.Kubeconfig = s.clientConfig("system:kube-controller-manager")
 		return registerOnce(app.ConfigzName, c.Kubeconfig, func() error {

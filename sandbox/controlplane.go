@@ -60,6 +60,7 @@ const legacyTokens = "serviceaccount-token-controller"
 // complete and valid. The function onEnd is called when it has ended, or failed to start.
 func newControlPlane(ctx context.Context, o Options, onEnd func()) (*controlPlane, error) {
 	s := &controlPlane{options: o, onEnd: onEnd, schedules: make(chan *kubescheduler.Scheduler, 1), failed: make(chan error, 1), outcome: outcome{ended: make(chan struct{})}}
+	stopping.Store(false)
 	s.components, s.end = context.WithCancel(klog.NewContext(context.Background(), logr.FromSlogHandler(o.Logger.Handler())))
 	if err := s.start(ctx); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -116,6 +117,10 @@ func (s *controlPlane) startComponents(ctx context.Context) error {
 	makers := map[string]func() (component, error){
 		ControllerManager: s.controllerManager, Scheduler: s.scheduler, Kubelets: s.kubelets,
 	}
+	components := []component{{"metrics", s.metrics.run}}
+	if s.options.runs(Kubelets) {
+		components = append(components, component{"kubelet API", s.kubelet.run})
+	}
 	for _, name := range Components() {
 		if !s.options.runs(name) {
 			continue
@@ -124,11 +129,10 @@ func (s *controlPlane) startComponents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.run(c)
+		components = append(components, c)
 	}
-	s.run(component{"metrics", s.metrics.run})
-	if s.options.runs(Kubelets) {
-		s.run(component{"kubelet API", s.kubelet.run})
+	for _, c := range components {
+		s.run(c)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -157,6 +161,7 @@ func (s *controlPlane) run(c component) {
 			case s.failed <- err:
 			default: // only the first explains the others
 			}
+			stopping.Store(true)
 			s.end()
 		}
 	})
@@ -228,7 +233,7 @@ func await(ctx context.Context, start func(context.Context) (watch.Interface, er
 		}
 		for e := range w.ResultChan() {
 			if e.Type == watch.Error {
-				return apierrors.FromObject(e.Object)
+				return reason(ctx, apierrors.FromObject(e.Object))
 			}
 			if holds(e) {
 				w.Stop()
@@ -270,9 +275,9 @@ func (s *controlPlane) supervise() {
 	}
 }
 
-// fail ends the control plane with an error.
+// fail ends the control plane with an error, which Err returns.
 func (s *controlPlane) fail(err error) {
-	s.options.Logger.Error("the sandbox stops", "error", err)
+	s.options.Logger.Warn("the sandbox stops", "error", err)
 	go func() { // not counted by wg, for which stop waits
 		_ = recovery.Call(s.options.Logger, "stop", func() {
 			ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
@@ -290,6 +295,7 @@ func (s *controlPlane) stopBecause(ctx context.Context, cause error) error {
 	s.stopping.Do(func() {
 		defer close(s.ended)
 		defer s.onEnd()
+		stopping.Store(true)
 		s.end()
 		s.wg.Wait()
 		s.failure = cause

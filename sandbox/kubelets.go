@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -116,6 +117,15 @@ type logWriter struct{ logger *slog.Logger }
 
 // Write implements io.Writer.
 func (w logWriter) Write(line []byte) (int, error) {
-	w.logger.Warn("kwok", "line", string(line))
+	var record struct {
+		Level slog.Level
+		Msg   string
+		Err   string
+		Stage string
+	}
+	if err := json.Unmarshal(line, &record); err != nil {
+		record.Level, record.Msg = slog.LevelWarn, string(line) // in words
+	}
+	w.logger.Log(context.Background(), record.Level, "kwok: "+record.Msg, "stage", record.Stage, "error", record.Err)
 	return len(line), nil
 }

@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -14,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -59,6 +57,16 @@ const (
 	region      = "sandbox"
 )
 
+// resources returns the capacity of a node, without GPUs.
+func (s nodeSize) resources() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:              resource.MustParse(s.cpu),
+		corev1.ResourceMemory:           resource.MustParse(s.memory),
+		corev1.ResourceEphemeralStorage: resource.MustParse(s.storage),
+		corev1.ResourcePods:             resource.MustParse(s.pods),
+	}
+}
+
 // newNode returns node number i, from 0 on.
 func (s nodeSize) newNode(i int, version string) *corev1.Node {
 	name := fmt.Sprintf("node-%d", i)
@@ -75,12 +83,7 @@ func (s nodeSize) newNode(i int, version string) *corev1.Node {
 	}
 	node.Spec.PodCIDR = fmt.Sprintf("10.%d.%d.0/24", 128+i/256%128, i%256) // of podCIDR
 	node.Spec.PodCIDRs = []string{node.Spec.PodCIDR}
-	resources := corev1.ResourceList{
-		corev1.ResourceCPU:              resource.MustParse(s.cpu),
-		corev1.ResourceMemory:           resource.MustParse(s.memory),
-		corev1.ResourceEphemeralStorage: resource.MustParse(s.storage),
-		corev1.ResourcePods:             resource.MustParse(s.pods),
-	}
+	resources := s.resources()
 	if s.gpus != "" && i%gpuEvery == gpuEvery-1 {
 		resources[gpuResource] = resource.MustParse(s.gpus)
 		node.Spec.Taints = []corev1.Taint{{Key: gpuResource, Value: "present", Effect: corev1.TaintEffectNoSchedule}}
@@ -89,7 +92,7 @@ func (s nodeSize) newNode(i int, version string) *corev1.Node {
 	node.Status = corev1.NodeStatus{
 		Capacity:        resources,
 		Allocatable:     resources,
-		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: nodeIP(i)}, {Type: corev1.NodeHostName, Address: name}},
+		Addresses:       nodeAddresses(name, i),
 		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: kubeletPort}},
 		NodeInfo: corev1.NodeSystemInfo{
 			Architecture: "amd64", OperatingSystem: "linux", KubeletVersion: version,
@@ -99,11 +102,52 @@ func (s nodeSize) newNode(i int, version string) *corev1.Node {
 	return node
 }
 
+// fileNodes is the number of the first node of a file, beyond those of Options.Nodes.
+const fileNodes = 1 << 16
+
+// complete sets what the manifest of a node leaves out and a pod needs in order to run there. The
+// controller manager adds a range of addresses.
+func (s nodeSize) complete(node *corev1.Node, i int, version string) {
+	standard := s.newNode(i, version)
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	standard.Labels[corev1.LabelHostname] = node.Name
+	for _, key := range []string{corev1.LabelHostname, corev1.LabelArchStable, corev1.LabelOSStable} {
+		if _, ok := node.Labels[key]; !ok {
+			node.Labels[key] = standard.Labels[key]
+		}
+	}
+	status := &node.Status
+	status.Capacity = mergeResources(s.resources(), status.Capacity)
+	status.Allocatable = mergeResources(status.Capacity, status.Allocatable)
+	if len(status.Addresses) == 0 {
+		status.Addresses = nodeAddresses(node.Name, i)
+	}
+	if status.DaemonEndpoints.KubeletEndpoint.Port == 0 {
+		status.DaemonEndpoints = standard.Status.DaemonEndpoints
+	}
+	if status.NodeInfo == (corev1.NodeSystemInfo{}) {
+		status.NodeInfo = standard.Status.NodeInfo
+	}
+}
+
+// mergeResources returns the resources of a list and those of defaults that it has none of.
+func mergeResources(defaults, list corev1.ResourceList) corev1.ResourceList {
+	merged := maps.Clone(defaults)
+	maps.Copy(merged, list)
+	return merged
+}
+
+func nodeAddresses(name string, i int) []corev1.NodeAddress {
+	return []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: nodeIP(i)}, {Type: corev1.NodeHostName, Address: name}}
+}
+
 // nodeIP returns the address of node number i, of a range that is set aside for tests of networks
 // (RFC 2544): no connection to it leaves the process.
 func nodeIP(i int) string {
 	i++
-	return fmt.Sprintf("198.18.%d.%d", i/256%256, i%256)
+	return fmt.Sprintf("198.%d.%d.%d", 18+i>>16%2, i/256%256, i%256)
 }
 
 // createNodes creates the nodes of the options that do not exist yet.
@@ -117,6 +161,9 @@ func createNodes(ctx context.Context, client kubernetes.Interface, o Options) er
 		return err
 	}
 	version, _, _ := strings.Cut(o.Server.Version().GitVersion, "+")
+	for i, node := range nodes {
+		size.complete(node, fileNodes+i, version)
+	}
 	for i := range o.Nodes {
 		nodes = append(nodes, size.newNode(i, version))
 	}
@@ -128,28 +175,32 @@ func createNodes(ctx context.Context, client kubernetes.Interface, o Options) er
 	return nil
 }
 
-// readNodes reads a file of manifests.
+// readNodes reads a file of manifests. An empty name has none.
 func readNodes(file string) ([]*corev1.Node, error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := os.Open(file)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("--nodes-file: %w", err)
 	}
-	defer f.Close()
+	objects, err := readManifests(data)
+	if err != nil {
+		return nil, fmt.Errorf("--nodes-file %s: %w", file, err)
+	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("--nodes-file %s: no manifest of a Node", file)
+	}
 	var nodes []*corev1.Node
-	decoder := yaml.NewYAMLOrJSONDecoder(f, 4096)
-	for {
+	for _, object := range objects {
+		if object.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Node") {
+			return nil, fmt.Errorf("--nodes-file %s: %s %s %s: want v1 Node", file, object.GetAPIVersion(), object.GetKind(), object.GetName())
+		}
 		node := &corev1.Node{}
-		switch err := decoder.Decode(node); {
-		case errors.Is(err, io.EOF):
-			return nodes, nil
-		case err != nil:
-			return nil, fmt.Errorf("--nodes-file %s: document %d: %w", file, len(nodes)+1, err)
-		case node.Name == "" || node.Kind != "" && node.Kind != "Node":
-			return nil, fmt.Errorf("--nodes-file %s: document %d is no Node with a name", file, len(nodes)+1)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, node, true); err != nil {
+			return nil, fmt.Errorf("--nodes-file %s: node %s: %w", file, object.GetName(), err)
 		}
 		nodes = append(nodes, node)
 	}
+	return nodes, nil
 }

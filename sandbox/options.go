@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 
@@ -31,7 +32,8 @@ type Options struct {
 	Nodes int
 	// NodePreset names the size of the nodes: see NodePresets. Empty means the first.
 	NodePreset string
-	// NodesFile is a file of manifests of Nodes.
+	// NodesFile is a file of manifests of Nodes. What a manifest leaves out, such as the capacity, is
+	// that of the NodePreset.
 	NodesFile string
 	// Pods names how pods behave: see PodPresets. Empty means the first. A name with a
 	// slash or a dot is a file of kwok Stages.
@@ -72,6 +74,14 @@ func (o Options) Validate() error {
 			return err
 		}
 	}
+	if _, err := readNodes(o.NodesFile); err != nil {
+		return err
+	}
+	for port, address := range o.Forward {
+		if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
+			return fmt.Errorf("--forward %d=%s: %w", port, address, err)
+		}
+	}
 	_, err := readStages(o.Pods)
 	return err
 }
@@ -89,5 +99,6 @@ func (o Options) withDefaults() Options {
 	if o.Server.Logger == nil {
 		o.Server.Logger = o.Logger
 	}
+	o.Logger = slog.New(LogHandler(o.Logger.Handler()))
 	return o
 }

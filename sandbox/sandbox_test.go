@@ -1,9 +1,13 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +193,116 @@ func TestWithout(t *testing.T) {
 	})
 }
 
+// TestComponentEnds checks that a component that ends by itself ends the sandbox, with an error that
+// names the component, and that nothing is left.
+func TestComponentEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		run  func(context.Context) error
+		want string
+	}{
+		"error":  {func(context.Context) error { return errors.New("lost") }, "example: lost"},
+		"return": {func(context.Context) error { return nil }, "example ended by itself"},
+		"panic":  {func(context.Context) error { panic("broken") }, "panic in example: broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			quietLogs()
+			s, err := New(t.Context(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.process.(*controlPlane).run(component{"example", test.run})
+			select {
+			case <-s.Done():
+			case <-time.After(time.Minute):
+				t.Fatal("the sandbox goes on")
+			}
+			if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if _, err := os.Stat(s.KubeconfigFile); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the directory of %s is left: %v", s.KubeconfigFile, err)
+			}
+			if _, err := s.Client.Discovery().ServerVersion(); err == nil {
+				t.Error("the server goes on")
+			}
+		})
+	}
+}
+
+// TestComponentDoesNotStart checks that New fails with the error of a component that ends while it starts.
+func TestComponentDoesNotStart(t *testing.T) {
+	for _, test := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{ControllerManagerArgs: []string{"--none"}}, "--controller-manager-arg: unknown flag: --none"},
+		{Options{SchedulerArgs: []string{"--none"}}, "--scheduler-arg: unknown flag: --none"},
+		{Options{ControllerManagerArgs: []string{"--cluster-cidr=x"}}, "controller-manager: "},
+		{Options{ControllerManagerArgs: []string{"--leader-elect"}}, "no leader election"},
+		{Options{SchedulerArgs: []string{"--leader-elect"}}, "no leader election"},
+	} {
+		quietLogs()
+		s, err := New(t.Context(), test.o)
+		if err == nil {
+			t.Error(s.Stop(t.Context()))
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %q", err, test.want)
+		}
+	}
+}
+
+// TestLogHandler checks that errors of components that stop are lowered.
+func TestLogHandler(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(LogHandler(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelError}))).With("a", 1)
+	stopping.Store(true)
+	logger.Error("cut off")
+	stopping.Store(false)
+	logger.Error("broken")
+	if text := out.String(); strings.Contains(text, "cut off") || !strings.Contains(text, "broken") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestNodesFile checks that a node of a file has what pods need: the manifest's fields, and the preset's.
+func TestNodesFile(t *testing.T) {
+	manifests := `
+apiVersion: v1
+kind: Node
+metadata: {name: edge, labels: {topology.kubernetes.io/zone: far}}
+spec: {taints: [{key: edge, effect: NoSchedule}]}
+status: {capacity: {cpu: "2"}}
+`
+	file := t.TempDir() + "/nodes.yaml"
+	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := Start(t, Options{NodesFile: file})
+	nodes, err := s.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(nodes.Items) != 1 {
+		t.Fatalf("%d nodes, %v", len(nodes.Items), err)
+	}
+	status := nodes.Items[0].Status
+	if cpu, pods := status.Allocatable.Cpu().String(), status.Allocatable.Pods().String(); cpu != "2" || pods != "110" {
+		t.Errorf("%s CPUs, %s pods", cpu, pods)
+	}
+	spec := podTemplate(nil).Spec
+	spec.Tolerations = []corev1.Toleration{{Key: "edge", Operator: corev1.TolerationOpExists}}
+	spec.NodeSelector = map[string]string{"topology.kubernetes.io/zone": "far", "kubernetes.io/hostname": "edge"}
+	pods := s.Client.CoreV1().Pods("default")
+	if _, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: spec}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod runs", func(ctx context.Context) (bool, error) {
+		pod, err := pods.Get(ctx, "a", metav1.GetOptions{})
+		return err == nil && pod.Status.Phase == corev1.PodRunning && pod.Status.PodIP != "", err
+	})
+	if logs, err := pods.GetLogs("a", &corev1.PodLogOptions{}).DoRaw(t.Context()); err != nil || !strings.Contains(string(logs), "sandbox") {
+		t.Errorf("logs: %q, %v", logs, err)
+	}
+}
+
 // TestPresets checks that the stages of every preset are read.
 func TestPresets(t *testing.T) {
 	for _, name := range PodPresets() {
@@ -199,10 +313,16 @@ func TestPresets(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	file := t.TempDir() + "/stages.yaml"
-	if err := os.WriteFile(file, []byte("kind: Pod\n"), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(name, text string) string {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
 	}
+	file := write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+	empty := write("empty.yaml", "# nothing\n")
 	for _, test := range []struct {
 		o    Options
 		want string
@@ -212,7 +332,15 @@ func TestValidate(t *testing.T) {
 		{Options{Pods: "slow"}, "--pods slow"},
 		{Options{Pods: file}, "--pods " + file},
 		{Options{Pods: "./no.yaml"}, "--pods: open ./no.yaml"},
+		{Options{Pods: empty}, "--pods " + empty},
 		{Options{Without: []string{"etcd"}}, "--without etcd"},
+		{Options{NodesFile: "no.yaml"}, "--nodes-file: open no.yaml"},
+		{Options{NodesFile: file}, "v1 Pod a: want v1 Node"},
+		{Options{NodesFile: empty}, "--nodes-file " + empty},
+		{Options{NodesFile: write("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a, lables: {}}\n")}, `unknown field "metadata.lables"`},
+		{Options{Scene: empty}, "--scene " + empty},
+		{Options{Forward: map[int32]string{80: "127.0.0.1:http:x"}}, "--forward 80="},
+		{Options{Server: server.Options{KubernetesVersion: "1.99"}}, "--kubernetes-version"},
 	} {
 		if err := test.o.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %q", err, test.want)

@@ -84,6 +84,9 @@ func readScene(name string) ([]*unstructured.Unstructured, error) {
 		}
 		objects = append(objects, more...)
 	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("--scene %s: no manifest", name)
+	}
 	return objects, nil
 }
 

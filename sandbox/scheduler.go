@@ -32,7 +32,7 @@ func (s *controlPlane) scheduler() (component, error) {
 	}
 	args := append([]string{"--kubeconfig=" + s.server.KubeconfigFile, "--leader-elect=false", "--secure-port=0"}, s.options.SchedulerArgs...)
 	if err := flags.Parse(args); err != nil {
-		return component{}, fmt.Errorf("flags of the kube-scheduler: %w", err)
+		return component{}, fmt.Errorf("--scheduler-arg: %w", err)
 	}
 	if err := o.ComponentGlobalsRegistry.Set(); err != nil {
 		return component{}, err
@@ -42,12 +42,15 @@ func (s *controlPlane) scheduler() (component, error) {
 		return component{}, err
 	}
 	if errs := o.Validate(); len(errs) > 0 {
-		return component{}, fmt.Errorf("flags of the kube-scheduler: %w", errs[0])
+		return component{}, fmt.Errorf("--scheduler-arg: %w", errs[0])
 	}
 	return component{Scheduler, func(ctx context.Context) error {
 		c, err := o.Config(ctx)
 		if err != nil {
 			return err
+		}
+		if c.LeaderElection != nil {
+			return fmt.Errorf("--scheduler-arg: %w", errLeaderElection)
 		}
 		c.KubeConfig = s.clientConfig("system:kube-scheduler")
 		return registerOnce(schedulerConfigz, c.KubeConfig, func() error {

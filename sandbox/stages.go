@@ -13,6 +13,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 	"sigs.k8s.io/yaml"
 )
 
@@ -66,6 +67,14 @@ func readStages(pods string) (map[internalversion.StageResourceRef][]*internalve
 	}
 	if err := addStages(stages, data); err != nil {
 		return nil, fmt.Errorf("--pods %s: %w", pods, err)
+	}
+	if len(stages) == 0 {
+		return nil, fmt.Errorf("--pods %s: no %s", pods, v1alpha1.StageKind)
+	}
+	for _, list := range stages {
+		if _, err := lifecycle.NewLifecycle(list); err != nil {
+			return nil, fmt.Errorf("--pods %s: %w", pods, err)
+		}
 	}
 	if len(stages[internalversion.StageResourceRef{APIGroup: "v1", Kind: "Node"}]) > 0 {
 		return stages, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"github.com/miniapiserver/miniapiserver/sandbox"
@@ -33,20 +34,39 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelError)
-	o.Logger = slog.New(withoutNoise{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}), o.verbose})
+	o.Logger = slog.New(sandbox.LogHandler(withoutNoise{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}), o.verbose}))
 	if o.verbose {
 		level.Set(slog.LevelInfo)
 	}
 	klog.SetSlogLogger(o.Logger)
-	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, fail := context.WithCancelCause(context.Background())
+	defer fail(nil)
+	endOnPanic(fail)
+	ctx, end := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer end()
+	defer context.AfterFunc(ctx, end)() // a second signal ends the process at once
 	began := time.Now()
 	s, err := sandbox.New(ctx, o.Options)
 	if err != nil {
 		return err
 	}
 	greet(stdout, s, o, time.Since(began))
-	return s.Run(ctx)
+	err = s.Run(ctx)
+	if cause := context.Cause(ctx); errors.Is(cause, errPanic) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+var errPanic = errors.New("a component panicked")
+
+// endOnPanic makes panics in goroutines of the components, which log them, stop the sandbox instead of
+// ending the process at once.
+func endOnPanic(fail context.CancelCauseFunc) {
+	utilruntime.ReallyCrash = false
+	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(_ context.Context, panicked any) {
+		fail(fmt.Errorf("%w: %v", errPanic, panicked))
+	})
 }
 
 // withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set,
@@ -94,7 +114,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	f.SortFlags = false
 	f.IntVar(&o.Nodes, "nodes", 0, "Number of nodes; 0 means as many as the scene needs, or one.")
 	f.StringVar(&o.NodePreset, "node-preset", "small", "Size of the nodes: "+strings.Join(sandbox.NodePresets(), ", ")+".")
-	f.StringVar(&o.NodesFile, "nodes-file", "", "File of manifests of Nodes to create as well.")
+	f.StringVar(&o.NodesFile, "nodes-file", "", "File of manifests of Nodes to create as well. What they leave out, such as their capacity, is the preset's.")
 	f.StringVar(&o.Pods, "pods", sandbox.PodPresets()[0], "How pods behave: "+strings.Join(sandbox.PodPresets(), ", ")+", or a file of kwok Stages.")
 	f.StringVar(&o.Scene, "scene", "", "What to load: "+strings.Join(sandbox.Scenes(), ", ")+", or a file or directory of manifests.")
 	f.StringSliceVar(&o.Without, "without", nil, "Components that do not run here, of "+strings.Join(sandbox.Components(), ", ")+": for your own.")
