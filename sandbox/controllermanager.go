@@ -50,6 +50,9 @@ func (s *controlPlane) controllerManager() (component, error) {
 	if err := flags.Parse(s.controllerManagerFlags()); err != nil {
 		return component{}, fmt.Errorf("--controller-manager-arg: %w", err)
 	}
+	if o.Generic.LeaderElection.LeaderElect {
+		return component{}, fmt.Errorf("--controller-manager-arg: %w", errLeaderElection)
+	}
 	if err := o.ComponentGlobalsRegistry.Set(); err != nil {
 		return component{}, err
 	}
@@ -57,9 +60,6 @@ func (s *controlPlane) controllerManager() (component, error) {
 		c, err := o.Config(ctx, known, off, aliases)
 		if err != nil {
 			return err
-		}
-		if c.ComponentConfig.Generic.LeaderElection.LeaderElect {
-			return fmt.Errorf("--controller-manager-arg: %w", errLeaderElection)
 		}
 		c.Kubeconfig = s.clientConfig("system:kube-controller-manager")
 		return registerOnce(app.ConfigzName, c.Kubeconfig, func() error {

@@ -44,6 +44,7 @@ type controlPlane struct {
 	end        context.CancelFunc
 	wg         sync.WaitGroup
 	failed     chan error // of size one: the first failure
+	spent      bool       // the process cannot run another sandbox; set by a component, read after wg
 	stopping   sync.Once
 	outcome
 }
@@ -57,7 +58,8 @@ const legacyTokens = "serviceaccount-token-controller"
 
 // newControlPlane starts a control plane and returns when its nodes are Ready and all components have
 // read what they work on. It fails with the error of ctx, or that of a component. The options are
-// complete and valid. The function onEnd is called when it has ended, or failed to start.
+// complete and valid. The function onEnd is called when it has ended, or failed to start, unless the
+// process cannot run another one.
 func newControlPlane(ctx context.Context, o Options, onEnd func()) (*controlPlane, error) {
 	s := &controlPlane{options: o, onEnd: onEnd, schedules: make(chan *kubescheduler.Scheduler, 1), failed: make(chan error, 1), outcome: outcome{ended: make(chan struct{})}}
 	stopping.Store(false)
@@ -155,6 +157,11 @@ func (s *controlPlane) run(c component) {
 		var err error
 		if panicked := recovery.Call(s.options.Logger, c.name, func() { err = c.run(s.components) }); panicked != nil {
 			err = panicked
+		}
+		// A kube-controller-manager that does not get as far as its controllers keeps the names of
+		// its caches.
+		if c.name == ControllerManager && err != nil {
+			s.spent = true
 		}
 		if err := failure(s.components, c.name, err); err != nil {
 			select {
@@ -294,10 +301,12 @@ func (s *controlPlane) stop(ctx context.Context) error { return s.stopBecause(ct
 func (s *controlPlane) stopBecause(ctx context.Context, cause error) error {
 	s.stopping.Do(func() {
 		defer close(s.ended)
-		defer s.onEnd()
 		stopping.Store(true)
 		s.end()
 		s.wg.Wait()
+		if !s.spent {
+			defer s.onEnd()
+		}
 		s.failure = cause
 		if s.server != nil {
 			s.failure = errors.Join(cause, s.server.Stop(ctx))

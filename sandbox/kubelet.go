@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 
@@ -26,8 +27,8 @@ const (
 )
 
 // whereYouAre is the answer to what needs a container.
-const whereYouAre = `This is a sandbox: pod %s runs on a kubelet that is played by kwok, without containers.
-There are no logs, and there is nothing to run a command in. Its status is real: kubectl describe pod.
+const whereYouAre = `This is a sandbox: kwok plays the kubelet of pod %s, and no container runs.
+So there are no logs, and there is no program to run. See kubectl describe pod for the status and events.
 `
 
 // kubelet is the API of all kubelets, by which kubectl logs, exec, attach and port-forward work: it
@@ -53,6 +54,7 @@ func newKubelet(forward map[int32]string, logger *slog.Logger) (*kubelet, error)
 		mux.HandleFunc(pattern, k.portForward)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+	mux.Handle("GET /metrics", legacyregistry.Handler()) // of the process: the controllers and the scheduler have no port
 	var err error
 	k.memoryServer, err = newMemoryServer("kubelet", mux, logger)
 	return k, err

@@ -3,8 +3,10 @@ package sandbox
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/server"
@@ -67,6 +69,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	if err := o.Server.Validate(); err != nil {
+		if text, ok := strings.CutPrefix(err.Error(), "--emulated-version: "); ok { // the server's name of the flag
+			return fmt.Errorf("--kubernetes-version: %s", text)
+		}
 		return err
 	}
 	if o.Scene != "" {
@@ -78,8 +83,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	for port, address := range o.Forward {
-		if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
-			return fmt.Errorf("--forward %d=%s: %w", port, address, err)
+		host, number, err := net.SplitHostPort(address)
+		if _, notPort := strconv.ParseUint(number, 10, 16); port <= 0 || port > math.MaxUint16 || err != nil || host == "" || notPort != nil {
+			return fmt.Errorf("--forward %d=%s: want PORT=HOST:PORT, such as 8080=127.0.0.1:3000", port, address)
 		}
 	}
 	_, err := readStages(o.Pods)

@@ -48,16 +48,17 @@ type process interface {
 	err() error
 }
 
-// errBusy is the error of New if this process runs a sandbox.
-var errBusy = errors.New("this process runs a sandbox: the kube-controller-manager and kube-scheduler can run once in a process")
+// errBusy is the error of New if this process cannot run a sandbox.
+var errBusy = errors.New("this process runs a sandbox, or its kube-controller-manager failed to start: it can run once in a process")
 
-// busy is held while this process runs a sandbox. The programs of k8s.io/kubernetes register the
+// busy is held while this process runs a sandbox, and for ever if it cannot run another one. The programs of k8s.io/kubernetes register the
 // names of their caches for the whole process.
 var busy sync.Mutex
 
 // New starts a sandbox in this process, and returns when its nodes are Ready, all components have
 // read what they work on, and the scene has settled. It fails with the error of ctx or of a component;
-// if another sandbox runs in this process; and if one with another version of Kubernetes has run.
+// if another sandbox runs in this process; if one with another version of Kubernetes has run; and if
+// the kube-controller-manager of an earlier one failed to start.
 func New(ctx context.Context, o Options) (*Sandbox, error) {
 	o = o.withDefaults()
 	if err := o.Validate(); err != nil {

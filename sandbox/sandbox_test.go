@@ -83,6 +83,10 @@ func TestCluster(t *testing.T) {
 	if text, err := io.ReadAll(logs); err != nil || !strings.Contains(string(text), "This is a sandbox") {
 		t.Errorf("logs: %q, %v", text, err)
 	}
+	metrics, err := s.Client.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/node-0/proxy/metrics").DoRaw(t.Context())
+	if err != nil || !strings.Contains(string(metrics), "scheduler_schedule_attempts_total") || !strings.Contains(string(metrics), `workqueue_adds_total{name="deployment"}`) {
+		t.Errorf("metrics of the scheduler or of controllers are missing: %v", err)
+	}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Spec: batchv1.JobSpec{Template: podTemplate(nil)}}
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if _, err := s.Client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
@@ -237,9 +241,9 @@ func TestComponentDoesNotStart(t *testing.T) {
 	}{
 		{Options{ControllerManagerArgs: []string{"--none"}}, "--controller-manager-arg: unknown flag: --none"},
 		{Options{SchedulerArgs: []string{"--none"}}, "--scheduler-arg: unknown flag: --none"},
-		{Options{ControllerManagerArgs: []string{"--cluster-cidr=x"}}, "controller-manager: "},
 		{Options{ControllerManagerArgs: []string{"--leader-elect"}}, "no leader election"},
 		{Options{SchedulerArgs: []string{"--leader-elect"}}, "no leader election"},
+		{Options{ControllerManagerArgs: []string{"--cluster-cidr=x"}}, "controller-manager: invalid CIDR"},
 	} {
 		quietLogs()
 		s, err := New(t.Context(), test.o)
@@ -339,7 +343,7 @@ func TestValidate(t *testing.T) {
 		{Options{NodesFile: empty}, "--nodes-file " + empty},
 		{Options{NodesFile: write("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a, lables: {}}\n")}, `unknown field "metadata.lables"`},
 		{Options{Scene: empty}, "--scene " + empty},
-		{Options{Forward: map[int32]string{80: "127.0.0.1:http:x"}}, "--forward 80="},
+		{Options{Forward: map[int32]string{80: "127.0.0.1:http"}}, "--forward 80=127.0.0.1:http"},
 		{Options{Server: server.Options{KubernetesVersion: "1.99"}}, "--kubernetes-version"},
 	} {
 		if err := test.o.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -34,6 +34,9 @@ func (s *controlPlane) scheduler() (component, error) {
 	if err := flags.Parse(args); err != nil {
 		return component{}, fmt.Errorf("--scheduler-arg: %w", err)
 	}
+	if o.LeaderElection.LeaderElect {
+		return component{}, fmt.Errorf("--scheduler-arg: %w", errLeaderElection)
+	}
 	if err := o.ComponentGlobalsRegistry.Set(); err != nil {
 		return component{}, err
 	}
@@ -48,9 +51,6 @@ func (s *controlPlane) scheduler() (component, error) {
 		c, err := o.Config(ctx)
 		if err != nil {
 			return err
-		}
-		if c.LeaderElection != nil {
-			return fmt.Errorf("--scheduler-arg: %w", errLeaderElection)
 		}
 		c.KubeConfig = s.clientConfig("system:kube-scheduler")
 		return registerOnce(schedulerConfigz, c.KubeConfig, func() error {

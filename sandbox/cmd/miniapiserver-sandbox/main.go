@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -141,13 +142,13 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	return o, err
 }
 
-// parseForward reads PORT=ADDRESS pairs.
+// parseForward reads PORT=ADDRESS pairs. Options.Validate checks the addresses.
 func parseForward(pairs []string) (map[int32]string, error) {
 	forward := map[int32]string{}
 	for _, pair := range pairs {
-		var port uint16
 		number, address, found := strings.Cut(pair, "=")
-		if _, err := fmt.Sscanf(number, "%d", &port); err != nil || !found || port == 0 || !strings.Contains(address, ":") {
+		port, err := strconv.ParseUint(number, 10, 16)
+		if err != nil || !found {
 			return nil, fmt.Errorf("--forward %s: want PORT=HOST:PORT, such as 8080=127.0.0.1:3000", pair)
 		}
 		forward[int32(port)] = address
