@@ -210,13 +210,14 @@ func (s *controlPlane) prepare(ctx context.Context) error {
 	return s.awaitServiceAccount(ctx)
 }
 
-// awaitNode waits until a node is ready for pods.
+// awaitNode waits until a node is ready for pods. Without a controller manager that takes the taint of a
+// new node away, it waits until the kubelet is ready.
 func (s *controlPlane) awaitNode(ctx context.Context) error {
 	return await(ctx, func(ctx context.Context) (watch.Interface, error) {
 		return s.client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
 	}, func(e watch.Event) bool {
 		node, ok := e.Object.(*corev1.Node)
-		return ok && nodeReady(node)
+		return ok && kubeletReady(node) && (!s.options.runs(ControllerManager) || !taintedNotReady(node))
 	})
 }
 
@@ -261,11 +262,14 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-func nodeReady(node *corev1.Node) bool {
-	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeNotReady })
-	return !tainted && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+func kubeletReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
+}
+
+func taintedNotReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeNotReady })
 }
 
 // supervise stops the sandbox when a component or the server has failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -125,6 +126,9 @@ func (w logWriter) Write(line []byte) (int, error) {
 	}
 	if err := json.Unmarshal(line, &record); err != nil {
 		record.Level, record.Msg = slog.LevelWarn, string(line) // in words
+	}
+	if strings.HasSuffix(record.Err, " not found") {
+		record.Level = slog.LevelDebug // somebody deleted the pod before its stage
 	}
 	w.logger.Log(context.Background(), record.Level, "kwok: "+record.Msg, "stage", record.Stage, "error", record.Err)
 	return len(line), nil

@@ -197,6 +197,21 @@ func TestWithout(t *testing.T) {
 	})
 }
 
+// TestWithoutControllerManager checks that a sandbox starts for a controller manager from outside, and that the
+// server's own controllers run.
+func TestWithoutControllerManager(t *testing.T) {
+	s := Start(t, Options{Without: []string{ControllerManager}})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: podTemplate(nil).Spec}
+	pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}} // nobody takes the node's taint away
+	if _, err := s.Client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod runs", func(ctx context.Context) (bool, error) {
+		p, err := s.Client.CoreV1().Pods("default").Get(ctx, "a", metav1.GetOptions{})
+		return err == nil && p.Status.Phase == corev1.PodRunning, err
+	})
+}
+
 // TestComponentEnds checks that a component that ends by itself ends the sandbox, with an error that
 // names the component, and that nothing is left.
 func TestComponentEnds(t *testing.T) {

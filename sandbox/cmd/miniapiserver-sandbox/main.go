@@ -72,7 +72,8 @@ func endOnPanic(fail context.CancelCauseFunc) {
 
 // withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set,
 // and unless retries is set the errors after which controllers try again: a conflict with another
-// writer, or a read that is not as new as their last write.
+// writer, or a read that is not as new as their last write. A failed kubectl exec or port-forward is
+// logged like these, and its client has the error.
 type withoutNoise struct {
 	slog.Handler
 	retries bool
@@ -80,7 +81,7 @@ type withoutNoise struct {
 
 // Handle implements slog.Handler.
 func (h withoutNoise) Handle(ctx context.Context, r slog.Record) error {
-	noise := r.Message == "The manifest file is empty, ignoring."
+	noise := r.Message == "The manifest file is empty, ignoring." || !h.retries && r.Message == "Unhandled Error"
 	r.Attrs(func(a slog.Attr) bool {
 		noise = noise || !h.retries && a.Key == "logger" && strings.HasSuffix(a.Value.String(), "UnhandledError")
 		return !noise
