@@ -159,6 +159,9 @@ func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 		WarningsAsSent:             eraseResult(s.WarningsAsSent),
 		WarningsOnCreate:           eraseResult(s.WarningsOnCreate),
 	}
+	if f := s.ValidateNameOf; f != nil {
+		out.ValidateNameOf = func(obj Object, name string, prefix bool) []string { return f(obj.(T), name, prefix) }
+	}
 	if f := s.RecordUser; f != nil {
 		out.RecordUser = func(obj Object, user *request.User) { f(obj.(T), user) }
 	}

@@ -131,7 +131,11 @@ func (r *Resource) CheckPartUpdate(v *Version, sub *Subresource, obj, old Object
 
 // ValidateMetadata validates the metadata of a new object.
 func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
-	return append(r.checkMetadata(obj, r.validateName), r.checkFinalizers(obj)...)
+	validName := r.validateName
+	if r.Create.ValidateNameOf != nil {
+		validName = func(name string, prefix bool) []string { return r.Create.ValidateNameOf(obj, name, prefix) }
+	}
+	return append(r.checkMetadata(obj, validName), r.checkFinalizers(obj)...)
 }
 
 // checkMetadata validates metadata by the rules that all kinds share; validName validates
@@ -174,7 +178,7 @@ func (r *Resource) isPlainUpdate(obj, old Object) bool {
 		return false
 	}
 	// A DNS label is also a subdomain, which is the format of names of most kinds.
-	if r.Update.RevalidateMetadata && (r.Create.ValidateName != nil && len(r.Create.ValidateName(name, false)) > 0 ||
+	if r.Update.RevalidateMetadata && (r.Create.ValidateNameOf != nil || r.Create.ValidateName != nil && len(r.Create.ValidateName(name, false)) > 0 ||
 		prefix != "" && len(r.validateName(prefix, true)) > 0) {
 		return false
 	}

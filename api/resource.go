@@ -28,7 +28,7 @@
 //	                    ChangesGeneration
 //	Allocate            Allocate
 //	ValidateAccess      ValidateAccess      ValidateAccess
-//	ValidateName
+//	ValidateName, ValidateNameOf
 //	Validate            ValidateUpdate      ValidateUpdate
 //	ValidateOnCreate    Validate
 //	WarningsOnCreate    WarningsOnUpdate    WarningsOnUpdate

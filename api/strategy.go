@@ -88,6 +88,9 @@ type CreateStrategy[T Object] struct {
 	// ValidateName returns one message per error in a name. If prefix is true, the name is a
 	// generateName, to which a suffix will be added. Nil means a DNS subdomain.
 	ValidateName func(name string, prefix bool) []string
+	// ValidateNameOf takes the place of ValidateName for names that depend on other fields of the
+	// object.
+	ValidateNameOf func(obj T, name string, prefix bool) []string
 	// KeepGenerateName: generateName becomes the name as it is, without a suffix.
 	KeepGenerateName bool
 	// AllowUnqualifiedFinalizers: names of finalizers need no domain.

@@ -47,6 +47,7 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 				addStoredVersion(obj)
 			},
 			AllowUnqualifiedFinalizers: true,
+			ValidateNameOf:             definitionName,
 			Validate:                   validation.Rules(definitionRules(functions)),
 			WarningsOnCreate:           api.OnCreate(definitionWarnings),
 		},

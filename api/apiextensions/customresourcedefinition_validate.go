@@ -26,12 +26,16 @@ func definitionRules(functions expression.Library) func(*validation.Path, *defin
 	return func(at *validation.Path, d *definition) { newDefinitionRules(at, d, functions) }
 }
 
-func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library) {
-	for _, n := range []struct{ field, value string }{{"generateName", d.GenerateName}, {"name", d.Name}} {
-		if n.value != "" && n.value != d.Spec.Names.Plural+"."+d.Spec.Group {
-			at.Child("metadata").Child(n.field).Invalid(n.value, `must be spec.names.plural+"."+spec.group`)
-		}
+// definitionName validates the name of a definition, which contains plural and group.
+func definitionName(d *definition, name string, prefix bool) []string {
+	faults := validation.SubdomainName(name, prefix)
+	if name != d.Spec.Names.Plural+"."+d.Spec.Group {
+		faults = append(faults, `must be spec.names.plural+"."+spec.group`)
 	}
+	return faults
+}
+
+func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library) {
 	definitionSpecRules(at.Child("spec"), d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}})
 	statusRules(at.Child("status"), d)
 	approvalRules(at, d)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -40,7 +39,7 @@ func APIService(now func() time.Time) *api.Resource {
 					a.Status.Conditions = []apiregistrationv1.APIServiceCondition{LocalAPIService(now())}
 				}
 			},
-			ValidateName:               validation.WholeSegmentName,
+			ValidateNameOf:             apiServiceName,
 			AllowUnqualifiedFinalizers: true,
 			Validate:                   validation.Rules(apiServiceRules),
 		},
@@ -94,15 +93,18 @@ func apiServiceCells(a *apiregistrationv1.APIService) []any {
 	return []any{a.Name, service, available, table.Age(a)}
 }
 
-// apiServiceRules validates an APIService, new or updated. The name contains group and
-// version, so these are immutable.
-func apiServiceRules(at *validation.Path, a *apiregistrationv1.APIService) {
-	name := a.Spec.Version + "." + a.Spec.Group
-	for _, n := range []struct{ field, value string }{{"generateName", a.GenerateName}, {"name", a.Name}} {
-		if n.value != "" && n.value != name && len(content.IsPathSegmentName(n.value)) == 0 {
-			at.Child("metadata").Child(n.field).Invalid(n.value, fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", name))
-		}
+// apiServiceName validates the name of an APIService. It contains group and version, so these are
+// immutable.
+func apiServiceName(a *apiregistrationv1.APIService, name string, prefix bool) []string {
+	faults := validation.WholeSegmentName(name, prefix)
+	if want := a.Spec.Version + "." + a.Spec.Group; len(faults) == 0 && name != want {
+		faults = []string{fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want)}
 	}
+	return faults
+}
+
+// apiServiceRules validates an APIService, new or updated.
+func apiServiceRules(at *validation.Path, a *apiregistrationv1.APIService) {
 	apiServiceSpec(at.Child("spec"), &a.Spec)
 }
 

@@ -14,8 +14,6 @@ func TestAPIServiceRules(t *testing.T) {
 		{"core", "", `{"metadata":{"name":"v1."},"spec":{"version":"v1",` + priorities + `}}`, ""},
 		{"core of another version", "", `{"metadata":{"name":"v2."},"spec":{"version":"v2",` + priorities + `}}`,
 			"spec.group: Required value: only v1 may have an empty group and it better be legacy kube"},
-		{"another name", "", `{"metadata":{"name":"x"},"spec":{"group":"g.example","version":"v1",` + priorities + `}}`,
-			"metadata.name: Invalid value: \"x\": must be `spec.version+\".\"+spec.group`: \"v1.g.example\""},
 		{"priorities", "", `{"metadata":{"name":"v1.g.example"},"spec":{"group":"g.example","version":"v1","groupPriorityMinimum":20001}}`,
 			"[spec.groupPriorityMinimum: Invalid value: 20001: must be positive and less than 20000, spec.versionPriority: Invalid value: 0: must be positive and less than 1000]"},
 		{"local with TLS", "", `{"metadata":{"name":"v1.g.example"},"spec":{"group":"g.example","version":"v1","caBundle":"eHg=","insecureSkipTLSVerify":true,` + priorities + `}}`,

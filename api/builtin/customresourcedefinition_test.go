@@ -33,28 +33,6 @@ func setOf(item string) *apiextensionsv1.CustomResourceDefinition {
 	return d
 }
 
-func TestDefinitionNames(t *testing.T) {
-	const required = `must be spec.names.plural+"."+spec.group`
-	r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
-	for _, c := range []struct{ name, generateName, want string }{
-		{"things.example.com", "", ""},
-		{"", "", ""}, // the rules of metadata require a name
-		{"x", "y", `metadata.generateName: Invalid value: "y": ` + required + `,metadata.name: Invalid value: "x": ` + required},
-	} {
-		d := formatted()
-		d.Name, d.GenerateName, d.Spec.Group, d.Spec.Names.Plural = c.name, c.generateName, "example.com", "things"
-		var got []string
-		for _, err := range r.Create.Validate(d) {
-			if strings.HasPrefix(err.Field, "metadata.") {
-				got = append(got, err.Error())
-			}
-		}
-		if strings.Join(got, ",") != c.want {
-			t.Errorf("%q %q: got %v, want %s", c.name, c.generateName, got, c.want)
-		}
-	}
-}
-
 // TestDefinitionErrorOrder checks the order of the errors of a definition: those of the new spec, those
 // of changes, and those of the status.
 func TestDefinitionErrorOrder(t *testing.T) {

@@ -37,9 +37,6 @@ func TestTrustBundleRules(t *testing.T) {
 	testRules(t, certificates.ClusterTrustBundle(), []ruleTest{
 		{"good", "", bundle("a", "", ca+other), ""},
 		{"of a signer", "", bundle("example.com:s:a", "example.com/s", ca), ""},
-		{"not its name", "", bundle("a", "example.com/s", ca), `metadata.name: Invalid value: "a": ClusterTrustBundle for signerName example.com/s must be named with prefix example.com:s:`},
-		{"name of a signer", "", bundle("example.com:s:a", "", ca), `ClusterTrustBundle without signer name must not have ":" in its name`},
-		{"name", "", bundle("example.com:s:A", "example.com/s", ca), "a lowercase RFC 1123 subdomain"},
 		{"signer", "", bundle("s:a", "s", ca), "spec.signerName: Invalid value: \"s\": must be a fully qualified domain and path"},
 		{"nothing", "", bundle("a", "", "none"), omitted + "at least one trust anchor must be provided"},
 		{"twice", "", bundle("a", "", ca+other+ca), omitted + "duplicate trust anchor (indices [0 2])"},

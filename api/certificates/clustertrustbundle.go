@@ -29,11 +29,10 @@ func ClusterTrustBundle() *api.Resource {
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "clustertrustbundles", StorageVersion: certificatesv1beta1.SchemeGroupVersion},
 		Create: api.CreateStrategy[*certificatesv1.ClusterTrustBundle]{
-			// Validate checks the name, because it depends on the signer.
-			ValidateName:     validation.AnyName,
+			ValidateNameOf:   trustBundleName,
 			ValidateOnCreate: validation.Rules(trustBundleRules),
 		},
-		Update: api.UpdateStrategy[*certificatesv1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), RevalidateMetadata: true},
+		Update: api.UpdateStrategy[*certificatesv1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), NewMetadataFirst: true, RevalidateMetadata: true},
 		Fields: api.Fields[*certificatesv1.ClusterTrustBundle]{
 			Selectable: func(obj *certificatesv1.ClusterTrustBundle) map[string]string {
 				return map[string]string{"spec.signerName": obj.Spec.SignerName}
@@ -57,40 +56,30 @@ func clusterTrustBundleCells(b *certificatesv1.ClusterTrustBundle) []any {
 const maxTrustBundle = 1 << 20
 
 func trustBundleRules(at *validation.Path, b *certificatesv1.ClusterTrustBundle) {
-	trustBundleMetaRules(at, b)
+	signerRules(at, b)
 	trustAnchorRules(at.Child("spec").Child("trustBundle"), b.Spec.TrustBundle)
 }
 
 // trustBundleChanges validates an update. Unchanged anchors are not validated, because a newer
 // library may refuse anchors that an older one accepted.
 func trustBundleChanges(at *validation.Path, obj, old *certificatesv1.ClusterTrustBundle) {
-	trustBundleMetaRules(at, obj)
+	signerRules(at, obj)
 	if obj.Spec.TrustBundle != old.Spec.TrustBundle {
 		trustAnchorRules(at.Child("spec").Child("trustBundle"), obj.Spec.TrustBundle)
 	}
 	validation.Immutable(at.Child("spec").Child("signerName"), obj.Spec.SignerName, old.Spec.SignerName)
 }
 
-// trustBundleMetaRules validates that the name begins with the name of the signer.
-func trustBundleMetaRules(at *validation.Path, b *certificatesv1.ClusterTrustBundle) {
-	if prefix := b.GenerateName; prefix != "" {
-		for _, fault := range signerBundleName(b.Spec.SignerName, prefix, true) {
-			at.Child("metadata").Child("generateName").Invalid(prefix, fault)
-		}
-	}
-	if b.Name != "" {
-		for _, fault := range signerBundleName(b.Spec.SignerName, b.Name, false) {
-			at.Child("metadata").Child("name").Invalid(b.Name, fault)
-		}
-	}
+// signerRules validates the name of the signer, if the bundle has one.
+func signerRules(at *validation.Path, b *certificatesv1.ClusterTrustBundle) {
 	if b.Spec.SignerName != "" {
 		SignerName(at.Child("spec").Child("signerName"), b.Spec.SignerName)
 	}
 }
 
-// signerBundleName returns the errors of the name of a bundle; signer is empty for a bundle
-// without one.
-func signerBundleName(signer, name string, prefix bool) []string {
+// trustBundleName validates the name of a bundle, which begins with that of its signer.
+func trustBundleName(b *certificatesv1.ClusterTrustBundle, name string, prefix bool) []string {
+	signer := b.Spec.SignerName
 	if signer == "" {
 		if strings.Contains(name, ":") {
 			return []string{`ClusterTrustBundle without signer name must not have ":" in its name`}
