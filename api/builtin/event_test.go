@@ -42,7 +42,8 @@ func TestEventValidation(t *testing.T) {
 			`involvedObject.namespace: Invalid value: "": does not match event.namespace`,
 			`involvedObject.namespace: Invalid value: "": does not match event.namespace`},
 		"system namespace": {func(e *corev1.Event) { e.Namespace, e.InvolvedObject.Namespace = "kube-system", "" }, "", ""},
-		"finalizer":        {func(e *corev1.Event) { e.Finalizers = []string{"a"} }, "", ""},
+		"finalizer": {func(e *corev1.Event) { e.Finalizers = []string{"a"} },
+			"", `metadata.finalizers[0]: Invalid value: "a": name is neither a standard finalizer name nor is it fully qualified`},
 		"series": {func(e *corev1.Event) { e.Series = &corev1.EventSeries{Count: 1, LastObservedTime: e.EventTime} },
 			"", `series.count: Invalid value: "": should be at least 2`},
 	} {

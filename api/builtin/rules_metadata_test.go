@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -189,13 +188,11 @@ func TestIdentityOfPods(t *testing.T) {
 	r := kindNamed(t, "pods")
 	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "a"}}
 	for _, name := range []string{"ephemeralcontainers", "resize"} {
-		for sent, want := range map[types.UID]types.UID{"": "a", "b": "b"} {
-			pod := old.DeepCopy()
-			pod.UID = sent
-			r.Subresource(name).PrepareForUpdate(pod, old)
-			if pod.UID != want {
-				t.Errorf("%s: UID %q of %q, want %q", name, pod.UID, sent, want)
-			}
+		pod := old.DeepCopy()
+		pod.UID, pod.Labels = "b", map[string]string{"a": "b"}
+		r.Subresource(name).PrepareForUpdate(pod, old)
+		if pod.UID != "b" || len(pod.Labels) > 0 {
+			t.Errorf("%s: UID %q and labels %v", name, pod.UID, pod.Labels)
 		}
 	}
 	pod := old.DeepCopy()
