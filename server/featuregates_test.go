@@ -13,7 +13,7 @@ import (
 func TestFeatureGatesReported(t *testing.T) {
 	var log bytes.Buffer
 	s := run(t, Options{
-		FeatureGates: map[string]bool{"GenericWorkload": true, "SchedulerAsyncAPICalls": true, "WatchList": false, "AllAlpha": false},
+		FeatureGates: map[string]bool{"GenericWorkload": true, "SchedulerAsyncAPICalls": true, "OpenAPIEnums": false, "AllAlpha": false},
 		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	_, metrics := send(t, raw(t, s), s, http.MethodGet, "/metrics", "", "")
@@ -23,7 +23,7 @@ func TestFeatureGatesReported(t *testing.T) {
 		`kubernetes_feature_enabled{name="GenericWorkload",stage="BETA"} 1`,
 		`kubernetes_feature_enabled{name="MutatingAdmissionPolicy",stage=""} 1`,
 		`kubernetes_feature_enabled{name="KMSv1",stage="DEPRECATED"} 0`,
-		`kubernetes_feature_enabled{name="WatchList",stage="BETA"} 0`,
+		`kubernetes_feature_enabled{name="OpenAPIEnums",stage="BETA"} 0`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("no metric %s", want)
@@ -32,7 +32,7 @@ func TestFeatureGatesReported(t *testing.T) {
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want := `msg="changed feature gates have no effect on this server" gates=SchedulerAsyncAPICalls,WatchList`; !strings.Contains(log.String(), want) {
+	if want := `msg="changed feature gates have no effect on this server" gates=OpenAPIEnums,SchedulerAsyncAPICalls`; !strings.Contains(log.String(), want) {
 		t.Errorf("the log has no line %s:\n%s", want, log.String())
 	}
 }
