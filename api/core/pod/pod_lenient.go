@@ -19,8 +19,8 @@ type podLeniency struct {
 	// emptyImages: image volumes may have no reference. sysAdmins: containers that must not escalate
 	// privileges may have CAP_SYS_ADMIN.
 	emptyImages, sysAdmins bool
-	// spreadKeys: the rule for matchLabelKeys of topology spread constraints is the other one, of
-	// servers that merge them into the selector and those that do not.
+	// spreadKeys: matchLabelKeys of topology spread constraints follow the rule of a server on which the
+	// gate MatchLabelKeysInPodTopologySpreadSelectorMerge has the other value.
 	spreadKeys bool
 	// selinuxPolicies: any policy for changing SELinux labels is valid. envFiles: environment variables
 	// may be read from files. restartAll: a container that exits may restart all containers.
