@@ -28,7 +28,7 @@
 //	                    ChangesGeneration
 //	Allocate            Allocate
 //	ValidateAccess      ValidateAccess      ValidateAccess
-//	ValidateName, ValidateNameOf
+//	ValidateName
 //	Validate            ValidateUpdate      ValidateUpdate
 //	ValidateOnCreate    Validate
 //	WarningsOnCreate    WarningsOnUpdate    WarningsOnUpdate
