@@ -180,16 +180,3 @@ func (p *phase) run(ctx context.Context, a *registry.Attributes) error {
 	p.latency.observe(last.Sub(begin), nil)
 	return nil
 }
-
-// latency observes the duration of a call by whether it was rejected.
-type latency struct{ admitted, rejected []prometheus.Observer }
-
-func (o latency) observe(d time.Duration, err error) {
-	observers := o.admitted
-	if err != nil {
-		observers = o.rejected
-	}
-	for _, x := range observers {
-		x.Observe(d.Seconds())
-	}
-}

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -42,21 +43,41 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// plugin returns the observers of a plugin. The chain looks them up once, because a lookup by
-// labels costs more than an observation.
+// plugin returns the latency of a plugin.
 func (m *metrics) plugin(name, verb, kind string) latency {
 	operation := strings.ToUpper(verb)
+	return newLatency(func(rejected string) []prometheus.Observer {
+		return []prometheus.Observer{m.controller.WithLabelValues(name, kind, operation, rejected)}
+	})
+}
+
+// phase returns the latency of a phase.
+func (m *metrics) phase(verb, kind string) latency {
+	operation := strings.ToUpper(verb)
+	return newLatency(func(rejected string) []prometheus.Observer {
+		return []prometheus.Observer{m.step.WithLabelValues(kind, operation, rejected), m.summary.WithLabelValues(kind, operation, rejected)}
+	})
+}
+
+// latency observes the duration of a call by whether it was rejected.
+type latency struct{ admitted, rejected func() []prometheus.Observer }
+
+// newLatency returns a latency with these observers for the two values of the label rejected. They are
+// looked up once, because a lookup by labels costs more than an observation, and at the first
+// observation, because most calls of a server never happen and a summary has 60 KB.
+func newLatency(observers func(rejected string) []prometheus.Observer) latency {
 	return latency{
-		admitted: []prometheus.Observer{m.controller.WithLabelValues(name, kind, operation, "false")},
-		rejected: []prometheus.Observer{m.controller.WithLabelValues(name, kind, operation, "true")},
+		admitted: sync.OnceValue(func() []prometheus.Observer { return observers("false") }),
+		rejected: sync.OnceValue(func() []prometheus.Observer { return observers("true") }),
 	}
 }
 
-// phase returns the observers of a phase.
-func (m *metrics) phase(verb, kind string) latency {
-	operation := strings.ToUpper(verb)
-	observers := func(rejected string) []prometheus.Observer {
-		return []prometheus.Observer{m.step.WithLabelValues(kind, operation, rejected), m.summary.WithLabelValues(kind, operation, rejected)}
+func (l latency) observe(d time.Duration, err error) {
+	observers := l.admitted
+	if err != nil {
+		observers = l.rejected
 	}
-	return latency{admitted: observers("false"), rejected: observers("true")}
+	for _, x := range observers() {
+		x.Observe(d.Seconds())
+	}
 }
