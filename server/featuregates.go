@@ -47,23 +47,37 @@ func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (
 	if len(idle) > 0 {
 		logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
 	}
-	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
-		Help: "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
-	}, []string{"name", "stage"})
-	for name, gate := range features.Known(release) {
+	if err := metrics.Register(gateMetrics{features.Known(release), gates}); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return gates, nil
+}
+
+// gateMetrics are the metrics of the feature gates. They are made when they are read, since a server has
+// some hundred gates, which never change.
+type gateMetrics struct {
+	known map[string]features.Gate
+	gates features.Gates
+}
+
+var gateEnabled = prometheus.NewDesc("kubernetes_feature_enabled",
+	"[BETA] This metric records the data about the stage and enablement of a k8s feature.", []string{"name", "stage"}, nil)
+
+// Describe implements prometheus.Collector.
+func (gateMetrics) Describe(ch chan<- *prometheus.Desc) { ch <- gateEnabled }
+
+// Collect implements prometheus.Collector.
+func (m gateMetrics) Collect(ch chan<- prometheus.Metric) {
+	for name, gate := range m.known {
 		if gate.Stage == "" {
 			continue
 		}
 		value := 0.0
-		if gates.Enabled(name) {
+		if m.gates.Enabled(name) {
 			value = 1
 		}
-		enabled.WithLabelValues(name, stageLabel(gate.Stage)).Set(value)
+		ch <- prometheus.MustNewConstMetric(gateEnabled, prometheus.GaugeValue, value, name, stageLabel(gate.Stage))
 	}
-	if err := metrics.Register(enabled); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
-	}
-	return gates, nil
 }
 
 // stageLabel returns the value of the label stage in kube-apiserver's metric, which is

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
@@ -149,8 +150,17 @@ type Gate struct {
 }
 
 // Known returns the gates of a release, by name. Gates of later releases have no stage and cannot
-// be enabled.
-func Known(release kubeversion.Effective) map[string]Gate { return readGates(gatesText, release) }
+// be enabled. The map is shared and must not be changed.
+func Known(release kubeversion.Effective) map[string]Gate {
+	if gates, ok := known.Load(release); ok {
+		return gates.(map[string]Gate)
+	}
+	gates, _ := known.LoadOrStore(release, readGates(gatesText, release))
+	return gates.(map[string]Gate)
+}
+
+// known has the result of Known, which several steps of a start need, by release.
+var known sync.Map
 
 func readGates(text string, release kubeversion.Effective) map[string]Gate {
 	gates := map[string]Gate{}
@@ -253,7 +263,7 @@ func (g Gates) checkNeeds(all map[string]Gate) error {
 		if !g.Enabled(name) {
 			continue
 		}
-		missing := slices.DeleteFunc(all[name].Requires, g.Enabled)
+		missing := slices.DeleteFunc(slices.Clone(all[name].Requires), g.Enabled)
 		if len(missing) > 0 {
 			return fmt.Errorf("%s is enabled, but depends on features that are disabled: [%s]", name, strings.Join(missing, " "))
 		}

@@ -6,6 +6,7 @@ package kubeversion
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -95,10 +96,25 @@ func (e Effective) check() error {
 	return nil
 }
 
-// MustParse returns the release in a text such as 1.37 that is part of the program.
+// ParseMinor returns the release in a text such as 1.37. A start of a server parses some hundred texts,
+// so nothing is allocated.
+func ParseMinor(text string) (Minor, error) {
+	major, minor, ok := strings.Cut(text, ".")
+	x, err := strconv.Atoi(major)
+	y, err2 := strconv.Atoi(minor)
+	if !ok || err != nil || err2 != nil {
+		return Minor{}, fmt.Errorf("%q is no release such as 1.37", text)
+	}
+	return Minor{x, y}, nil
+}
+
+// MustParse is ParseMinor of a text that is part of the program.
 func MustParse(text string) Minor {
-	v := version.MustParse(text)
-	return Minor{int(v.Major()), int(v.Minor())}
+	m, err := ParseMinor(text)
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 // parse returns the release of the component kube, or the zero value if list is empty.
