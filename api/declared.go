@@ -12,15 +12,11 @@ import (
 
 // ApplyDeclaredRules makes r validate objects by the rules of its Go type, besides those that
 // are written by hand. They are compiled when the first object is validated.
-func (r *Resource) ApplyDeclaredRules(rules func() (*declarative.Table, error)) {
+func (r *Resource) ApplyDeclaredRules(rules func() *declarative.Table) {
 	for i := range r.Versions {
 		v := &r.Versions[i]
 		v.declared = sync.OnceValues(func() (*declarative.Program, error) {
-			table, err := rules()
-			if err != nil {
-				return nil, err
-			}
-			return table.Program(reflect.TypeOf(r.NewOf(v)))
+			return rules().Program(reflect.TypeOf(r.NewOf(v)))
 		})
 	}
 }

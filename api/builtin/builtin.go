@@ -78,11 +78,11 @@ func KindsFor(gates features.Gates) []*api.Resource {
 func KindsBeside(oldest kubeversion.Minor, gates features.Gates) []*api.Resource {
 	// The declarative rules are always those of the binary: while it emulates another release, the gate
 	// of the rules in beta has the state of that release, as in kube-apiserver.
-	return kindsOf(kubeversion.Binary().String(), gates, expression.NewExpressions(oldest))
+	return kindsOf(kubeversion.Binary(), gates, expression.NewExpressions(oldest))
 }
 
-func kindsOf(release string, gates features.Gates, functions expression.Library) []*api.Resource {
-	rules := sync.OnceValues(func() (*declarative.Table, error) {
+func kindsOf(release kubeversion.Minor, gates features.Gates, functions expression.Library) []*api.Resource {
+	rules := sync.OnceValue(func() *declarative.Table {
 		return declarative.New(declarative.Config{Release: release, Enabled: gates.Enabled})
 	})
 	fields := sync.OnceValues(func() (*gated.Table, error) { return gated.New(gates.Enabled) })

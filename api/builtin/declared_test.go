@@ -22,7 +22,7 @@ func TestDeclaredRulesCompile(t *testing.T) {
 	}
 	for _, gates := range []features.Gates{nil, all} {
 		found := 0
-		for _, r := range kindsOf("1.37", gates, expression.Library{}) {
+		for _, r := range kindsOf(kubeversion.Binary(), gates, expression.Library{}) {
 			for i := range r.Versions {
 				v := &r.Versions[i]
 				obj, err := r.Decoded(v, r.NewOf(v))

@@ -21,6 +21,8 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // TestEveryFieldIsChecked finds, for each field with a rule that is enforced, a value or a change of
@@ -37,7 +39,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 	} {
 		typ := reflect.TypeOf(obj)
 		t.Run(typ.Elem().String(), func(t *testing.T) {
-			program := compile(t, typ, Config{Release: "1.37", Enabled: func(string) bool { return true }})
+			program := compile(t, typ, Config{Release: kubeversion.MustParse("1.37"), Enabled: func(string) bool { return true }})
 			if program == nil {
 				return
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/internal/filler"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // TestOracle compares the rules with the functions that k8s.io/api has for two packages: random
@@ -55,7 +56,7 @@ func compare[T any](t *testing.T, validate oracle[T]) {
 			}
 			program := programs[fmt.Sprint(options)]
 			if program == nil {
-				program = compile(t, typ, Config{Release: "1.37", Enabled: func(gate string) bool { return gate == betaGate || options[gate] }})
+				program = compile(t, typ, Config{Release: kubeversion.MustParse("1.37"), Enabled: func(gate string) bool { return gate == betaGate || options[gate] }})
 				programs[fmt.Sprint(options)] = program
 			}
 			op, old, obj := operation.Operation{Type: operation.Create, Options: options}, (*T)(nil), new(T)
@@ -91,11 +92,7 @@ func compare[T any](t *testing.T, validate oracle[T]) {
 // compile returns the program of a type.
 func compile(t *testing.T, typ reflect.Type, c Config) *Program {
 	t.Helper()
-	table, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := table.Program(typ)
+	program, err := New(c).Program(typ)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,8 +74,10 @@ func (c *Table) node(t reflect.Type) (*node, error) {
 	}
 	n := &node{}
 	c.nodes[t] = n
-	rules := c.rulesOf(t)
-	var err error
+	rules, err := c.rulesOf(t)
+	if err != nil {
+		return nil, err
+	}
 	if n.own, err = c.ownChecks(t, rules); err != nil {
 		return nil, fmt.Errorf("%s: %w", t, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // object has a field for each kind of rule.
@@ -42,8 +44,8 @@ func run(t *testing.T, rules string, c Config, obj object, old *object) string {
 	if c.Enabled == nil {
 		c.Enabled = func(string) bool { return true }
 	}
-	if c.Release == "" {
-		c.Release = "1.37"
+	if c.Release.IsZero() {
+		c.Release = kubeversion.MustParse("1.37")
 	}
 	pkg := reflect.TypeFor[object]().PkgPath()
 	text := pkg + ".object\n"
@@ -54,11 +56,7 @@ func run(t *testing.T, rules string, c Config, obj object, old *object) string {
 			text += "\t" + line + "\n"
 		}
 	}
-	table, err := parse(text, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := table.Program(reflect.TypeFor[*object]())
+	program, err := newTable(text, c).Program(reflect.TypeFor[*object]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +167,11 @@ func TestConfig(t *testing.T) {
 		c     Config
 		want  string
 	}{
-		{"Name beta(1.37) required", Config{Release: "1.36"}, ``},
-		{"Name beta(1.37) required", Config{Release: "1.37"}, `name: Required value`},
-		{"Name beta(1.37) required", Config{Release: "1.38"}, `name: Required value`},
+		{"Name beta(1.37) required", Config{Release: kubeversion.MustParse("1.36")}, ``},
+		{"Name beta(1.37) required", Config{Release: kubeversion.MustParse("1.37")}, `name: Required value`},
+		{"Name beta(1.37) required", Config{Release: kubeversion.MustParse("1.38")}, `name: Required value`},
 		{"Name beta(1.37) required", Config{Enabled: off}, ``},
-		{"Name required", Config{Release: "1.30", Enabled: off}, `name: Required value`},
+		{"Name required", Config{Release: kubeversion.MustParse("1.30"), Enabled: off}, `name: Required value`},
 		{"Name ifEnabled(On)=required", Config{Enabled: off}, ``},
 		{"Name ifDisabled(On)=required", Config{Enabled: off}, `name: Required value`},
 	} {
@@ -191,11 +189,8 @@ func TestUnknownRules(t *testing.T) {
 		"Name subfield(x)=required", "Name dependentRequired(nothing)", "Pointer ifMode(One)=required", "Struct update=NoSet", "Name update=unheardOf",
 		"Name zeroOrOneOf=a:b", "Items zeroOrOneOf=nothing:b",
 	} {
-		table, err := parse(pkg+".object\n\t"+rule+"\n", Config{Release: "1.37", Enabled: func(string) bool { return true }})
-		if err == nil {
-			_, err = table.Program(reflect.TypeFor[*object]())
-		}
-		if err == nil {
+		table := newTable(pkg+".object\n\t"+rule+"\n", Config{Release: kubeversion.MustParse("1.37"), Enabled: func(string) bool { return true }})
+		if _, err := table.Program(reflect.TypeFor[*object]()); err == nil {
 			t.Errorf("%s compiles", rule)
 		}
 	}

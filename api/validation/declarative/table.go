@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/version"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 //go:embed rules.txt
@@ -17,7 +17,7 @@ var rulesText string
 type Config struct {
 	// Release is the release of Kubernetes that the server behaves like: rules in beta are
 	// enforced from the release on in which they got there.
-	Release string
+	Release kubeversion.Minor
 	// Enabled reports whether a feature gate is enabled. Rules within ifEnabled and ifDisabled
 	// depend on it.
 	Enabled func(gate string) bool
@@ -26,9 +26,12 @@ type Config struct {
 // betaGate is the gate without which rules in beta are not enforced.
 const betaGate = "DeclarativeValidationBeta"
 
-// Table has the rules of all types.
+// Table has the rules of all types. Those of a type are parsed when they are compiled, since most
+// servers meet few of the kinds.
 type Table struct {
-	types map[string]typeRules
+	config Config
+	// texts are the lines with the rules of a type, by the name of the type with its package.
+	texts map[string]string
 	// packages are the packages of these types. Other types have no fields with rules.
 	packages map[string]bool
 	// mu guards nodes, the compiled checks of types.
@@ -50,47 +53,60 @@ type rule struct {
 }
 
 // New returns the rules of kube-apiserver that c selects.
-func New(c Config) (*Table, error) { return parse(rulesText, c) }
+func New(c Config) *Table { return newTable(rulesText, c) }
 
-// parse returns the table in text.
-func parse(text string, c Config) (*Table, error) {
-	release, err := version.ParseGeneric(c.Release)
-	if err != nil {
-		return nil, fmt.Errorf("release of declarative validation: %w", err)
-	}
-	t := &Table{types: map[string]typeRules{}, packages: map[string]bool{}, nodes: map[reflect.Type]*node{}}
-	var current typeRules
+// newTable returns the table in text: a line for each type, and below it an indented line for each of
+// its rules.
+func newTable(text string, c Config) *Table {
+	t := &Table{config: c, texts: map[string]string{}, packages: map[string]bool{}, nodes: map[reflect.Type]*node{}}
+	name, begin, end := "", 0, 0
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		switch {
-		case line == "" || line[0] == '#':
-			continue
-		case line[0] != '\t':
-			current = typeRules{}
-			t.types[line] = current
-			t.packages[line[:strings.LastIndexByte(line, '.')]] = true
+		if strings.TrimSpace(line) != "" && line[0] != '#' && line[0] != '\t' {
+			t.add(name, text[begin:end])
+			name, begin = strings.TrimSpace(line), end+len(line)
+		}
+		end += len(line)
+	}
+	t.add(name, text[begin:])
+	return t
+}
+
+// add adds the lines of a type.
+func (t *Table) add(name, lines string) {
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+		t.texts[name], t.packages[name[:dot]] = lines, true
+	}
+}
+
+// rulesOf returns the rules of a Go type.
+func (t *Table) rulesOf(typ reflect.Type) (typeRules, error) {
+	rules := typeRules{}
+	for line := range strings.Lines(t.texts[typ.PkgPath()+"."+typ.Name()]) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
 			continue
 		}
-		field, text, _ := strings.Cut(line[1:], " ")
+		field, text, _ := strings.Cut(line, " ")
 		r := rule{isEnforced: true}
 		if stage, staged, ok := strings.Cut(text, ") "); ok && !strings.Contains(stage, " ") && !strings.Contains(stage, "=") {
-			text = staged
-			if r.isEnforced, err = enforces(release, c, stage); err != nil {
+			var err error
+			if r.isEnforced, err = t.config.enforces(stage); err != nil {
 				return nil, fmt.Errorf("%s: %w", line, err)
 			}
+			text = staged
 		}
 		r.name, r.args, r.payload = split(text)
-		if r, ok := r.resolve(c); ok {
-			current[field] = append(current[field], r)
+		if r, ok := r.resolve(t.config); ok {
+			rules[field] = append(rules[field], r)
 		}
 	}
-	return t, nil
+	return rules, nil
 }
 
 // enforces reports whether the rules of a stage are enforced: "beta(1.37".
-func enforces(release *version.Version, c Config, stage string) (bool, error) {
+func (c *Config) enforces(stage string) (bool, error) {
 	name, since, _ := strings.Cut(stage, "(")
-	first, err := version.ParseGeneric(since)
+	first, err := kubeversion.ParseMinor(since)
 	if err != nil {
 		return false, err
 	}
@@ -98,7 +114,7 @@ func enforces(release *version.Version, c Config, stage string) (bool, error) {
 	case "alpha":
 		return false, nil
 	case "beta":
-		return release.AtLeast(first) && c.Enabled(betaGate), nil
+		return !c.Release.Before(first) && c.Enabled(betaGate), nil
 	}
 	return false, fmt.Errorf("unknown stage %s", name)
 }
@@ -132,12 +148,4 @@ func split(text string) (name, args, payload string) {
 		args, rest, _ = strings.Cut(rest[1:], ")")
 	}
 	return name, args, strings.TrimPrefix(rest, "=")
-}
-
-// rulesOf returns the rules of a Go type.
-func (t *Table) rulesOf(typ reflect.Type) typeRules {
-	if typ.Name() == "" {
-		return nil
-	}
-	return t.types[typ.PkgPath()+"."+typ.Name()]
 }
