@@ -16,9 +16,10 @@ const (
 	headroom        = 64 << 20 // bytes, or
 	headroomPercent = 30       // of the live bytes, if that is more
 
-	// startPercent keeps the collector from running before the heap has 64 MiB. A start
-	// allocates half of that, of which most is in use at its end.
-	startPercent = 1600
+	// startPercent makes the collector run first when the heap has 10 MiB. A start allocates 25 MiB,
+	// of which less than half is in use at its end: without the collector, these objects would be
+	// among the garbage, and their pages could not be returned to the system.
+	startPercent = 250
 )
 
 // startMemory is for the start of the process. tuneMemory follows it.
