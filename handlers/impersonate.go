@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,7 +38,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		wanted, err := impersonatedUser(r.Header)
+		wanted, err := impersonatedUser(r.Header, h.ConstrainedImpersonation)
 		if err != nil {
 			h.writeRefusal(w, r, err)
 			return
@@ -68,8 +69,9 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// impersonatedUser parses the impersonation headers. It returns nil if there are none.
-func impersonatedUser(header http.Header) (*request.User, error) {
+// impersonatedUser parses the impersonation headers. It returns nil if there are none. The message of an
+// error is that of kube-apiserver with or without constrained impersonation.
+func impersonatedUser(header http.Header, constrained bool) (*request.User, error) {
 	name, uid, groups := header.Get(impersonateUser), header.Get(impersonateUID), header[impersonateGroup]
 	extra, hasExtra := impersonatedExtra(header)
 	if name != "" {
@@ -78,9 +80,34 @@ func impersonatedUser(header http.Header) (*request.User, error) {
 	if uid == "" && len(groups) == 0 && !hasExtra {
 		return nil, nil
 	}
+	if !constrained {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("requested %v without impersonating a user", wantedIdentities(uid, groups, extra)))
+	}
 	return nil, apierrors.NewBadRequest(fmt.Sprintf(
 		"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name", name, uid, groups, extra))
 }
+
+// wantedIdentity is one thing that a user wants to be, in the form in which a message shows it.
+type wantedIdentity struct{ Kind, Namespace, Name, UID, APIVersion, ResourceVersion, FieldPath string }
+
+// wantedIdentities lists groups, extra attributes and the uid of a user.
+func wantedIdentities(uid string, groups []string, extra map[string][]string) (all []wantedIdentity) {
+	for _, group := range groups {
+		all = append(all, wantedIdentity{Kind: "Group", Name: group})
+	}
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		for _, value := range extra[key] {
+			all = append(all, wantedIdentity{Kind: "UserExtra", Name: value, APIVersion: authenticationVersion, FieldPath: key})
+		}
+	}
+	if uid != "" {
+		all = append(all, wantedIdentity{Kind: "UID", Name: uid, APIVersion: authenticationVersion})
+	}
+	return all
+}
+
+// authenticationVersion is the API version of kinds of identities.
+const authenticationVersion = authenticationGroup + "/v1"
 
 // impersonatedExtra parses the headers of extra attributes. Their keys are percent-encoded
 // and lower-cased, as header names are case-insensitive.

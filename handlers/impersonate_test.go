@@ -211,3 +211,17 @@ func TestUnconstrainedImpersonation(t *testing.T) {
 		t.Errorf("got %s, %v", mode, err)
 	}
 }
+
+// TestImpersonationWithoutUser checks the message without constrained impersonation.
+func TestImpersonationWithoutUser(t *testing.T) {
+	for want, header := range map[string]http.Header{
+		"[{Group  dev    } {Group  ops    }]":                 {impersonateGroup: {"dev", "ops"}},
+		"[{UID  1  authentication.k8s.io/v1  }]":              {impersonateUID: {"1"}},
+		"[{UserExtra  a  authentication.k8s.io/v1  a.b/c d}]": {impersonateExtra + "A.b%2fc%20d": {"a"}},
+	} {
+		_, err := impersonatedUser(header, false)
+		if want = "requested " + want + " without impersonating a user"; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Binding describes the kind Binding, which assigns a pod to a node. Clients can only create
@@ -25,8 +26,9 @@ func Binding() *api.Resource {
 }
 
 // podBinding is the subresource of pods to which clients post bindings. now is the clock for
-// the time in the pod's condition. clearsNomination means that a bound pod has no nominated node.
-func podBinding(now func() time.Time, clearsNomination bool) *api.Subresource {
+// the time in the pod's condition. Gates decide whether a bound pod keeps its nominated node, and
+// whether it gets the labels of the binding, such as those of the node's zone.
+func podBinding(now func() time.Time, gates features.Gates) *api.Subresource {
 	return api.NewPosting(api.Posting[*corev1.Pod, *corev1.Binding]{
 		Name:              "binding",
 		Kind:              Binding(),
@@ -42,10 +44,16 @@ func podBinding(now func() time.Time, clearsNomination bool) *api.Subresource {
 		},
 		Change: func(obj *corev1.Pod, requested *corev1.Binding) (*corev1.Pod, error) {
 			p, err := bindPod(obj, requested, metav1.NewTime(now()))
-			if err == nil && clearsNomination {
+			if err != nil {
+				return nil, err
+			}
+			if gates.Enabled(features.ClearingNominatedNodeNameAfterBinding) {
 				p.Status.NominatedNodeName = ""
 			}
-			return p, err
+			if gates.Enabled(features.PodTopologyLabelsAdmission) {
+				p.Labels = withEntries(p.Labels, requested.Labels)
+			}
+			return p, nil
 		},
 	})
 }
@@ -57,7 +65,6 @@ func bindPod(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, err
 	}
 	p.Spec.NodeName = b.Target.Name
 	p.Annotations = withEntries(p.Annotations, b.Annotations)
-	p.Labels = withEntries(p.Labels, b.Labels) // such as those of the node's zone
 	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})
 	return p, nil
 }

@@ -10,11 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestBind(t *testing.T) {
 	at := time.Unix(1700000000, 0)
-	change := podBinding(func() time.Time { return at }, true).Change
+	change := podBinding(func() time.Time { return at }, features.Default()).Change
 	asked := &corev1.Binding{Target: corev1.ObjectReference{Name: "n"}, ObjectMeta: metav1.ObjectMeta{
 		Annotations: map[string]string{"a": "new"}, Labels: map[string]string{"l": "new", "zone": "z"}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": "old", "k": "kept"}}}
@@ -38,6 +39,19 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// TestBindWithoutGates checks that the pod keeps its labels and its nominated node.
+func TestBindWithoutGates(t *testing.T) {
+	pod := &corev1.Pod{Status: corev1.PodStatus{NominatedNodeName: "other"}}
+	obj, err := podBinding(time.Now, features.Gates{}).Change(pod, &corev1.Binding{
+		Target: corev1.ObjectReference{Name: "n"}, ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"zone": "z"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := obj.(*corev1.Pod); p.Spec.NodeName != "n" || p.Status.NominatedNodeName != "other" || len(p.Labels) > 0 {
+		t.Errorf("got %+v", p)
+	}
+}
+
 func TestCheckBinding(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -51,7 +65,7 @@ func TestCheckBinding(t *testing.T) {
 		{"p", corev1.ObjectReference{}, "target.name: Required value"},
 		{"p", corev1.ObjectReference{Kind: "Pod", Name: "n"}, `target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"`},
 	} {
-		err := podBinding(time.Now, true).Check(&api.Posted{Name: "p", Sent: &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: c.name}, Target: c.target}})
+		err := podBinding(time.Now, features.Default()).Check(&api.Posted{Name: "p", Sent: &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: c.name}, Target: c.target}})
 		if got := message(err); got != c.want {
 			t.Errorf("%q to %+v: got %q, want %q", c.name, c.target, got, c.want)
 		}

@@ -16,7 +16,7 @@ import (
 func podSubresources(gates features.Gates, level podLevel) []*api.Subresource {
 	strictness := validation.StrictnessOf(gates)
 	return append(podConnections(gates),
-		podBinding(time.Now, gates.Enabled(features.ClearingNominatedNodeNameAfterBinding)),
+		podBinding(time.Now, gates),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validation.ChangesOf(strictness, ephemeralContainerChanges)}),
 		podEviction(),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButResources(level, gates), ValidateUpdate: validateResize(level, strictness)}),
