@@ -43,6 +43,8 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// PeerCertificates counts weak certificates of remote servers.
 	PeerCertificates *peercert.Counters
+	// NoUserUIDs omits the UID from the user headers.
+	NoUserUIDs bool
 }
 
 // Services is an index of the APIServices. It is safe for concurrent use.

@@ -68,11 +68,21 @@ func TestSortGroups(t *testing.T) {
 // TestSetUserHeaders checks that user headers of the client are not forwarded, and that keys are
 // escaped.
 func TestSetUserHeaders(t *testing.T) {
-	h := http.Header{"X-Remote-User": {"root"}, "X-Remote-Group": {"system:masters"}, "X-Remote-Uid": {"0"}, "x-remote-extra-a": {"b"}, "Accept": {"*/*"}}
-	SetUserHeaders(h, &request.User{Name: "alice", Groups: []string{"g", "h"}, Extra: map[string][]string{"example.com/k%": {"1", "2"}}})
-	want := http.Header{"X-Remote-User": {"alice"}, "X-Remote-Group": {"g", "h"}, "X-Remote-Extra-Example.com%2fk%25": {"1", "2"}, "Accept": {"*/*"}}
-	if !reflect.DeepEqual(h, want) {
-		t.Errorf("got %v, want %v", h, want)
+	for _, c := range []struct {
+		name, uid string
+		noUIDs    bool
+		want      []string
+	}{{"no UID", "", false, nil}, {"UID", "7", false, []string{"7"}}, {"UIDs are off", "7", true, nil}} {
+		h := http.Header{"X-Remote-User": {"root"}, "X-Remote-Group": {"system:masters"}, "X-Remote-Uid": {"0"}, "x-remote-extra-a": {"b"}, "Accept": {"*/*"}}
+		r := &Remote{noUserUIDs: c.noUIDs}
+		r.SetUserHeaders(h, &request.User{Name: "alice", UID: c.uid, Groups: []string{"g", "h"}, Extra: map[string][]string{"example.com/k%": {"1", "2"}}})
+		want := http.Header{"X-Remote-User": {"alice"}, "X-Remote-Group": {"g", "h"}, "X-Remote-Extra-Example.com%2fk%25": {"1", "2"}, "Accept": {"*/*"}}
+		if c.want != nil {
+			want["X-Remote-Uid"] = c.want
+		}
+		if !reflect.DeepEqual(h, want) {
+			t.Errorf("%s: got %v, want %v", c.name, h, want)
+		}
 	}
 }
 

@@ -157,6 +157,6 @@ func (r *Remote) get(ctx context.Context, transport http.RoundTripper, as *reque
 	for name, values := range header {
 		req.Header[name] = values
 	}
-	SetUserHeaders(req.Header, as)
+	r.SetUserHeaders(req.Header, as)
 	return outbound.Client(transport).Do(req)
 }

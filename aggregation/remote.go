@@ -36,6 +36,7 @@ type Remote struct {
 	// which HTTP/2 cannot do. Both are nil if err is set.
 	plain, upgrades  *http.Transport
 	peerCertificates *peercert.Counters
+	noUserUIDs       bool
 	err              error
 }
 
@@ -45,7 +46,7 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 		Name: a.Name, GroupVersion: groupVersionOf(a.Name),
 		Priority: api.Priority{Group: a.Spec.GroupPriorityMinimum, Version: a.Spec.VersionPriority},
 		Service:  services.Reference{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name, Port: *a.Spec.Service.Port},
-		spec:     *a.Spec.DeepCopy(), resolver: s.Resolver, peerCertificates: s.PeerCertificates,
+		spec:     *a.Spec.DeepCopy(), resolver: s.Resolver, peerCertificates: s.PeerCertificates, noUserUIDs: s.NoUserUIDs,
 	}
 	r.available.Store(isAvailable(a))
 	config := &tls.Config{
@@ -114,7 +115,14 @@ const (
 
 // SetUserHeaders sets the headers that carry the user of a request, in place of any that the
 // client sent.
-func SetUserHeaders(h http.Header, user *request.User) {
+func (r *Remote) SetUserHeaders(h http.Header, user *request.User) {
+	setUserHeaders(h, user)
+	if r.noUserUIDs {
+		h.Del(headerUID)
+	}
+}
+
+func setUserHeaders(h http.Header, user *request.User) {
 	for name := range h {
 		if len(name) >= len(headerExtra) && strings.EqualFold(name[:len(headerExtra)], headerExtra) {
 			delete(h, name)

@@ -72,7 +72,7 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
 		Host: host, Transport: transport, NoRedirects: !h.AggregationRedirects,
 		SetHeaders: func(header http.Header) {
-			aggregation.SetUserHeaders(header, scope.User)
+			to.SetUserHeaders(header, scope.User)
 			header.Set(auditID, scope.ID)
 			if scope.Traced {
 				outbound.InjectTrace(ctx, header)

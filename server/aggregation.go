@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
@@ -25,6 +26,7 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 	return aggregation.New(aggregation.Config{
 		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
 		Certificate: certificate, Dial: p.o.Dial, PeerCertificates: presented,
+		NoUserUIDs: !p.gates.Enabled(features.RemoteRequestHeaderUID),
 	})
 }
 
@@ -45,7 +47,7 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 // from a file. Certificates that are only in memory are not published.
 func (p *parts) newTrust() (func() apiservices.Trust, error) {
 	a, own := &p.o.Authentication, p.own
-	fixed := apiservices.Trust{}
+	fixed := apiservices.Trust{NoUIDs: !p.gates.Enabled(features.RemoteRequestHeaderUID)}
 	switch {
 	case a.ProxyCAFile != "":
 		fixed.Names, fixed.UserHeaders, fixed.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders

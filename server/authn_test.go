@@ -18,6 +18,9 @@ func TestAuthenticationOptions(t *testing.T) {
 		want string
 	}{
 		{"nothing", Authentication{}, ""},
+		{"UID headers", Authentication{ProxyCAFile: "x", ProxyUserHeaders: []string{"X"}, ProxyUIDHeaders: []string{"X-Uid", "x-remote-uid"}}, ""},
+		{"UID headers of others", Authentication{ProxyCAFile: "x", ProxyUserHeaders: []string{"X"}, ProxyUIDHeaders: []string{"X-Uid"}},
+			"--requestheader-uid-headers: is set without specifying the standard X-Remote-Uid header - API aggregation will not work"},
 		{"issuer empty", Authentication{Issuers: []string{""}}, "--service-account-issuer: must not be empty"},
 		{"issuer twice", Authentication{Issuers: []string{"a", "a"}}, `--service-account-issuer: "a" is given twice`},
 		{"issuer no URL", Authentication{Issuers: []string{"http://[x"}}, "--service-account-issuer: contained a ':' but was not a valid URL"},

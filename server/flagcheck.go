@@ -370,6 +370,21 @@ func (a *Authentication) checkProxyUserHeaders() error {
 	return nil
 }
 
+func (o *Options) checkProxyUIDHeaders() error {
+	headers := o.Authentication.ProxyUIDHeaders
+	gates, err := o.gates()
+	if err != nil || len(headers) == 0 {
+		return nil // --feature-gates reports the error
+	}
+	if !gates.Enabled(features.RemoteRequestHeaderUID) {
+		return fmt.Errorf("requires the %q feature to be enabled", features.RemoteRequestHeaderUID)
+	}
+	if !slices.ContainsFunc(headers, func(name string) bool { return strings.EqualFold(name, "X-Remote-Uid") }) {
+		return errors.New("is set without specifying the standard X-Remote-Uid header - API aggregation will not work")
+	}
+	return nil
+}
+
 func (a *Authentication) checkSigningEndpoint() error {
 	if a.SigningEndpoint != "" && (a.SigningKeyFile != "" || len(a.KeyFiles) > 0) {
 		return errors.New("cannot be together with --service-account-signing-key-file and --service-account-key-file")

@@ -24,12 +24,17 @@ import (
 // users and proxied requests.
 const extensionConfigMap = "extension-apiserver-authentication"
 
+// uidHeadersKey is the key of the headers with the UID of a user.
+const uidHeadersKey = "requestheader-uid-headers"
+
 // Trust is the authentication configuration that the ConfigMap publishes.
 type Trust struct {
 	// ClientCAs are the CAs of client certificates, and ProxyCAs those of proxies that send
 	// user headers. Names are the allowed common names of proxies.
 	ClientCAs, ProxyCAs                                         []*x509.Certificate
 	Names, UserHeaders, UIDHeaders, GroupHeaders, ExtraPrefixes []string
+	// NoUIDs omits the key of UIDHeaders, also if another server added it.
+	NoUIDs bool
 }
 
 // trustInterval is the time between two looks whether CAs changed, which are reloaded from files.
@@ -115,10 +120,13 @@ func (t Trust) mergedData(is map[string]string, now time.Time) map[string]string
 	}{
 		{"requestheader-allowed-names", t.Names, true},
 		{"requestheader-username-headers", t.UserHeaders, true},
-		{"requestheader-uid-headers", t.UIDHeaders, false},
+		{uidHeadersKey, t.UIDHeaders, false},
 		{"requestheader-group-headers", t.GroupHeaders, true},
 		{"requestheader-extra-headers-prefix", t.ExtraPrefixes, true},
 	} {
+		if t.NoUIDs && list.key == uidHeadersKey {
+			continue
+		}
 		if all := mergeLists(is[list.key], list.add); len(all) > 0 || list.empty {
 			text, _ := json.Marshal(all) // strings can be encoded
 			data[list.key] = string(text)

@@ -83,6 +83,7 @@ const (
 	PreferSameTrafficDistribution                    = "PreferSameTrafficDistribution"
 	ProcMountType                                    = "ProcMountType"
 	RelaxedServiceNameValidation                     = "RelaxedServiceNameValidation"
+	RemoteRequestHeaderUID                           = "RemoteRequestHeaderUID"
 	RestartAllContainersOnContainerExits             = "RestartAllContainersOnContainerExits"
 	SELinuxMount                                     = "SELinuxMount"
 	ServiceAccountNodeAudienceRestriction            = "ServiceAccountNodeAudienceRestriction"
@@ -120,7 +121,7 @@ func Effective() []string {
 		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,
 		NativeHistograms, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy,
 		PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodLogsQuerySplitStreams, PodTopologyLabelsAdmission, PortForwardWebsockets,
-		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RestartAllContainersOnContainerExits, SELinuxMount, ServiceAccountNodeAudienceRestriction,
+		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RemoteRequestHeaderUID, RestartAllContainersOnContainerExits, SELinuxMount, ServiceAccountNodeAudienceRestriction,
 		ServiceCIDRStatusFieldWiping, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
 		TaintTolerationComparisonOperators, TokenRequestServiceAccountUIDValidation, TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests,
 		UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression,
