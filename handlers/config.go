@@ -73,6 +73,9 @@ type Config struct {
 	CBOR bool
 	// NoWatchLists refuses the option sendInitialEvents of watches. NoCompression compresses no response.
 	NoWatchLists, NoCompression bool
+	// NoStorageHashes omits the hashes of storage versions of built-in kinds from discovery. NoEnums omits the
+	// values of enums from the definitions of published types.
+	NoStorageHashes, NoEnums bool
 	// CompressWatchLists compresses watches that begin with a list and end it with a bookmark.
 	CompressWatchLists bool
 	// Limiter decides when requests execute (priority and fairness). If nil, the plain

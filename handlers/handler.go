@@ -81,7 +81,7 @@ func New(c Config) (*Handler, error) {
 	if h.description, err = description.New(description.Config{
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
 		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: h.shutdown.begun,
-		ExternalAddress: c.ExternalAddress, CBOR: c.CBOR,
+		ExternalAddress: c.ExternalAddress, CBOR: c.CBOR, NoStorageHashes: c.NoStorageHashes, NoEnums: c.NoEnums,
 		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
 		return nil, err

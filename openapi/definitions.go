@@ -45,6 +45,7 @@ type Definitions struct {
 	// added has definitions that override those of the archive.
 	added      map[string]Definition
 	reductions Reductions
+	noEnums    bool
 }
 
 // Open returns the definitions of the published types, without what the reductions name.
@@ -82,7 +83,7 @@ func (d *Definitions) With(defs ...Definition) *Definitions {
 	if len(defs) == 0 {
 		return d
 	}
-	out := &Definitions{files: d.files, packages: d.packages, added: maps.Clone(d.added), reductions: d.reductions}
+	out := &Definitions{files: d.files, packages: d.packages, added: maps.Clone(d.added), reductions: d.reductions, noEnums: d.noEnums}
 	for _, def := range defs {
 		out.added[def.Name] = def
 	}
@@ -107,6 +108,12 @@ func (d *Definitions) Get(name string) (Definition, bool, error) {
 	if r, reduced := d.reductions[name]; ok && reduced {
 		var err error
 		if def, err = def.reduce(r); err != nil {
+			return Definition{}, false, err
+		}
+	}
+	if ok && d.noEnums {
+		var err error
+		if def, err = def.withoutEnums(); err != nil {
 			return Definition{}, false, err
 		}
 	}

@@ -30,6 +30,8 @@ type Document struct {
 type Info struct {
 	// Version is the release of Kubernetes that the server emulates: "1.36".
 	Version string
+	// NoEnums omits the values of enums from the definitions of published types.
+	NoEnums bool `json:",omitempty"`
 }
 
 // VersionDocument returns the document of a group version.

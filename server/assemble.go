@@ -74,8 +74,13 @@ func (p *parts) openLog() error {
 	return nil
 }
 
-// identify sets the identity of the server, which follows from the name of its host.
+// identify sets the identity of the server, which follows from the name of its host. It is empty if
+// the feature is disabled.
 func (p *parts) identify() error {
+	gates, err := p.o.gates()
+	if err != nil || !gates.Enabled(features.APIServerIdentity) {
+		return err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return err
@@ -201,6 +206,8 @@ func (p *parts) buildHandler() error {
 		ConstrainedImpersonation:    p.gates.Enabled(features.ConstrainedImpersonation),
 		CBOR:                        p.gates.Enabled(features.CBORServingAndStorage),
 		NoWatchLists:                !p.gates.Enabled(features.WatchList),
+		NoStorageHashes:             !p.gates.Enabled(features.StorageVersionHash),
+		NoEnums:                     !p.gates.Enabled(features.OpenAPIEnums),
 		NoCompression:               !p.gates.Enabled(features.APIResponseCompression),
 		CompressWatchLists:          p.gates.Enabled(features.WatchListCompression),
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},
@@ -236,6 +243,9 @@ func (p *parts) buildPublication() (err error) {
 			Publication: p.publication, Store: p.store,
 			Shared: p.o.EndpointReconciler == "lease" && len(p.o.EtcdServers) > 0,
 		}
+	}
+	if !p.gates.Enabled(features.APIServerIdentity) {
+		return nil
 	}
 	if p.lease, err = bootstrap.NewLease(p.publication); err != nil {
 		return fmt.Errorf("the server's lease: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
@@ -50,6 +51,17 @@ func (p *parts) publishEndpoints(ctx context.Context) error {
 	return p.endpoints.Publish(ctx)
 }
 
+// createLease creates or renews the server's lease.
+func (p *parts) createLease(ctx context.Context) error {
+	if p.lease == nil {
+		return nil
+	}
+	if err := p.lease.Renew(ctx); err != nil {
+		return fmt.Errorf("the server's lease: %w", err)
+	}
+	return nil
+}
+
 // bootstrapObjects creates the objects that every server has, where they are missing,
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
@@ -63,12 +75,7 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 			}
 			return nil
 		},
-		func(ctx context.Context) error {
-			if err := p.lease.Renew(ctx); err != nil {
-				return fmt.Errorf("the server's lease: %w", err)
-			}
-			return nil
-		},
+		p.createLease,
 	)(request.AsServer(ctx))
 	if err != nil {
 		return err
@@ -78,7 +85,9 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 	if p.endpoints != nil {
 		p.runEvery("the endpoints of the service kubernetes", bootstrap.RefreshInterval, p.endpoints.Refresh)
 	}
-	p.runEvery("the server's lease", bootstrap.RefreshInterval, p.lease.Renew)
+	if p.lease != nil {
+		p.runEvery("the server's lease", bootstrap.RefreshInterval, p.lease.Renew)
+	}
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil
 }
@@ -140,11 +149,14 @@ func (p *parts) serveResources(context.Context) error {
 		store.EndBootstrap()
 	}
 	p.handler.Started()
-	for step, run := range map[string]func(context.Context, reconcile.BaseConfig){
+	loops := map[string]func(context.Context, reconcile.BaseConfig){
 		stepNamespaces:    controllers.MaintainSystemNamespaces,
-		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
 		stepTokenTracking: controllers.MaintainTokenTracking,
-	} {
+	}
+	if p.gates.Enabled(features.APIServerIdentity) {
+		loops[stepExpiredLeases] = controllers.DeleteExpiredIdentityLeases
+	}
+	for step, run := range loops {
 		p.runLoop(step, func() { run(p.lifetime, p.controllerConfig.BaseConfig) })
 		p.steps.finish(step)
 	}

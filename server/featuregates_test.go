@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,7 +14,7 @@ import (
 func TestFeatureGatesReported(t *testing.T) {
 	var log bytes.Buffer
 	s := run(t, Options{
-		FeatureGates: map[string]bool{"GenericWorkload": true, "SchedulerAsyncAPICalls": true, "OpenAPIEnums": false, "AllAlpha": false},
+		FeatureGates: map[string]bool{"GenericWorkload": true, "SchedulerAsyncAPICalls": true, "RotateKubeletServerCertificate": false, "AllAlpha": false},
 		Logger:       slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	_, metrics := send(t, raw(t, s), s, http.MethodGet, "/metrics", "", "")
@@ -23,7 +24,7 @@ func TestFeatureGatesReported(t *testing.T) {
 		`kubernetes_feature_enabled{name="GenericWorkload",stage="BETA"} 1`,
 		`kubernetes_feature_enabled{name="MutatingAdmissionPolicy",stage=""} 1`,
 		`kubernetes_feature_enabled{name="KMSv1",stage="DEPRECATED"} 0`,
-		`kubernetes_feature_enabled{name="OpenAPIEnums",stage="BETA"} 0`,
+		`kubernetes_feature_enabled{name="RotateKubeletServerCertificate",stage="BETA"} 0`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("no metric %s", want)
@@ -32,7 +33,7 @@ func TestFeatureGatesReported(t *testing.T) {
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want := `msg="changed feature gates have no effect on this server" gates=OpenAPIEnums,SchedulerAsyncAPICalls`; !strings.Contains(log.String(), want) {
+	if want := `msg="changed feature gates have no effect on this server" gates=RotateKubeletServerCertificate,SchedulerAsyncAPICalls`; !strings.Contains(log.String(), want) {
 		t.Errorf("the log has no line %s:\n%s", want, log.String())
 	}
 }
@@ -48,4 +49,77 @@ func TestFeatureGatesRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", gate, err, want)
 		}
 	}
+}
+
+// gatesTurnedOff returns gates that are on by default, all off.
+func gatesTurnedOff() map[string]bool {
+	off := map[string]bool{}
+	for _, name := range []string{
+		"APIResponseCompression", "APIServerIdentity", "OpenAPIEnums", "RemoteRequestHeaderUID", "StorageVersionHash",
+		"UnknownVersionInteroperabilityProxy", "WatchList",
+	} {
+		off[name] = false
+	}
+	return off
+}
+
+// TestDisabledGates compares the responses of a server with those of one where gates are off.
+func TestDisabledGates(t *testing.T) {
+	servers := map[bool]*Server{true: run(t, Options{}), false: run(t, Options{FeatureGates: gatesTurnedOff()})}
+	const gzip = "Content-Encoding: gzip"
+	for _, c := range []struct{ gate, path, on, off string }{
+		{"APIResponseCompression", "/api/v1/namespaces/default/configmaps/large", gzip, ""},
+		{"APIServerIdentity", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", `"name":"apiserver-`, `"items":[]`},
+		{"APIServerIdentity", "/readyz?verbose", "poststarthook/start-kube-apiserver-identity-lease-controller ok", "readyz check passed"},
+		{"APIServerIdentity", "/readyz?verbose", "poststarthook/start-kube-apiserver-identity-lease-garbage-collector ok", "readyz check passed"},
+		{"OpenAPIEnums", "/openapi/v3/api/v1", "Possible enum values:", `"restartPolicy":`},
+		{"StorageVersionHash", "/api/v1", `"storageVersionHash":`, `"name":"pods"`},
+		{"WatchList", "/api/v1/namespaces?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1",
+			`"type":"ADDED"`, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"},
+	} {
+		for on, s := range servers {
+			client := raw(t, s)
+			if strings.HasSuffix(c.path, "/large") {
+				body := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"large"},"data":{"a":"` + strings.Repeat("a", 200<<10) + `"}}`
+				if resp, text := send(t, client, s, http.MethodPost, strings.TrimSuffix(c.path, "/large"), "application/json", body); resp.StatusCode != http.StatusCreated {
+					t.Fatal(text)
+				}
+			}
+			got := contentOrEncoding(t, client, s, c.path)
+			want := c.on
+			if !on {
+				want = c.off
+			}
+			if !strings.Contains(got, want) || !on && strings.Contains(got, c.on) {
+				t.Errorf("%s %t: %s: got %.2000s, want %q", c.gate, on, c.path, got, want)
+			}
+		}
+	}
+}
+
+// contentOrEncoding sends a GET that accepts gzip, and returns the body or, if it is compressed, its
+// Content-Encoding.
+func contentOrEncoding(t *testing.T, client *http.Client, s *Server, path string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.Token)
+	if strings.HasSuffix(path, "/large") {
+		r.Header.Set("Accept-Encoding", "gzip") // so that the client does not decompress the body
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
+		return "Content-Encoding: " + encoding
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

@@ -55,6 +55,9 @@ type Config struct {
 	Version version.Info
 	// CBOR serves the documents of discovery in CBOR too, and describes that form of objects.
 	CBOR bool
+	// NoStorageHashes omits the hashes of storage versions of built-in kinds. NoEnums omits the values of
+	// enums from the OpenAPI definitions of published types.
+	NoStorageHashes, NoEnums bool
 	// Limiter is dumped at /debug/api_priority_and_fairness/; nil serves no dumps.
 	Limiter *apf.Limiter
 	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
@@ -89,7 +92,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}, aggregations: newAggregations()}
 	h.schemas = openAPIDocuments{
-		info: openapi.Info{Version: c.Version.EmulationMajor + "." + c.Version.EmulationMinor}, now: c.Now, cbor: c.CBOR, issuer: h.hasIssuer(),
+		info: openapi.Info{Version: c.Version.EmulationMajor + "." + c.Version.EmulationMinor, NoEnums: c.NoEnums}, now: c.Now, cbor: c.CBOR, issuer: h.hasIssuer(),
 	}
 	if err := c.Metrics.Register(h.aggregations); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)

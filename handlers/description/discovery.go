@@ -122,7 +122,11 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 		list.APIVersion = "v1"
 	}
 	for _, res := range resources {
-		list.APIResources = append(list.APIResources, apiResources(res)...)
+		entries := apiResources(res)
+		if res.Untyped || !h.NoStorageHashes { // kube-apiserver always has those of custom kinds
+			entries[0].StorageVersionHash = api.StorageVersionHash(res)
+		}
+		list.APIResources = append(list.APIResources, entries...)
 	}
 	h.writeDocument(w, r, offer, "APIResourceList", list)
 }
@@ -156,12 +160,11 @@ func awaitEstablished(ctx context.Context, resources []*api.Resource) {
 	}
 }
 
-// apiResources returns the discovery entries of a resource and its subresources.
+// apiResources returns the discovery entries of a resource and its subresources, that of the resource first.
 func apiResources(res *api.Resource) []metav1.APIResource {
 	out := []metav1.APIResource{{
 		Name: res.Name, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
 		Verbs: slices.Clone(res.DiscoveryVerbs()), ShortNames: res.ShortNames, Categories: res.Categories,
-		StorageVersionHash: api.StorageVersionHash(res),
 	}}
 	if res.Status.Served {
 		out = append(out, metav1.APIResource{

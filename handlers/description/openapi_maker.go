@@ -27,6 +27,9 @@ type openAPIMaker struct {
 
 func newOpenAPIMaker(info openapi.Info, reductions openapi.Reductions, now func() time.Time) (*openAPIMaker, error) {
 	defs, err := openapi.Open(reductions)
+	if err == nil && info.NoEnums {
+		defs = defs.WithoutEnums()
+	}
 	return &openAPIMaker{info: info, defs: defs, now: now}, err
 }
 

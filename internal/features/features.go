@@ -20,6 +20,7 @@ import (
 // Gates that change the behaviour of this server.
 const (
 	APIResponseCompression                           = "APIResponseCompression"
+	APIServerIdentity                                = "APIServerIdentity"
 	AllowInsecureKubeletCertificateSigningRequests   = "AllowInsecureKubeletCertificateSigningRequests"
 	AllowParsingUserUIDFromCertAuth                  = "AllowParsingUserUIDFromCertAuth"
 	AllowUnsafeMalformedObjectDeletion               = "AllowUnsafeMalformedObjectDeletion"
@@ -71,6 +72,7 @@ const (
 	MutatingAdmissionPolicy                          = "MutatingAdmissionPolicy"
 	NativeHistograms                                 = "NativeHistograms"
 	NodeDeclaredFeatures                             = "NodeDeclaredFeatures"
+	OpenAPIEnums                                     = "OpenAPIEnums"
 	PersistentVolumeClaimUnusedSinceTime             = "PersistentVolumeClaimUnusedSinceTime"
 	PodCertificateRequest                            = "PodCertificateRequest"
 	PodDeletionCost                                  = "PodDeletionCost"
@@ -91,6 +93,7 @@ const (
 	ShardedListAndWatch                              = "ShardedListAndWatch"
 	StatefulSetRecreateStrategy                      = "StatefulSetRecreateStrategy"
 	StorageVersionAPI                                = "StorageVersionAPI"
+	StorageVersionHash                               = "StorageVersionHash"
 	StorageVersionMigrator                           = "StorageVersionMigrator"
 	StrictIPCIDRValidation                           = "StrictIPCIDRValidation"
 	TaintTolerationComparisonOperators               = "TaintTolerationComparisonOperators"
@@ -110,7 +113,7 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		APIResponseCompression, AllowInsecureKubeletCertificateSigningRequests, AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion,
+		APIResponseCompression, APIServerIdentity, AllowInsecureKubeletCertificateSigningRequests, AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion,
 		AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIServiceAccountTokenSecrets, CSIVolumeHealth, ClearingNominatedNodeNameAfterBinding,
 		ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation, ContainerRestartRules,
 		CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange,
@@ -119,10 +122,10 @@ func Effective() []string {
 		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KubeletFineGrainedAuthz,
 		KubeletServiceAccountTokenForCredentialProviders, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
 		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,
-		NativeHistograms, NodeDeclaredFeatures, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy,
+		NativeHistograms, NodeDeclaredFeatures, OpenAPIEnums, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy,
 		PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodLogsQuerySplitStreams, PodTopologyLabelsAdmission, PortForwardWebsockets,
 		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RemoteRequestHeaderUID, RestartAllContainersOnContainerExits, SELinuxMount, ServiceAccountNodeAudienceRestriction,
-		ServiceCIDRStatusFieldWiping, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionMigrator, StrictIPCIDRValidation,
+		ServiceCIDRStatusFieldWiping, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionHash, StorageVersionMigrator, StrictIPCIDRValidation,
 		TaintTolerationComparisonOperators, TokenRequestServiceAccountUIDValidation, TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests,
 		UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,

@@ -1,0 +1,58 @@
+package description
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// TestStorageVersionHashes checks the hashes of storage versions in discovery, which may be turned
+// off for built-in kinds only.
+func TestStorageVersionHashes(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		h := newHandler(t, func(c *Config) { c.NoStorageHashes = off })
+		if err := h.Catalogue.Change(nil, []*api.Resource{customResource("g.example.com", 1)}); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]bool{"/api/v1": !off, "/apis/apps/v1": !off, "/apis/g.example.com/v1": true} {
+			var list metav1.APIResourceList
+			if err := json.Unmarshal(send(t, h, http.MethodGet, path).Body.Bytes(), &list); err != nil || len(list.APIResources) == 0 {
+				t.Fatalf("%s: %v, %v", path, list, err)
+			}
+			hashes := 0
+			for _, r := range list.APIResources {
+				if r.StorageVersionHash != "" {
+					hashes++
+				}
+				if strings.Contains(r.Name, "/") && r.StorageVersionHash != "" {
+					t.Errorf("%s: %s has a hash", path, r.Name)
+				}
+			}
+			if (hashes > 0) != want {
+				t.Errorf("without hashes %t: %d hashes in %s", off, hashes, path)
+			}
+		}
+	}
+}
+
+// TestNoEnums checks that documents do not list the values of enums if they are turned off.
+func TestNoEnums(t *testing.T) {
+	const list = "Possible enum values:"
+	for _, off := range []bool{false, true} {
+		h := newHandler(t, func(c *Config) { c.NoEnums = off })
+		for _, path := range []string{"/openapi/v2", "/openapi/v3/api/v1"} {
+			body := send(t, h, http.MethodGet, path).Body.String()
+			if got := strings.Contains(body, list) && strings.Contains(body, `"enum":["`); got == off {
+				t.Errorf("%s: lists the values of enums: %t, want %t", path, got, !off)
+			}
+			if strings.Contains(body, list) == off || !strings.Contains(body, `"restartPolicy":{"description":"Restart policy`) {
+				t.Errorf("%s: bad descriptions", path)
+			}
+		}
+	}
+}
