@@ -40,7 +40,7 @@ func DaemonSet(gates features.Gates) *api.Resource {
 				setTemplateGeneration(obj, max(1, templateGeneration(obj)))
 			},
 			Validate:         validation.RulesOf(strictness, daemonSetRules),
-			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(daemonSetTemplate, "spec", "template")),
+			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(gates, daemonSetTemplate, "spec", "template")),
 		},
 		Update: api.UpdateStrategy[*appsv1.DaemonSet]{
 			PrepareForUpdate: func(obj, old *appsv1.DaemonSet) {
@@ -52,7 +52,7 @@ func DaemonSet(gates features.Gates) *api.Resource {
 			},
 			ValidateUpdate:           validation.ChangesOf(strictness, daemonSetChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         daemonSetWarnings,
+			WarningsOnUpdate:         daemonSetWarnings(gates),
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*appsv1.DaemonSet]{
@@ -67,11 +67,14 @@ func DaemonSet(gates features.Gates) *api.Resource {
 
 // daemonSetWarnings returns the warnings for an update of the pod template. Unlike those of other
 // workloads, an update of another field has none.
-func daemonSetWarnings(obj, old *appsv1.DaemonSet) []string {
-	if templateGeneration(obj) == templateGeneration(old) {
-		return nil
+func daemonSetWarnings(gates features.Gates) func(obj, old *appsv1.DaemonSet) []string {
+	ofTemplate := pod.TemplateWarnings(gates, daemonSetTemplate, "spec", "template")
+	return func(obj, old *appsv1.DaemonSet) []string {
+		if templateGeneration(obj) == templateGeneration(old) {
+			return nil
+		}
+		return ofTemplate(obj, old)
 	}
-	return pod.TemplateWarnings(daemonSetTemplate, "spec", "template")(obj, old)
 }
 
 func daemonSetTemplate(obj *appsv1.DaemonSet) *corev1.PodTemplateSpec {

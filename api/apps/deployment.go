@@ -34,12 +34,12 @@ func Deployment(gates features.Gates) *api.Resource {
 		Storage:          api.Storage{Prefix: "deployments"},
 		Create: api.CreateStrategy[*appsv1.Deployment]{
 			Validate:         validation.RulesOf(strictness, deploymentRules),
-			WarningsOnCreate: pod.NamedTemplateWarnings(deploymentTemplate, "spec", "template"),
+			WarningsOnCreate: pod.NamedTemplateWarnings(gates, deploymentTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*appsv1.Deployment]{
 			ValidateUpdate:           validation.ChangesOf(strictness, deploymentChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(deploymentTemplate, "spec", "template"),
+			WarningsOnUpdate:         pod.TemplateWarnings(gates, deploymentTemplate, "spec", "template"),
 			HasGeneration:            true,
 			// The controller copies annotations to ReplicaSets, so they change the generation.
 			ChangesGeneration: func(obj, old *appsv1.Deployment) bool {

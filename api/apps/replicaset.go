@@ -31,12 +31,12 @@ func ReplicaSet(gates features.Gates) *api.Resource {
 		Storage:          api.Storage{Prefix: "replicasets"},
 		Create: api.CreateStrategy[*appsv1.ReplicaSet]{
 			Validate:         validation.RulesOf(strictness, replicaSetRules),
-			WarningsOnCreate: pod.NamedTemplateWarnings(replicaSetTemplate, "spec", "template"),
+			WarningsOnCreate: pod.NamedTemplateWarnings(gates, replicaSetTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*appsv1.ReplicaSet]{
 			ValidateUpdate:           validation.ChangesOf(strictness, replicaSetChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(replicaSetTemplate, "spec", "template"),
+			WarningsOnUpdate:         pod.TemplateWarnings(gates, replicaSetTemplate, "spec", "template"),
 			HasGeneration:            true,
 		},
 		Status:       api.StatusStrategy[*appsv1.ReplicaSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicaSetStatusChanges)},

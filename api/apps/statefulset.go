@@ -38,12 +38,12 @@ func StatefulSet(gates features.Gates) *api.Resource {
 		Create: api.CreateStrategy[*appsv1.StatefulSet]{
 			ValidateName:     validation.LabelName,
 			Validate:         validation.RulesOf(strictness, func(at *validation.Path, s *appsv1.StatefulSet) { statefulSetRules(gates, at, s) }),
-			WarningsOnCreate: api.OnCreate(statefulSetWarnings),
+			WarningsOnCreate: api.OnCreate(statefulSetWarnings(gates)),
 		},
 		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
 			ValidateUpdate:           validation.ChangesOf(strictness, func(at *validation.Path, obj, old *appsv1.StatefulSet) { statefulSetChanges(gates, at, obj, old) }),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         statefulSetWarnings,
+			WarningsOnUpdate:         statefulSetWarnings(gates),
 			HasGeneration:            true,
 		},
 		Status:       api.StatusStrategy[*appsv1.StatefulSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, statefulSetStatusChanges)},
@@ -267,22 +267,24 @@ func statefulSetStatusChanges(at *validation.Path, obj, old *appsv1.StatefulSet)
 	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)
 }
 
-func statefulSetWarnings(obj, old *appsv1.StatefulSet) []string {
-	s := &obj.Spec
-	return validation.Warn(func(at *validation.Path) {
-		spec := at.Child("spec")
-		if api.Edited(obj, old) {
-			pod.PodSpecWarnings(spec.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true)
-		}
-		for i := range s.VolumeClaimTemplates {
-			at := spec.Child("volumeClaimTemplates").Index(i)
-			if old != nil { // as in kube-apiserver
-				at = at.Child("Spec")
+func statefulSetWarnings(gates features.Gates) func(obj, old *appsv1.StatefulSet) []string {
+	return func(obj, old *appsv1.StatefulSet) []string {
+		s := &obj.Spec
+		return validation.Warn(func(at *validation.Path) {
+			spec := at.Child("spec")
+			if api.Edited(obj, old) {
+				pod.PodSpecWarnings(spec.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true, gates)
 			}
-			claim.ClaimSpecWarnings(at, &s.VolumeClaimTemplates[i].Spec)
-		}
-		if n := s.RevisionHistoryLimit; n != nil && *n < 0 {
-			spec.Child("revisionHistoryLimit").Warn("a negative value retains all historical revisions; a value >= 0 is recommended")
-		}
-	})
+			for i := range s.VolumeClaimTemplates {
+				at := spec.Child("volumeClaimTemplates").Index(i)
+				if old != nil { // as in kube-apiserver
+					at = at.Child("Spec")
+				}
+				claim.ClaimSpecWarnings(at, &s.VolumeClaimTemplates[i].Spec)
+			}
+			if n := s.RevisionHistoryLimit; n != nil && *n < 0 {
+				spec.Child("revisionHistoryLimit").Warn("a negative value retains all historical revisions; a value >= 0 is recommended")
+			}
+		})
+	}
 }

@@ -33,11 +33,11 @@ func CronJob(gates features.Gates) *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(batchv1.SchemeGroupVersion), api.SameFields[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
 		Default:  defaultCronJob,
 		Storage:  api.Storage{Prefix: "cronjobs"},
-		Create:   api.CreateStrategy[*batchv1.CronJob]{Validate: validation.RulesOf(strictness, newCronJobRules), WarningsOnCreate: api.OnCreate(cronJobWarnings)},
+		Create:   api.CreateStrategy[*batchv1.CronJob]{Validate: validation.RulesOf(strictness, newCronJobRules), WarningsOnCreate: api.OnCreate(cronJobWarnings(gates))},
 		Update: api.UpdateStrategy[*batchv1.CronJob]{
 			ValidateUpdate:           validation.ChangesOf(strictness, cronJobChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         cronJobWarnings,
+			WarningsOnUpdate:         cronJobWarnings(gates),
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*batchv1.CronJob]{Served: true, SkipFinalizers: true},
@@ -183,16 +183,18 @@ func isZonePart(part string) bool {
 	})
 }
 
-func cronJobWarnings(c, old *batchv1.CronJob) []string {
-	return validation.Warn(func(at *validation.Path) {
-		if old == nil {
-			pod.HostnameWarning(at, c.Name, pod.NameUse)
-		}
-		if api.Edited(c, old) {
-			jobSpecWarnings(at.Child("spec").Child("jobTemplate").Child("spec"), &c.Spec.JobTemplate.Spec)
-		}
-		if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {
-			at.Warnings([]string{"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"})
-		}
-	})
+func cronJobWarnings(gates features.Gates) func(c, old *batchv1.CronJob) []string {
+	return func(c, old *batchv1.CronJob) []string {
+		return validation.Warn(func(at *validation.Path) {
+			if old == nil {
+				pod.HostnameWarning(at, c.Name, pod.NameUse)
+			}
+			if api.Edited(c, old) {
+				jobSpecWarnings(at.Child("spec").Child("jobTemplate").Child("spec"), &c.Spec.JobTemplate.Spec, gates)
+			}
+			if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {
+				at.Warnings([]string{"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"})
+			}
+		})
+	}
 }

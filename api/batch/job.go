@@ -29,12 +29,12 @@ func Job(gates features.Gates) *api.Resource {
 		Create: api.CreateStrategy[*batchv1.Job]{
 			PrepareForCreate: func(obj *batchv1.Job) { selectJobPods(obj) },
 			Validate:         validation.RulesOf(strictness, jobRules),
-			WarningsOnCreate: api.OnCreate(jobWarnings),
+			WarningsOnCreate: api.OnCreate(jobWarnings(gates)),
 		},
 		Update: api.UpdateStrategy[*batchv1.Job]{
 			ValidateUpdate:           validation.ChangesOf(strictness, jobChanges(gates)),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         jobWarnings,
+			WarningsOnUpdate:         jobWarnings(gates),
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*batchv1.Job]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, jobStatusChanges)},
@@ -184,22 +184,24 @@ func completionsCell(j *batchv1.Job) string {
 	return text
 }
 
-func jobWarnings(j, old *batchv1.Job) []string {
-	return validation.Warn(func(at *validation.Path) {
-		if old == nil {
-			pod.HostnameWarning(at, j.Name, pod.NameUse)
-		}
-		if api.Edited(j, old) {
-			jobSpecWarnings(at.Child("spec"), &j.Spec)
-		}
-	})
+func jobWarnings(gates features.Gates) func(j, old *batchv1.Job) []string {
+	return func(j, old *batchv1.Job) []string {
+		return validation.Warn(func(at *validation.Path) {
+			if old == nil {
+				pod.HostnameWarning(at, j.Name, pod.NameUse)
+			}
+			if api.Edited(j, old) {
+				jobSpecWarnings(at.Child("spec"), &j.Spec, gates)
+			}
+		})
+	}
 }
 
-func jobSpecWarnings(at *validation.Path, s *batchv1.JobSpec) {
+func jobSpecWarnings(at *validation.Path, s *batchv1.JobSpec, gates features.Gates) {
 	if s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion &&
 		s.Completions != nil && *s.Completions > maxIndexed && s.Parallelism != nil && *s.Parallelism > maxManyParallel {
 		at.Warn("In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, " +
 			"Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}
-	pod.PodSpecWarnings(at.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true)
+	pod.PodSpecWarnings(at.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true, gates)
 }

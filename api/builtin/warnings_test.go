@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // said returns the warnings of a create or, if before is not empty, of an update.
@@ -191,6 +193,32 @@ func TestStatusWarnings(t *testing.T) {
 		}
 		if got := strings.Join(r.Status.WarningsOnUpdate(obj), "; "); got != at+form {
 			t.Errorf("%s: %s", r.Name, got)
+		}
+	}
+}
+
+// TestGitRepoWarnings checks the warning about volumes of a plugin that a gate enables on kubelets.
+func TestGitRepoWarnings(t *testing.T) {
+	const volumes = `{"spec":{"volumes":[{"name":"a","gitRepo":{"repository":"r"}}]}}`
+	for _, enabled := range []bool{false, true} {
+		gates, err := features.Emulated(kubeversion.Emulating(kubeversion.MustParse("1.35")), map[string]bool{features.GitRepoVolumeDriver: enabled})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "spec.volumes[0].gitRepo: deprecated in v1.11"
+		if !enabled {
+			want += ", and disabled by default in v1.33+"
+		}
+		for kind, c := range map[string]struct{ body, at string }{
+			"pods":         {volumes, ""},
+			"podtemplates": {`{"template":` + volumes + `}`, "template."},
+			"statefulsets": {`{"spec":{"template":` + volumes + `}}`, "spec.template."},
+			"jobs":         {`{"spec":{"template":` + volumes + `}}`, "spec.template."},
+			"cronjobs":     {`{"spec":{"jobTemplate":{"spec":{"template":` + volumes + `}}}}`, "spec.jobTemplate.spec.template."},
+		} {
+			if got := said(t, declaredKind(t, gates, kind), "", c.body); !strings.HasSuffix(got, c.at+want) {
+				t.Errorf("%s, enabled %t: got %q, want %q", kind, enabled, got, c.at+want)
+			}
 		}
 	}
 }

@@ -20,11 +20,11 @@ func PodTemplate(gates features.Gates) *api.Resource {
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Default:  func(obj *corev1.PodTemplate) { pod.DefaultTemplate(&obj.Template) },
 		Storage:  api.Storage{Prefix: "podtemplates"},
-		Create:   api.CreateStrategy[*corev1.PodTemplate]{Validate: validation.RulesOf(strictness, podTemplateRules), WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(podTemplateOf, "template"))},
+		Create:   api.CreateStrategy[*corev1.PodTemplate]{Validate: validation.RulesOf(strictness, podTemplateRules), WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(gates, podTemplateOf, "template"))},
 		Update: api.UpdateStrategy[*corev1.PodTemplate]{
 			ValidateUpdate:           validation.ChangesOf(strictness, podTemplateChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(podTemplateOf, "template"),
+			WarningsOnUpdate:         pod.TemplateWarnings(gates, podTemplateOf, "template"),
 			HasGeneration:            true,
 		},
 		Delete: api.DeleteStrategy[*corev1.PodTemplate]{ReturnDeletedObject: true},

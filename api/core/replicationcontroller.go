@@ -34,13 +34,13 @@ func ReplicationController(gates features.Gates) *api.Resource {
 		Create: api.CreateStrategy[*corev1.ReplicationController]{
 			ValidateName:     validation.LongName,
 			Validate:         validation.RulesOf(strictness, replicationControllerRules),
-			WarningsOnCreate: newControllerWarnings,
+			WarningsOnCreate: pod.NamedTemplateWarnings(gates, warnedTemplate, "spec", "template"),
 		},
 		Update: api.UpdateStrategy[*corev1.ReplicationController]{
 			ValidateUpdate:           validation.ChangesOf(strictness, replicationControllerChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
-			WarningsOnUpdate:         replicationControllerWarnings,
+			WarningsOnUpdate:         replicationControllerWarnings(gates),
 			HasGeneration:            true,
 		},
 		Status:       api.StatusStrategy[*corev1.ReplicationController]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicationControllerStatusChanges)},
@@ -152,17 +152,15 @@ func podTemplateChanges(at *validation.Path, obj, old *corev1.PodTemplate) {
 	pod.TemplateRules(at.Child("template"), &obj.Template, &old.Template)
 }
 
-// newControllerWarnings returns the warnings about a new controller.
-func newControllerWarnings(obj *corev1.ReplicationController) []string {
-	return pod.NamedTemplateWarnings(warnedTemplate, "spec", "template")(obj)
-}
-
 // replicationControllerWarnings returns warnings about the stored template, as in kube-apiserver.
-func replicationControllerWarnings(obj, old *corev1.ReplicationController) []string {
-	if !api.Edited(obj, old) {
-		return nil
+func replicationControllerWarnings(gates features.Gates) func(obj, old *corev1.ReplicationController) []string {
+	ofTemplate := pod.TemplateWarnings(gates, warnedTemplate, "spec", "template")
+	return func(obj, old *corev1.ReplicationController) []string {
+		if !api.Edited(obj, old) {
+			return nil
+		}
+		return ofTemplate(old, nil)
 	}
-	return pod.TemplateWarnings(warnedTemplate, "spec", "template")(old, nil)
 }
 
 func warnedTemplate(obj *corev1.ReplicationController) *corev1.PodTemplateSpec {

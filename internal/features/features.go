@@ -53,6 +53,7 @@ const (
 	ExcludeAdmissionWebhookVirtualResources          = "ExcludeAdmissionWebhookVirtualResources"
 	ExtendWebSocketsToKubelet                        = "ExtendWebSocketsToKubelet"
 	GenericWorkload                                  = "GenericWorkload"
+	GitRepoVolumeDriver                              = "GitRepoVolumeDriver"
 	H2CContainerProbe                                = "H2CContainerProbe"
 	HPAGeneration                                    = "HPAGeneration"
 	HPAScaleToZero                                   = "HPAScaleToZero"
@@ -118,7 +119,7 @@ func Effective() []string {
 		ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation, ContainerRestartRules,
 		CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange,
 		DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EnvFiles,
-		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume,
+		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, GitRepoVolumeDriver, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume,
 		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KubeletFineGrainedAuthz,
 		KubeletServiceAccountTokenForCredentialProviders, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
 		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,

@@ -41,7 +41,7 @@ func Pod(gates features.Gates) *api.Resource {
 		},
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
-		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level, gates.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge)), Validate: validation.RulesOf(strictness, newPodRules), WarningsOnCreate: podWarnings},
+		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level, gates.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge)), Validate: validation.RulesOf(strictness, newPodRules), WarningsOnCreate: podWarnings(gates)},
 		Update: api.UpdateStrategy[*corev1.Pod]{
 			PrepareForUpdate:         level.keep,
 			ValidateUpdate:           validation.ChangesOf(strictness, podChanges),

@@ -11,14 +11,17 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podWarnings returns the warnings for a new pod. Updates have none.
-func podWarnings(pod *corev1.Pod) []string {
-	return validation.Warn(func(at *validation.Path) {
-		HostnameWarning(at, pod.Name, "this is used in the Pod's hostname")
-		PodSpecWarnings(at, &pod.ObjectMeta, &pod.Spec, false)
-	})
+func podWarnings(gates features.Gates) func(pod *corev1.Pod) []string {
+	return func(pod *corev1.Pod) []string {
+		return validation.Warn(func(at *validation.Path) {
+			HostnameWarning(at, pod.Name, "this is used in the Pod's hostname")
+			PodSpecWarnings(at, &pod.ObjectMeta, &pod.Spec, false, gates)
+		})
+	}
 }
 
 // podStatusWarnings warns about addresses that are not in canonical form.
@@ -47,8 +50,8 @@ const NameUse = "this is used in Pod names and hostnames"
 
 // NamedTemplateWarnings returns the WarningsOnCreate of a kind with a pod template at path, if the
 // names of the pods are made from the name of the object.
-func NamedTemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, path ...string) func(obj T) []string {
-	ofTemplate := api.OnCreate(TemplateWarnings(template, path...))
+func NamedTemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, path ...string) func(obj T) []string {
+	ofTemplate := api.OnCreate(TemplateWarnings(gates, template, path...))
 	return func(obj T) []string {
 		name := validation.Warn(func(at *validation.Path) { HostnameWarning(at, obj.GetName(), NameUse) })
 		return append(name, ofTemplate(obj)...)
@@ -56,7 +59,7 @@ func NamedTemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpe
 }
 
 // TemplateWarnings returns the WarningsOnUpdate of a kind with a pod template at path.
-func TemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
+func TemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
 	return func(obj, old T) []string {
 		if !api.Edited(obj, old) {
 			return nil
@@ -66,14 +69,14 @@ func TemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, pa
 				at = at.Child(name)
 			}
 			t := template(obj)
-			PodSpecWarnings(at, &t.ObjectMeta, &t.Spec, true)
+			PodSpecWarnings(at, &t.ObjectMeta, &t.Spec, true, gates)
 		})
 	}
 }
 
 // PodSpecWarnings adds the warnings about the spec of a pod or, if template is true, of a pod
 // template.
-func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.PodSpec, template bool) {
+func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.PodSpec, template bool, gates features.Gates) {
 	spec, annotations := at.Child("spec"), at.Child("metadata").Child("annotations")
 	placementWarnings(spec, s)
 	for _, a := range []struct{ key, text string }{
@@ -85,7 +88,7 @@ func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.Pod
 			annotations.Key(a.key).Warn(a.text)
 		}
 	}
-	podVolumeWarnings(spec.Child("volumes"), s.Volumes)
+	podVolumeWarnings(spec.Child("volumes"), s.Volumes, gates.Enabled(features.GitRepoVolumeDriver))
 	podNameWarnings(spec, s)
 	wholeBytes(spec.Child("overhead"), s.Overhead)
 	const seccomp = `non-functional in v1.27+; use the "seccompProfile" field instead`

@@ -12,8 +12,12 @@ import (
 )
 
 // podVolumeWarnings warns about volume types that no longer work, and about files of a volume that
-// overwrite each other.
-func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume) {
+// overwrite each other. gitRepo is true if kubelets may have the plugin of that name.
+func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume, gitRepo bool) {
+	gitRepoText := "deprecated in v1.11, and disabled by default in v1.33+"
+	if gitRepo {
+		gitRepoText = "deprecated in v1.11"
+	}
 	for i := range volumes {
 		v, at := &volumes[i], at.Index(i)
 		for _, w := range []struct {
@@ -21,7 +25,7 @@ func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume) {
 			field, text string
 		}{
 			{v.PhotonPersistentDisk != nil, "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
-			{v.GitRepo != nil, "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"},
+			{v.GitRepo != nil, "gitRepo", gitRepoText},
 			{v.ScaleIO != nil, "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
 			{v.Flocker != nil, "flocker", "deprecated in v1.22, non-functional in v1.25+"},
 			{v.StorageOS != nil, "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
