@@ -1,7 +1,9 @@
 package authn
 
 import (
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,7 +82,7 @@ func TestConfigValidation(t *testing.T) {
 			t.Errorf("%s: %v", c.jwt, err)
 			continue
 		}
-		_, errs := config.validate(newExpressions(), []string{testIssuer})
+		_, errs := config.validate(newExpressions(), Restrictions{Issuers: []string{testIssuer}})
 		got := ""
 		if err := errs.ToAggregate(); err != nil {
 			got = err.Error()
@@ -93,7 +95,7 @@ func TestConfigValidation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, errs := config.validate(newExpressions(), nil); !strings.Contains(errs.ToAggregate().Error(), "enabled should be set to true when conditions are defined") {
+	if _, errs := config.validate(newExpressions(), Restrictions{}); !strings.Contains(errs.ToAggregate().Error(), "enabled should be set to true when conditions are defined") {
 		t.Errorf("got %v", errs)
 	}
 }
@@ -102,7 +104,36 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add(configHead + "jwt: [{issuer: {url: 'https://x', audiences: [a]}, claimMappings: {username: {expression: claims.sub}}}]")
 	f.Fuzz(func(_ *testing.T, text string) {
 		if config, err := parseConfig([]byte(text)); err == nil {
-			_, _ = config.validate(newExpressions(), nil)
+			_, _ = config.validate(newExpressions(), Restrictions{})
 		}
 	})
+}
+
+// TestEgressSelectors checks the errors for egressSelectorType, whose feature can be disabled.
+func TestEgressSelectors(t *testing.T) {
+	const off = ": egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"
+	for _, c := range []struct {
+		selector string
+		disabled bool
+		want     []string
+	}{
+		{"", true, nil},
+		{"cluster", false, []string{": the server has no egress selectors"}},
+		{"cluster", true, []string{off}},
+		{"etcd", false, []string{": egress selector must be either controlplane or cluster"}},
+		{"etcd", true, []string{off, ": egress selector must be either controlplane or cluster"}},
+	} {
+		config := Config{JWT: []JWT{{
+			Issuer:        JWTIssuer{URL: "https://x", Audiences: []string{"a"}, EgressSelectorType: c.selector},
+			ClaimMappings: ClaimMappings{Username: PrefixedMapping{Expression: "claims.sub"}},
+		}}}
+		_, errs := config.validate(newExpressions(), Restrictions{NoEgressSelectors: c.disabled})
+		var got []string
+		for _, err := range errs {
+			got = append(got, strings.TrimPrefix(err.Error(), fmt.Sprintf("jwt[0].issuer.egressSelectorType: Invalid value: %q", c.selector)))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q, disabled %t: got %q, want %q", c.selector, c.disabled, got, c.want)
+		}
+	}
 }

@@ -28,16 +28,23 @@ type ruleExpression struct {
 	*expression
 }
 
-// validate validates a configuration and compiles its expressions. Issuer URLs in reserved are
-// rejected, since they belong to service account tokens.
-func (c *Config) validate(e *expressions, reserved []string) ([]jwtRules, field.ErrorList) {
+// Restrictions are what a server refuses in a configuration that is valid otherwise.
+type Restrictions struct {
+	// Issuers are the issuers of service account tokens, which cannot be configured.
+	Issuers []string
+	// NoEgressSelectors refuses the field egressSelectorType, because its feature is disabled.
+	NoEgressSelectors bool
+}
+
+// validate validates a configuration and compiles its expressions.
+func (c *Config) validate(e *expressions, refuse Restrictions) ([]jwtRules, field.ErrorList) {
 	var errs field.ErrorList
 	var out []jwtRules
 	root := field.NewPath("jwt")
 	urls, discovery := map[string]bool{}, map[string]bool{}
 	for i := range c.JWT {
 		at, issuer := root.Index(i), &c.JWT[i].Issuer
-		r, faults := c.JWT[i].validate(e, at, reserved)
+		r, faults := c.JWT[i].validate(e, at, refuse)
 		errs, out = append(errs, faults...), append(out, r)
 		if urls[issuer.URL] {
 			errs = append(errs, field.Duplicate(at.Child("issuer", "url"), issuer.URL))
@@ -56,9 +63,9 @@ func (c *Config) validate(e *expressions, reserved []string) ([]jwtRules, field.
 	return out, errs
 }
 
-func (j *JWT) validate(e *expressions, at *field.Path, reserved []string) (jwtRules, field.ErrorList) {
+func (j *JWT) validate(e *expressions, at *field.Path, refuse Restrictions) (jwtRules, field.ErrorList) {
 	v := &jwtValidation{e: e}
-	v.issuer(&j.Issuer, at.Child("issuer"), reserved)
+	v.issuer(&j.Issuer, at.Child("issuer"), refuse)
 	v.claimRules(j.ClaimRules, at.Child("claimValidationRules"))
 	v.mappings(&j.ClaimMappings, at.Child("claimMappings"))
 	v.userRules(j.UserRules, at.Child("userValidationRules"))
@@ -74,11 +81,11 @@ type jwtValidation struct {
 
 func (v *jwtValidation) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
 
-func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, reserved []string) {
+func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, refuse Restrictions) {
 	if i.URL == "" {
 		v.add(field.Required(at.Child("url"), ""))
 	} else {
-		v.url(i.URL, at.Child("url"), reserved)
+		v.url(i.URL, at.Child("url"), refuse.Issuers)
 	}
 	if d := i.DiscoveryURL; d != "" {
 		if i.URL != "" && strings.TrimRight(i.URL, "/") == strings.TrimRight(d, "/") {
@@ -92,12 +99,21 @@ func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, reserved []string) 
 			v.add(field.Invalid(at.Child("certificateAuthority"), "<omitted>", err.Error()))
 		}
 	}
-	switch t := i.EgressSelectorType; t {
+	v.egress(i.EgressSelectorType, at.Child("egressSelectorType"), refuse)
+}
+
+func (v *jwtValidation) egress(selector string, at *field.Path, refuse Restrictions) {
+	if selector != "" && refuse.NoEgressSelectors {
+		v.add(field.Invalid(at, selector, "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"))
+	}
+	switch selector {
 	case "":
 	case "controlplane", "cluster":
-		v.add(field.Invalid(at.Child("egressSelectorType"), t, "the server has no egress selectors"))
+		if !refuse.NoEgressSelectors {
+			v.add(field.Invalid(at, selector, "the server has no egress selectors"))
+		}
 	default:
-		v.add(field.Invalid(at.Child("egressSelectorType"), t, "egress selector must be either controlplane or cluster"))
+		v.add(field.Invalid(at, selector, "egress selector must be either controlplane or cluster"))
 	}
 }
 

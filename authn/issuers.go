@@ -17,13 +17,13 @@ import (
 // JWTIssuers authenticates the tokens of the issuers in an AuthenticationConfiguration. A
 // configuration file is reloaded when it changes; an invalid change is ignored.
 type JWTIssuers struct {
-	path     string
-	data     []byte
-	reserved []string
-	metrics  *JWTMetrics
-	logger   *slog.Logger
-	first    *issuerSet
-	current  atomic.Pointer[issuerSet]
+	path    string
+	data    []byte
+	refuse  Restrictions
+	metrics *JWTMetrics
+	logger  *slog.Logger
+	first   *issuerSet
+	current atomic.Pointer[issuerSet]
 }
 
 // issuerSet holds the issuers of one version of the configuration.
@@ -33,10 +33,9 @@ type issuerSet struct {
 }
 
 // NewJWTIssuers returns the authenticator of a configuration. data is the content of the file at
-// path; path is empty if the configuration does not come from a file. Issuers in reserved may not
-// be configured. metrics may be nil.
-func NewJWTIssuers(c *Config, path string, data []byte, reserved []string, metrics *JWTMetrics, logger *slog.Logger) (*JWTIssuers, error) {
-	o := &JWTIssuers{path: path, data: data, reserved: reserved, metrics: metrics, logger: logger}
+// path; path is empty if the configuration does not come from a file. metrics may be nil.
+func NewJWTIssuers(c *Config, path string, data []byte, refuse Restrictions, metrics *JWTMetrics, logger *slog.Logger) (*JWTIssuers, error) {
+	o := &JWTIssuers{path: path, data: data, refuse: refuse, metrics: metrics, logger: logger}
 	set, err := o.build(c)
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func NewJWTIssuers(c *Config, path string, data []byte, reserved []string, metri
 }
 
 func (o *JWTIssuers) build(c *Config) (*issuerSet, error) {
-	rules, errs := c.validate(newExpressions(), o.reserved)
+	rules, errs := c.validate(newExpressions(), o.refuse)
 	if err := errs.ToAggregate(); err != nil {
 		return nil, err
 	}

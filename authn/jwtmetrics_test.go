@@ -29,7 +29,7 @@ func TestJWTMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewJWTIssuers(config, path, data, nil, metrics, slog.New(slog.DiscardHandler))
+	o, err := NewJWTIssuers(config, path, data, Restrictions{}, metrics, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

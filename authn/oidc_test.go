@@ -135,7 +135,7 @@ func others(t *testing.T, path string) *JWTIssuers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewJWTIssuers(config, path, data, []string{testIssuer}, nil, slog.New(slog.DiscardHandler))
+	o, err := NewJWTIssuers(config, path, data, Restrictions{Issuers: []string{testIssuer}}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestOIDCIssuerComesLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewJWTIssuers(config, "", nil, nil, nil, slog.New(slog.DiscardHandler))
+	o, err := NewJWTIssuers(config, "", nil, Restrictions{}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

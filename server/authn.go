@@ -69,7 +69,7 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer())
+	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer(), p.gates)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // externalTokens are the tokens of other issuers.
@@ -22,18 +23,21 @@ type externalTokens struct {
 
 // newExternalTokens returns the authenticators of tokens of other issuers: those in an
 // AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
-func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial) (e externalTokens, err error) {
+func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial, gates features.Gates) (e externalTokens, err error) {
 	a := &o.Authentication
 	config, data, err := a.config()
 	if err != nil {
 		return e, err
 	}
 	if config != nil {
+		refuse := authn.Restrictions{
+			Issuers: a.Issuers, NoEgressSelectors: !gates.Enabled(features.StructuredAuthenticationConfigurationEgressSelector),
+		}
 		flag := "--oidc-issuer-url"
 		if a.ConfigFile != "" {
 			flag = "--authentication-config"
 		}
-		e.issuers, err = authn.NewJWTIssuers(config, a.ConfigFile, data, a.Issuers, jwt, o.Logger)
+		e.issuers, err = authn.NewJWTIssuers(config, a.ConfigFile, data, refuse, jwt, o.Logger)
 		if err != nil {
 			return e, fmt.Errorf("%s: %w", flag, err)
 		}
