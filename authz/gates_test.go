@@ -80,7 +80,14 @@ func TestGatedRoles(t *testing.T) {
 		features.WorkloadWithJob: {
 			"ClusterRole system:controller:job-controller scheduling.k8s.io/podgroups,workloads create,get,list,patch,update,watch",
 		},
+		features.KubeletFineGrainedAuthz: {
+			"ClusterRole system:kubelet-api-admin /nodes/configz,nodes/healthz,nodes/pods *",
+		},
+		features.KubeletServiceAccountTokenForCredentialProviders: {
+			"ClusterRole system:node /serviceaccounts get",
+		},
 		features.DRAResourcePoolStatus:     nil, // checked below
+		features.VolumeAttributesClass:     nil,
 		features.StorageVersionAPI:         nil,
 		features.StorageVersionMigrator:    nil,
 		features.CoordinatedLeaderElection: {},

@@ -20,7 +20,7 @@ const attributesClassProtectionName = "volumeattributesclass-protection-controll
 func newAttributesClassProtection(c Config) Controller {
 	classes := c.Served(storagev1.SchemeGroupVersion, "volumeattributesclasses")
 	claims, volumes := c.Served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.Served(corev1.SchemeGroupVersion, "persistentvolumes")
-	if classes == nil || claims == nil || volumes == nil {
+	if c.NoAttributesClasses || classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: plugins.VACProtection}

@@ -89,6 +89,10 @@ type Config struct {
 	RecordClaimUsage bool
 	// Ledger has the quota charges of admission; nil means no charges.
 	Ledger *quota.Ledger
+	// Uncounted are the parts of objects that quotas do not count.
+	Uncounted quota.Exclusions
+	// NoAttributesClasses leaves volume attributes classes that are in use without protection.
+	NoAttributesClasses bool
 	// Tokens signs the tokens in Secrets; nil turns such tokens off.
 	Tokens TokenSigner
 }

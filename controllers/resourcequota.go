@@ -172,7 +172,7 @@ func (q *quotaController) read(ctx context.Context, key objectName) (api.Object,
 
 // usage counts the stored objects and the pending charges whose objects are not stored yet.
 func (q *quotaController) usage(ctx context.Context, is *corev1.ResourceQuota, pending []*quota.Charge) (*quota.Count, error) {
-	count := quota.NewCount(is, q.Now())
+	count := quota.NewCount(is, q.Now(), q.Uncounted)
 	for _, res := range q.Catalogue.Resources() {
 		gr := res.GroupResource()
 		if !res.Namespaced || res.Virtual != nil || quota.Ignored(gr) || !count.Begin(gr) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
@@ -60,6 +61,8 @@ func (p *parts) controllersConfig() (controllers.Config, error) {
 		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
 		RecordClaimUsage:        p.gates.Enabled(features.PersistentVolumeClaimUnusedSinceTime),
 		Ledger:                  p.ledger,
+		Uncounted:               quota.ExclusionsOf(p.gates),
+		NoAttributesClasses:     !p.gates.Enabled(features.VolumeAttributesClass),
 		Tokens:                  p.identities.issuer,
 	}
 	var err error

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -17,7 +18,7 @@ const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
 // limitRanger sets default requests and limits of containers, and checks pods and claims against
 // the limit ranges of their namespace.
-func limitRanger(o *admission.Objects) admission.Plugin {
+func limitRanger(o *admission.Objects, x quota.Exclusions) admission.Plugin {
 	ranges := admission.NewReader[*corev1.LimitRange](o, corev1.Resource("limitranges"))
 	each := func(do func(*corev1.LimitRange, api.Object) error) func(context.Context, *registry.Attributes) error {
 		return func(ctx context.Context, a *registry.Attributes) error {
@@ -42,7 +43,7 @@ func limitRanger(o *admission.Objects) admission.Plugin {
 			{Verbs: []string{api.VerbUpdate}, Resources: admission.CoreResources("pods/resize", "persistentvolumeclaims")},
 		},
 		Mutate:   each(setLimitDefaults),
-		Validate: each(checkLimits),
+		Validate: each(func(r *corev1.LimitRange, obj api.Object) error { return checkLimits(r, obj, x) }),
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 )
 
 // checkLimits returns an error for each violated constraint of a limit range.
-func checkLimits(r *corev1.LimitRange, obj api.Object) error {
+func checkLimits(r *corev1.LimitRange, obj api.Object, x quota.Exclusions) error {
 	var errs []error
 	for i := range r.Spec.Limits {
 		l := &r.Spec.Limits[i]
 		switch o := obj.(type) {
 		case *corev1.Pod:
-			errs = append(errs, podLimits(l, o)...)
+			errs = append(errs, podLimits(l, o, x)...)
 		case *corev1.PersistentVolumeClaim:
 			if l.Type == corev1.LimitTypePersistentVolumeClaim {
 				b := limitedUsage{kind: l.Type, requests: o.Spec.Resources.Requests}
@@ -32,7 +32,7 @@ func checkLimits(r *corev1.LimitRange, obj api.Object) error {
 	return validation.Join(errs)
 }
 
-func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {
+func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod, x quota.Exclusions) (errs []error) {
 	switch l.Type {
 	case corev1.LimitTypeContainer:
 		for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
@@ -42,7 +42,7 @@ func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {
 			}
 		}
 	case corev1.LimitTypePod:
-		b := limitedUsage{l.Type, quota.Pod(pod, quota.Requests), quota.Pod(pod, quota.Limits)}
+		b := limitedUsage{l.Type, quota.Pod(pod, quota.Requests, x), quota.Pod(pod, quota.Limits, x)}
 		errs = b.checkAll(l)
 	}
 	return errs

@@ -115,7 +115,9 @@ func registrations() []registration {
 		{"NamespaceLifecycle", true, withObjects(namespaceLifecycle)},
 		{"NamespaceExists", false, withObjects(namespaceExists)},
 		{"LimitPodHardAntiAffinityTopology", false, withoutConfig(limitPodHardAntiAffinityTopology)},
-		{"LimitRanger", true, withObjects(limitRanger)},
+		{"LimitRanger", true, func(c *Config, _ []byte) (admission.Plugin, error) {
+			return limitRanger(c.Objects, quota.ExclusionsOf(c.Gates)), nil
+		}},
 		{"ServiceAccount", true, withObjects(serviceAccount)},
 		{"NodeRestriction", false, func(c *Config, _ []byte) (admission.Plugin, error) {
 			return noderestriction.New(c.Objects, c.Allowed, c.Gates), nil
@@ -133,7 +135,7 @@ func registrations() []registration {
 		{"EventRateLimit", false, eventRateLimit},
 		{"ExtendedResourceToleration", false, withoutConfig(extendedResourceToleration)},
 		{"DefaultStorageClass", true, withObjects(defaultStorageClass)},
-		{"StorageObjectInUseProtection", true, withoutConfig(storageObjectInUseProtection)},
+		{"StorageObjectInUseProtection", true, func(c *Config, _ []byte) (admission.Plugin, error) { return storageObjectInUseProtection(c.Gates), nil }},
 		{"PodGroupProtection", true, ifPodGroupsServed(podGroupProtection)},
 		{"OwnerReferencesPermissionEnforcement", false, withAuthorizer(ownerReferencesPermissionEnforcement)},
 		{"PersistentVolumeClaimResize", true, withObjects(persistentVolumeClaimResize)},
@@ -151,7 +153,9 @@ func registrations() []registration {
 		{"MutatingAdmissionWebhook", true, nil},
 		{"ValidatingAdmissionPolicy", true, nil},
 		{"ValidatingAdmissionWebhook", true, nil},
-		{"ResourceQuota", true, func(c *Config, file []byte) (admission.Plugin, error) { return quota.New(c.Objects, c.Ledger, file) }},
+		{"ResourceQuota", true, func(c *Config, file []byte) (admission.Plugin, error) {
+			return quota.New(c.Objects, c.Ledger, quota.ExclusionsOf(c.Gates), file)
+		}},
 		{"AlwaysDeny", false, withoutConfig(alwaysDeny)},
 	}
 }

@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,12 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -218,6 +223,37 @@ func TestCheckNames(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%v %v: %q, want %q", tt.enable, tt.disable, got, tt.want)
+		}
+	}
+}
+
+// TestStorageProtectionOfClasses checks that volume attributes classes get a finalizer only if their
+// feature is enabled.
+func TestStorageProtectionOfClasses(t *testing.T) {
+	for enabled, want := range map[bool][]string{true: {VACProtection}, false: nil} {
+		plugin := newPlugin(t, "StorageObjectInUseProtection", Config{Objects: admissiontest.Objects(t), Gates: features.Gates{features.VolumeAttributesClass: enabled}})
+		class := &storagev1.VolumeAttributesClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+		if fault := admissiontest.Run(t, plugin, admissiontest.Write(t, api.VerbCreate, "volumeattributesclasses", class, nil)); fault != "" {
+			t.Error(fault)
+		}
+		if got := class.Finalizers; !slices.Equal(got, want) {
+			t.Errorf("enabled %t: finalizers %q, want %q", enabled, got, want)
+		}
+	}
+}
+
+// TestPluginsOfGates checks that a plugin does nothing if its gate is disabled.
+func TestPluginsOfGates(t *testing.T) {
+	denies := admission.Plugin{Name: "MutatingAdmissionPolicy", Handles: []admission.Handles{{Verbs: []string{api.VerbCreate}}},
+		Mutate: func(context.Context, *registry.Attributes) error { return errors.New("it runs") }}
+	for release, want := range map[string]string{"1.34": "", "1.35": "", "1.36": "it runs", "1.37": "it runs"} {
+		gates, err := features.Emulated(kubeversion.Emulating(kubeversion.MustParse(release)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugin := newPlugin(t, denies.Name, Config{Objects: admissiontest.Objects(t), Plugins: []admission.Plugin{denies}, Gates: gates})
+		if got := admissiontest.Run(t, plugin, admissiontest.Write(t, api.VerbCreate, "pods", admissiontest.Pod(nil), nil)); got != want {
+			t.Errorf("%s: got %q, want %q", release, got, want)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func changedOnNode(ctx context.Context, a *registry.Attributes, nodes *admission
 
 // fitsAllocatable compares the requests of a pod with the allocatable resources of its node.
 func fitsAllocatable(pod *corev1.Pod, allocatable corev1.ResourceList) error {
-	needs := quota.Pod(pod, quota.Requests)
+	needs := quota.Pod(pod, quota.Requests, quota.Exclusions{})
 	var missing []string
 	for _, r := range []struct {
 		name  corev1.ResourceName

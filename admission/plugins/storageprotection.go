@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -20,17 +21,19 @@ const (
 
 // storageObjectInUseProtection adds the finalizer to new claims, volumes and attributes classes.
 // Controllers remove it when the object is no longer in use.
-func storageObjectInUseProtection() admission.Plugin {
+func storageObjectInUseProtection(gates features.Gates) admission.Plugin {
 	finalizers := map[string]string{
-		"persistentvolumeclaims":  PVCProtection,
-		"persistentvolumes":       PVProtection,
-		"volumeattributesclasses": VACProtection,
+		"persistentvolumeclaims": PVCProtection,
+		"persistentvolumes":      PVProtection,
+	}
+	if gates.Enabled(features.VolumeAttributesClass) {
+		finalizers["volumeattributesclasses"] = VACProtection
 	}
 	return admission.Plugin{
 		Handles: admission.HandlesFor(append(admission.CoreResources("persistentvolumeclaims", "persistentvolumes"), storagev1.Resource("volumeattributesclasses")), api.VerbCreate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			f := finalizers[a.Resource.Name]
-			if !slices.Contains(a.Object.GetFinalizers(), f) {
+			if f != "" && !slices.Contains(a.Object.GetFinalizers(), f) {
 				a.Object.SetFinalizers(append(a.Object.GetFinalizers(), f))
 			}
 			return nil

@@ -20,13 +20,14 @@ type Charge struct {
 	// Name is the object's name and Replaces the resourceVersion of Old, recorded because both
 	// objects may change later.
 	Name, Replaces string
+	excluded       Exclusions
 	// more is the usage of Object minus the usage of Old.
 	more corev1.ResourceList
 }
 
 // newCharge computes the charge of a write. It returns an error for negative usage.
-func newCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Charge, error) {
-	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), more: usageOf(gr, obj, now)}
+func newCharge(gr schema.GroupResource, obj, old api.Object, now time.Time, x Exclusions) (*Charge, error) {
+	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), excluded: x, more: usageOf(gr, obj, now, x)}
 	var negative []corev1.ResourceName
 	for name, q := range c.more {
 		if q.Sign() < 0 {
@@ -38,7 +39,7 @@ func newCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Ch
 	}
 	if old != nil {
 		c.Replaces = old.GetResourceVersion()
-		subtractFrom(c.more, usageOf(gr, old, now))
+		subtractFrom(c.more, usageOf(gr, old, now, x))
 	}
 	for name, q := range c.more {
 		if q.IsZero() {
@@ -70,7 +71,7 @@ func (c *Charge) matches(q *corev1.ResourceQuota, hard corev1.ResourceList) ([]c
 		return nil, nil
 	}
 	for _, s := range scopesOf(&q.Spec) {
-		if in, err := inScope(s, c.Object); err != nil || !in {
+		if in, err := inScope(s, c.Object, c.excluded); err != nil || !in {
 			return nil, err
 		}
 	}
@@ -90,7 +91,7 @@ func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 		return nil, err
 	}
 	if pod, ok := c.Object.(*corev1.Pod); ok {
-		if err := checkContainers(pod, names); err != nil {
+		if err := checkContainers(pod, names, c.excluded); err != nil {
 			return nil, fmt.Errorf("failed quota: %s: %w", q.Name, err)
 		}
 	}
@@ -133,15 +134,16 @@ func applyUsage(q *corev1.ResourceQuota, more corev1.ResourceList) {
 
 // Count sums up the usage of objects for a quota.
 type Count struct {
-	quota *corev1.ResourceQuota
-	now   time.Time
+	quota    *corev1.ResourceQuota
+	now      time.Time
+	excluded Exclusions
 	// Used is the sum so far, by the names that were counted.
 	Used corev1.ResourceList
 }
 
 // NewCount returns an empty count for a quota.
-func NewCount(q *corev1.ResourceQuota, now time.Time) *Count {
-	return &Count{quota: q, now: now, Used: corev1.ResourceList{}}
+func NewCount(q *corev1.ResourceQuota, now time.Time, x Exclusions) *Count {
+	return &Count{quota: q, now: now, excluded: x, Used: corev1.ResourceList{}}
 }
 
 // Begin reports whether the quota counts objects of a resource. If so, it initializes their sums to
@@ -161,12 +163,12 @@ func (c *Count) Begin(gr schema.GroupResource) bool {
 
 // Object counts an object.
 func (c *Count) Object(gr schema.GroupResource, obj api.Object) error {
-	charge := &Charge{Resource: gr, Object: obj}
+	charge := &Charge{Resource: gr, Object: obj, excluded: c.excluded}
 	names, err := charge.matches(c.quota, c.quota.Spec.Hard)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	podkind.AddAmounts(c.Used, mask(usageOf(gr, obj, c.now), names))
+	podkind.AddAmounts(c.Used, mask(usageOf(gr, obj, c.now, c.excluded), names))
 	return nil
 }
 

@@ -19,14 +19,14 @@ import (
 
 // New returns the plugin ResourceQuota. It charges writes to the quotas of their namespace, by updating the quotas' status
 // in etcd, and rejects writes that exceed a
-func New(o *admission.Objects, ledger *Ledger, file []byte) (admission.Plugin, error) {
+func New(o *admission.Objects, ledger *Ledger, x Exclusions, file []byte) (admission.Plugin, error) {
 	limited, err := readQuotaConfig(file)
 	if err != nil {
 		return admission.Plugin{}, err
 	}
 	r := &resourceQuota{
 		quotas:   admission.NewReader[*corev1.ResourceQuota](o, corev1.Resource("resourcequotas")),
-		registry: o.Registry(), ledger: ledger, limited: limited, queue: chargeQueue{busy: map[string]*namespaceQueue{}},
+		registry: o.Registry(), ledger: ledger, excluded: x, limited: limited, queue: chargeQueue{busy: map[string]*namespaceQueue{}},
 	}
 	if r.ledger == nil {
 		r.ledger = NewLedger()
@@ -44,6 +44,7 @@ type resourceQuota struct {
 	quotas   *admission.Reader[*corev1.ResourceQuota]
 	registry *registry.Registry
 	ledger   *Ledger
+	excluded Exclusions
 	limited  []limitedResource
 	queue    chargeQueue
 }
@@ -61,7 +62,7 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	if len(quotas) == 0 && len(limited) == 0 {
 		return nil
 	}
-	charge, err := newCharge(gr, a.Object, a.Old, time.Now())
+	charge, err := newCharge(gr, a.Object, a.Old, time.Now(), r.excluded)
 	if err != nil {
 		return admission.Forbidden(a, err)
 	}
@@ -181,7 +182,7 @@ func checkLimitedResources(charge *Charge, quotas []*corev1.ResourceQuota, limit
 			restricted[name] = true
 		}
 		for _, s := range scopesOf(&q.Spec) {
-			if in, err := inScope(s, charge.Object); err == nil && in {
+			if in, err := inScope(s, charge.Object, charge.excluded); err == nil && in {
 				scopes[s.ScopeName] = true
 			}
 		}
@@ -195,7 +196,7 @@ func checkLimitedResources(charge *Charge, quotas []*corev1.ResourceQuota, limit
 			}
 		}
 		for _, s := range l.MatchScopes {
-			if in, err := inScope(s, charge.Object); err == nil && in && !scopes[s.ScopeName] {
+			if in, err := inScope(s, charge.Object, charge.excluded); err == nil && in && !scopes[s.ScopeName] {
 				uncovered = append(uncovered, fmt.Sprintf("{%s %s %v}", s.ScopeName, s.Operator, s.Values))
 			}
 		}

@@ -13,11 +13,11 @@ import (
 	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
-// Pod returns the total requests or limits of a pod, as chosen by get. Amounts at pod level override
-// the total of its containers.
-func Pod(pod *corev1.Pod, get func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
+// Pod returns the total requests or limits of a pod, as chosen by get. Amounts at pod level, if they
+// count, override the total of its containers.
+func Pod(pod *corev1.Pod, get func(*corev1.ResourceRequirements) corev1.ResourceList, x Exclusions) corev1.ResourceList {
 	total := podkind.ContainerTotal(&pod.Spec, get)
-	if r := pod.Spec.Resources; r != nil {
+	if r := pod.Spec.Resources; r != nil && !x.PodLevel {
 		maps.Copy(total, get(r))
 	}
 	return total
@@ -31,13 +31,13 @@ func Limits(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limit
 
 // podUsage returns the usage of a pod. A pod that has terminated, or whose termination is overdue,
 // counts as an object but uses no resources.
-func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
+func podUsage(pod *corev1.Pod, now time.Time, x Exclusions) corev1.ResourceList {
 	used := corev1.ResourceList{"count/pods": quantityOne()}
 	if hasTerminated(pod, now) {
 		return used
 	}
 	used[corev1.ResourcePods] = quantityOne()
-	requests, limits := Pod(pod, Requests), Pod(pod, Limits)
+	requests, limits := Pod(pod, Requests, x), Pod(pod, Limits, x)
 	podkind.AddAmounts(requests, pod.Spec.Overhead)
 	for name, q := range pod.Spec.Overhead {
 		if is, limited := limits[name]; limited {
@@ -99,9 +99,9 @@ func countsPods(name corev1.ResourceName) bool {
 }
 
 // checkContainers returns an error if a quota counts CPU or memory and a container does not specify
-// an amount. A pod with amounts at pod level is exempt.
-func checkContainers(pod *corev1.Pod, names []corev1.ResourceName) error {
-	if r := pod.Spec.Resources; r != nil && (len(r.Requests) > 0 || len(r.Limits) > 0) {
+// an amount. A pod with amounts at pod level is exempt, if these count.
+func checkContainers(pod *corev1.Pod, names []corev1.ResourceName, x Exclusions) error {
+	if r := pod.Spec.Resources; r != nil && !x.PodLevel && (len(r.Requests) > 0 || len(r.Limits) > 0) {
 		return nil
 	}
 	missing := map[string][]string{}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func amounts(pairs ...string) corev1.ResourceList {
@@ -42,7 +43,7 @@ func TestPod(t *testing.T) {
 		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
 			Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "9")}}, "cpu=9"},
 	} {
-		if got := formatAmounts(Pod(&corev1.Pod{Spec: tt.spec}, Requests)); got != tt.want {
+		if got := formatAmounts(Pod(&corev1.Pod{Spec: tt.spec}, Requests, Exclusions{})); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}
@@ -92,7 +93,7 @@ func TestCheck(t *testing.T) {
 	} {
 		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: tt.hard, Scopes: tt.scopes},
 			Status: corev1.ResourceQuotaStatus{Hard: tt.hard, Used: tt.used}}
-		c, err := newCharge(tt.gr, tt.object, tt.old, time.Now())
+		c, err := newCharge(tt.gr, tt.object, tt.old, time.Now(), Exclusions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,8 +126,38 @@ func TestScopeSelects(t *testing.T) {
 	} {
 		s := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: tt.operator, Values: tt.values}
 		pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: tt.class}}
-		if got, err := inScope(s, pod); err != nil || got != tt.want {
+		if got, err := inScope(s, pod, Exclusions{}); err != nil || got != tt.want {
 			t.Errorf("%s %v of %q: %t, %v", tt.operator, tt.values, tt.class, got, err)
+		}
+	}
+}
+
+// TestExclusions checks that resources at pod level and volume attributes classes do not count if their
+// features are disabled.
+func TestExclusions(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{
+		Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)}, Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "9", "memory", "1")},
+	}}
+	claim := &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{VolumeAttributesClassName: new("fast")}}
+	scope := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopeVolumeAttributesClass, Operator: corev1.ScopeSelectorOpExists}
+	for enabled, want := range map[bool]struct {
+		cpu, fault string
+		inScope    bool
+	}{true: {"9", "", true}, false: {"1", "must specify memory for: a", false}} {
+		x := ExclusionsOf(features.Gates{features.PodLevelResources: enabled, features.VolumeAttributesClass: enabled})
+		used := podUsage(pod, time.Now(), x)
+		if got := used.Cpu().String(); got != want.cpu {
+			t.Errorf("enabled %t: %s CPUs, want %s", enabled, got, want.cpu)
+		}
+		fault := ""
+		if err := checkContainers(pod, []corev1.ResourceName{corev1.ResourceMemory}, x); err != nil {
+			fault = err.Error()
+		}
+		if fault != want.fault {
+			t.Errorf("enabled %t: got %q, want %q", enabled, fault, want.fault)
+		}
+		if in, err := inScope(scope, claim, x); in != want.inScope || err != nil {
+			t.Errorf("enabled %t: the claim is in scope: %t, %v", enabled, in, err)
 		}
 	}
 }

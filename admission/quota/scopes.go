@@ -24,12 +24,12 @@ func scopesOf(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorReq
 }
 
 // inScope reports whether a scope matches an object. Scopes of other kinds do not match.
-func inScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object) (bool, error) {
+func inScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object, x Exclusions) (bool, error) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		return podInScope(s, o)
 	case *corev1.PersistentVolumeClaim:
-		if s.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass {
+		if s.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass && !x.AttributesClasses {
 			return claimInScope(s, o)
 		}
 	}

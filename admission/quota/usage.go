@@ -18,6 +18,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // plainCounts are the resources that have an unprefixed name as well: "secrets" is "count/secrets".
@@ -29,11 +30,24 @@ const (
 	deviceClassSuffix  = ".deviceclass.resource.k8s.io/devices"
 )
 
+// Exclusions are parts of objects that do not count, because their features are disabled.
+type Exclusions struct {
+	// PodLevel excludes resources at pod level.
+	PodLevel bool
+	// AttributesClasses excludes claims from the scopes of volume attributes classes.
+	AttributesClasses bool
+}
+
+// ExclusionsOf returns the exclusions of a server with the given gates.
+func ExclusionsOf(gates features.Gates) Exclusions {
+	return Exclusions{PodLevel: !gates.Enabled(features.PodLevelResources), AttributesClasses: !gates.Enabled(features.VolumeAttributesClass)}
+}
+
 // usageOf returns the usage of an object of resource gr.
-func usageOf(gr schema.GroupResource, obj api.Object, now time.Time) corev1.ResourceList {
+func usageOf(gr schema.GroupResource, obj api.Object, now time.Time, x Exclusions) corev1.ResourceList {
 	switch o := obj.(type) {
 	case *corev1.Pod:
-		return podUsage(o, now)
+		return podUsage(o, now, x)
 	case *corev1.Service:
 		return serviceUsage(o)
 	case *corev1.PersistentVolumeClaim:

@@ -41,7 +41,7 @@ func TestVolumeCells(t *testing.T) {
 			"status: {phase: Bound, reason: Because}", "a|5Gi|RWO,ROX,RWX,RWOP|Retain|Bound|ns/c|fast|gold|Because|60m|Block"},
 		{"terminating", gone + "spec: {storageClassName: new}\nstatus: {phase: Released}", "a|0|||Terminating||old|<unset>||60m|<unset>"},
 	})
-	testCells(t, claim.PersistentVolumeClaim(), []cellsTest{
+	testCells(t, claim.PersistentVolumeClaim(features.Default()), []cellsTest{
 		{"pending", testMeta + "spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}}\nstatus: {phase: Pending}",
 			"a|Pending||||fast|<unset>|60m|<unset>"},
 		{"bound", testMeta + "spec: {volumeName: v, volumeMode: Filesystem, volumeAttributesClassName: gold}\nstatus: {phase: Bound, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}",

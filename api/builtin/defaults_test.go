@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 		{core.ReplicationController(features.Default()), `{"spec":{}}`, `{"metadata":{},"spec":{"replicas":1},"status":{"replicas":0}}`},
 		{service.Service(features.Default()), `{"spec":{"ports":[{"port":1}]}}`, `{"metadata":{},"spec":{"ports":[{"protocol":"TCP","port":1,"targetPort":1}],` +
 			`"type":"ClusterIP","sessionAffinity":"None","internalTrafficPolicy":"Cluster"},"status":{"loadBalancer":{}}}`},
-		{claim.PersistentVolumeClaim(), `{}`, `{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}`},
+		{claim.PersistentVolumeClaim(features.Default()), `{}`, `{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}`},
 	} {
 		obj := c.resource.New()
 		if err := json.Unmarshal([]byte(c.in), obj); err != nil {

@@ -221,7 +221,7 @@ func TestFieldsOfOlderServers(t *testing.T) {
 	} {
 		r := service.Service(features.Default())
 		if strings.HasPrefix(value, ofClaim) {
-			r = claim.PersistentVolumeClaim()
+			r = claim.PersistentVolumeClaim(features.Default())
 		}
 		obj, err := r.DecodeStored([]byte(value))
 		if err != nil {

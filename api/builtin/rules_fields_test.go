@@ -51,7 +51,7 @@ func TestFieldsOfPods(t *testing.T) {
 			`status.volumeHealth[0].name: Not found: "w", status.volumeHealth[0].healthConditions[0].reason: Invalid value: "not so": a condition reason must start`},
 	})
 	const bound = `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`
-	testStatusRules(t, claim.PersistentVolumeClaim(), []ruleTest{
+	testStatusRules(t, claim.PersistentVolumeClaim(features.Default()), []ruleTest{
 		{"health", bound, bound[:len(bound)-1] + `,"status":{"healthStatus":{"healthConditions":[{"status":"Degraded","reason":"9"}]}}}`,
 			`status.healthStatus.healthConditions[0].reason: Invalid value: "9": a condition reason must start`},
 	})

@@ -97,7 +97,7 @@ func TestVolumeRules(t *testing.T) {
 	grouped := func(group string) string {
 		return `{"spec":{"accessModes":["ReadWriteOnce"],"dataSource":{"apiGroup":` + group + `,"kind":"K","name":"n"},"resources":{"requests":{"storage":"1Gi"}}}}`
 	}
-	testRules(t, claim.PersistentVolumeClaim(), []ruleTest{
+	testRules(t, claim.PersistentVolumeClaim(features.Default()), []ruleTest{
 		{"bound once", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"volumeName":"v","resources":{"requests":{"storage":"1Gi"}}}}`, ""},
 		{"class later", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"c","resources":{"requests":{"storage":"1Gi"}}}}`, ""},
 		{"grows too early", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}}}`,
@@ -115,7 +115,7 @@ func TestVolumeRules(t *testing.T) {
 		{"invalid group stays", grouped(`"A"`), grouped(`"A"`), ""},
 		{"invalid group", "", grouped(`"A"`), `spec.dataSource.apiGroup: Invalid value: "A"`},
 	})
-	testStatusRules(t, claim.PersistentVolumeClaim(), []ruleTest{
+	testStatusRules(t, claim.PersistentVolumeClaim(features.Default()), []ruleTest{
 		{"capacity", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"]},"status":{"capacity":{"storage":"-1"}}}`, "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"},
 		{"modes", claimJSON, `{"spec":{}}`, "Spec.accessModes: Required value"},
 		{"resize", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"]},"status":{"allocatedResourceStatuses":{"storage":"Other"}}}`,
@@ -126,7 +126,7 @@ func TestVolumeRules(t *testing.T) {
 }
 
 func TestClaimSources(t *testing.T) {
-	r := claim.PersistentVolumeClaim()
+	r := claim.PersistentVolumeClaim(features.Default())
 	for _, c := range []struct{ name, in, want string }{
 		{"a claim is both", `{"dataSource":{"kind":"PersistentVolumeClaim","name":"s"}}`, `{"resources":{},"volumeMode":"Filesystem",` +
 			`"dataSource":{"apiGroup":null,"kind":"PersistentVolumeClaim","name":"s"},"dataSourceRef":{"apiGroup":null,"kind":"PersistentVolumeClaim","name":"s"}}`},

@@ -30,7 +30,7 @@ func Kinds(gates features.Gates) []*api.Resource {
 		Namespace(),
 		Node(gates),
 		PersistentVolume(gates, time.Now),
-		claim.PersistentVolumeClaim(),
+		claim.PersistentVolumeClaim(gates),
 		pod.Pod(gates),
 		PodTemplate(gates),
 		ReplicationController(gates),

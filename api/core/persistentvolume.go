@@ -232,7 +232,11 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 	if before := old.Spec.NodeAffinity; before != nil && !at.Enabled(validation.MutablePVNodeAffinity) && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
 		at.Child("nodeAffinity").Invalid(obj.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA")
 	}
-	if old.Spec.VolumeAttributesClassName != nil && obj.Spec.VolumeAttributesClassName == nil {
+	class, was := obj.Spec.VolumeAttributesClassName, old.Spec.VolumeAttributesClassName
+	if !at.Enabled(validation.VolumeAttributesClass) && !equality.Semantic.DeepEqual(class, was) {
+		at.Child("spec").Child("volumeAttributesClassName").Forbidden("update is forbidden when the VolumeAttributesClass feature gate is disabled")
+	}
+	if was != nil && class == nil {
 		at.Child("spec").Child("volumeAttributesClassName").Forbidden("update from non-nil value to nil is forbidden")
 	}
 }

@@ -24,12 +24,14 @@ const (
 	MutableCSINodeAllocatableCount
 	MutablePVNodeAffinity
 	PodDeletionCost
+	PodLevelResources
 	PreferSameTrafficDistribution
 	RestartAllContainersOnContainerExits
 	SELinuxMount
 	StrictIPCIDRValidation
 	TaintTolerationComparisonOperators
 	UserNamespacesHostNetworkSupport
+	VolumeAttributesClass
 )
 
 // ruleGates has the name and the default state of each Gate.
@@ -45,12 +47,14 @@ var ruleGates = [...]struct {
 	MutableCSINodeAllocatableCount:                 {features.MutableCSINodeAllocatableCount, true},
 	MutablePVNodeAffinity:                          {features.MutablePVNodeAffinity, false},
 	PodDeletionCost:                                {features.PodDeletionCost, true},
+	PodLevelResources:                              {features.PodLevelResources, true},
 	PreferSameTrafficDistribution:                  {features.PreferSameTrafficDistribution, true},
 	RestartAllContainersOnContainerExits:           {features.RestartAllContainersOnContainerExits, true},
 	SELinuxMount:                                   {features.SELinuxMount, true},
 	StrictIPCIDRValidation:                         {features.StrictIPCIDRValidation, true},
 	TaintTolerationComparisonOperators:             {features.TaintTolerationComparisonOperators, false},
 	UserNamespacesHostNetworkSupport:               {features.UserNamespacesHostNetworkSupport, false},
+	VolumeAttributesClass:                          {features.VolumeAttributesClass, true},
 }
 
 // StrictnessOf returns the strictness of a server with the given gates.

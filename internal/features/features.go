@@ -78,6 +78,7 @@ const (
 	PodCertificateRequest                               = "PodCertificateRequest"
 	PodDeletionCost                                     = "PodDeletionCost"
 	PodGroupPreemptionPolicy                            = "PodGroupPreemptionPolicy"
+	PodLevelResources                                   = "PodLevelResources"
 	PodLevelResourcesFixDefaulting                      = "PodLevelResourcesFixDefaulting"
 	PodLevelResourcesFixKubeletQOSClass                 = "PodLevelResourcesFixKubeletQOSClass"
 	PodLogsQuerySplitStreams                            = "PodLogsQuerySplitStreams"
@@ -104,6 +105,7 @@ const (
 	TranslateStreamCloseWebsocketRequests               = "TranslateStreamCloseWebsocketRequests"
 	UnknownVersionInteroperabilityProxy                 = "UnknownVersionInteroperabilityProxy"
 	UserNamespacesHostNetworkSupport                    = "UserNamespacesHostNetworkSupport"
+	VolumeAttributesClass                               = "VolumeAttributesClass"
 	VolumeLimitScaling                                  = "VolumeLimitScaling"
 	WatchCacheInitializationPostStartHook               = "WatchCacheInitializationPostStartHook"
 	WatchList                                           = "WatchList"
@@ -124,12 +126,12 @@ func Effective() []string {
 		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KubeletFineGrainedAuthz,
 		KubeletServiceAccountTokenForCredentialProviders, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
 		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,
-		NativeHistograms, NodeDeclaredFeatures, OpenAPIEnums, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy,
+		NativeHistograms, NodeDeclaredFeatures, OpenAPIEnums, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy, PodLevelResources,
 		PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodLogsQuerySplitStreams, PodTopologyLabelsAdmission, PortForwardWebsockets,
 		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RemoteRequestHeaderUID, RestartAllContainersOnContainerExits, SELinuxMount, ServiceAccountNodeAudienceRestriction,
 		ServiceCIDRStatusFieldWiping, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionHash, StorageVersionMigrator, StrictIPCIDRValidation, StructuredAuthenticationConfigurationEgressSelector,
 		TaintTolerationComparisonOperators, TokenRequestServiceAccountUIDValidation, TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests,
-		UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression,
+		UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeAttributesClass, VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression,
 		WebhookRoundTripLoadBalancing, WorkloadWithJob,
 	}
 }

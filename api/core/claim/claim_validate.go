@@ -42,7 +42,8 @@ func ClaimSpecRules(at *validation.Path, s, old *corev1.PersistentVolumeClaimSpe
 			bothSources(at, s.DataSource, d)
 		}
 	}
-	if s.VolumeAttributesClassName != nil {
+	used := old != nil && old.VolumeAttributesClassName != nil
+	if s.VolumeAttributesClassName != nil && (used || at.Enabled(validation.VolumeAttributesClass)) {
 		validation.OptionalFormat(at.Child("volumeAttributesClassName"), *s.VolumeAttributesClassName, validation.DNSSubdomain)
 	}
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // PersistentVolumeClaim describes the kind PersistentVolumeClaim, a request for storage.
-func PersistentVolumeClaim() *api.Resource {
+func PersistentVolumeClaim(gates features.Gates) *api.Resource {
+	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*corev1.PersistentVolumeClaim]{
 		Names: api.Names{
 			Name: "persistentvolumeclaims", Singular: "persistentvolumeclaim", Kind: "PersistentVolumeClaim",
@@ -36,14 +37,14 @@ func PersistentVolumeClaim() *api.Resource {
 		Storage: api.Storage{Prefix: "persistentvolumeclaims"},
 		Create: api.CreateStrategy[*corev1.PersistentVolumeClaim]{
 			PrepareForCreate: func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) },
-			ValidateOnCreate: validation.Rules(claimRules),
+			ValidateOnCreate: validation.RulesOf(strictness, claimRules),
 			WarningsOnCreate: claimWarnings,
 		},
 		Update: api.UpdateStrategy[*corev1.PersistentVolumeClaim]{
 			PrepareForUpdate: func(obj, old *corev1.PersistentVolumeClaim) {
 				prepareClaimSpec(&obj.Spec, &old.Spec)
 			},
-			ValidateUpdate:           validation.Changes(claimChanges),
+			ValidateUpdate:           validation.ChangesOf(strictness, claimChanges),
 			ValidateUpdateIsComplete: true, // after the metadata
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(claimWarnings),
@@ -127,9 +128,7 @@ func claimChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim
 		at.Child("spec").Child("resources").Child("requests").Child("storage").Forbidden("field can not be less than status.capacity")
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, stored.Spec.VolumeMode)
-	if stored.Status.CurrentVolumeAttributesClassName != nil {
-		attributesClassRules(at.Child("spec").Child("volumeAttributesClassName"), obj.Spec.VolumeAttributesClassName, stored.Spec.VolumeAttributesClassName)
-	}
+	attributesClassRules(at.Child("spec").Child("volumeAttributesClassName"), obj.Spec.VolumeAttributesClassName, stored)
 }
 
 // claimClassChanges allows to set the storage class if the stored claim has none, or has it
@@ -152,10 +151,17 @@ func claimClassChanges(at *validation.Path, obj, stored *corev1.PersistentVolume
 	}
 }
 
-// attributesClassRules refuses to remove the class of a claim to which one was applied.
-func attributesClassRules(at *validation.Path, value, old *string) {
+// attributesClassRules refuses to remove the class of a claim to which one was applied, and changes if
+// the feature is disabled.
+func attributesClassRules(at *validation.Path, value *string, stored *corev1.PersistentVolumeClaim) {
+	if equality.Semantic.DeepEqual(value, stored.Spec.VolumeAttributesClassName) {
+		return
+	}
+	if !at.Enabled(validation.VolumeAttributesClass) {
+		at.Forbidden("update is forbidden when the VolumeAttributesClass feature gate is disabled")
+	}
 	switch {
-	case equality.Semantic.DeepEqual(value, old):
+	case stored.Status.CurrentVolumeAttributesClassName == nil:
 	case value == nil:
 		at.Forbidden("update to nil is forbidden when status.currentVolumeAttributesClassName is not nil")
 	case *value == "":

@@ -9,8 +9,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// dropDisabledPodFields removes what the table of package gated cannot express: list elements and
-// values of disabled features, unless the stored pod uses the feature. old is the stored spec, or
+// dropDisabledPodFields removes what the table of package gated cannot express: list elements,
+// structs and values of disabled features, unless the stored pod uses the feature. old is the stored spec, or
 // nil.
 func dropDisabledPodFields(gates features.Gates, s, old *corev1.PodSpec) {
 	if old == nil {
@@ -21,6 +21,9 @@ func dropDisabledPodFields(gates features.Gates, s, old *corev1.PodSpec) {
 	}
 	if !gates.Enabled(features.ContainerRestartRules) && !hasRestartRules(old) {
 		dropRestartRules(s)
+	}
+	if !gates.Enabled(features.PodLevelResources) && !hasPodResources(old.Resources) {
+		s.Resources = nil
 	}
 	if !gates.Enabled(features.ProcMountType) && !anyContainerOf(old, hasOtherProcMount) {
 		eachContainerOf(s, func(ctr *corev1.Container) {

@@ -32,7 +32,7 @@ func (c *podCheck) unknownClaim(at *validation.Path, name string) *field.Error {
 
 // podResourceRules validates resources at pod level.
 func podResourceRules(at *validation.Path, s *corev1.PodSpec) {
-	if s.Resources == nil {
+	if s.Resources == nil || !at.Enabled(validation.PodLevelResources) {
 		return
 	}
 	if s.Resources.Claims != nil {

@@ -8,9 +8,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// podLevel is how resources at pod level are completed and classified, which Kubernetes 1.37 has
-// changed behind gates.
+// podLevel is whether and how resources at pod level are completed and classified, which Kubernetes
+// 1.37 has changed behind gates.
 type podLevel struct {
+	// disabled: resources at pod level have no meaning.
+	disabled bool
 	// afterAdmission: resources are completed when a pod is created or resized, with the containers
 	// that webhooks have added. Else requests are completed together with other defaults.
 	afterAdmission bool
@@ -20,6 +22,7 @@ type podLevel struct {
 
 func podLevelOf(gates features.Gates) podLevel {
 	return podLevel{
+		disabled:       !gates.Enabled(features.PodLevelResources),
 		afterAdmission: gates.Enabled(features.PodLevelResourcesFixDefaulting),
 		emptyCounts:    !gates.Enabled(features.PodLevelResourcesFixKubeletQOSClass),
 	}
@@ -29,7 +32,7 @@ func podLevelOf(gates features.Gates) podLevel {
 // containers, and requests of a pod with limits are those of the containers or else the limits.
 func (l podLevel) setDefaults(s *corev1.PodSpec) {
 	r := s.Resources
-	if l.afterAdmission || !hasPodResources(r) {
+	if l.disabled || l.afterAdmission || !hasPodResources(r) {
 		return
 	}
 	l.limitHugePages(s)
@@ -43,7 +46,7 @@ func (l podLevel) setDefaults(s *corev1.PodSpec) {
 // one.
 func (l podLevel) complete(s *corev1.PodSpec) {
 	r := s.Resources
-	if !l.afterAdmission || !hasPodResources(r) {
+	if l.disabled || !l.afterAdmission || !hasPodResources(r) {
 		return
 	}
 	l.limitHugePages(s)
@@ -100,7 +103,7 @@ func (l podLevel) keep(p, old *corev1.Pod) {
 // equal limits and requests of CPU and memory, BestEffort if none has any, else Burstable.
 // Resources at pod level, if there are any, count instead of those of containers.
 func (l podLevel) class(s *corev1.PodSpec) corev1.PodQOSClass {
-	if r := s.Resources; r != nil && (l.emptyCounts || hasPodResources(r)) {
+	if r := s.Resources; r != nil && !l.disabled && (l.emptyCounts || hasPodResources(r)) {
 		return requirementsQOS(r)
 	}
 	return containersQOS(s)
