@@ -110,6 +110,28 @@ func bindTo(kind, name string) authenticationv1.TokenRequestSpec {
 	return authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: kind, Name: name}}
 }
 
+// TestTokenForAnotherUID checks that a request with the UID of another account is refused or, without its
+// gate, answered with a warning.
+func TestTokenForAnotherUID(t *testing.T) {
+	const mismatch = "the UID in the token request (x) does not match the UID of the service account (robot-uid)"
+	for _, anyUID := range []bool{false, true} {
+		a := newAccounts(t)
+		a.AnyAccountUID = anyUID
+		scope := &request.Scope{}
+		r := &authenticationv1.TokenRequest{ObjectMeta: metav1.ObjectMeta{UID: "x"}, Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600)}}
+		r, err := a.Issue(request.With(t.Context(), scope), "ns", "robot", r)
+		switch {
+		case !anyUID && (!apierrors.IsConflict(err) || !strings.HasSuffix(err.Error(), mismatch)):
+			t.Errorf("got %v", err)
+		case !anyUID:
+		case err != nil || r.Status.Token == "":
+			t.Errorf("no token: %v", err)
+		case !strings.HasPrefix(strings.Join(scope.Warnings(), "\n"), mismatch+" but TokenRequestServiceAccountUIDValidation is not enabled."):
+			t.Errorf("warnings %q", scope.Warnings())
+		}
+	}
+}
+
 func TestServiceAccountUser(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -32,8 +32,8 @@ type TokenRequests struct {
 	// ExtendExpiration makes tokens that pods use for this server valid for a year, so that clients
 	// which do not reread their token can be found before they break.
 	ExtendExpiration bool
-	// AnyAccountUID only annotates the audit event of a request with the UID of another service account,
-	// which is refused otherwise.
+	// AnyAccountUID only warns about a request with the UID of another service account, and annotates its
+	// audit event. Otherwise such a request is refused.
 	AnyAccountUID bool
 	Objects       Lookup
 }
@@ -61,7 +61,9 @@ func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *au
 		if !t.AnyAccountUID {
 			return nil, apierrors.NewConflict(schema.GroupResource{Group: authenticationv1.GroupName, Resource: "TokenRequest"}, name, mismatch)
 		}
-		request.From(ctx).Annotate("authentication.k8s.io/token-request-uid-mismatch", mismatch.Error())
+		scope := request.From(ctx)
+		scope.Annotate("authentication.k8s.io/token-request-uid-mismatch", mismatch.Error())
+		scope.Warn(mismatch.Error() + " but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error")
 	}
 	if len(r.Spec.Audiences) == 0 {
 		r.Spec.Audiences = slices.Clone(t.Audiences)

@@ -89,6 +89,26 @@ func newX509(t *testing.T, i *issuer) *X509 {
 	return NewX509(cas, nil, true)
 }
 
+// TestX509WithoutUIDs checks that the UID of a certificate counts only if its feature is enabled.
+func TestX509WithoutUIDs(t *testing.T) {
+	ca := newIssuer(t)
+	cas, err := NewCAFile("client CAs", ca.pem(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid := pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}, Value: "42"}
+	for _, names := range [][]pkix.AttributeTypeAndValue{{uid}, {uid, uid}} { // two are invalid
+		cert := ca.client(t, pkix.Name{CommonName: "jane", ExtraNames: names})
+		for enabled, want := range map[bool]string{true: "42", false: ""} {
+			id, ok, err := NewX509(cas, nil, enabled).Authenticate(with(cert))
+			valid := !enabled || len(names) == 1
+			if ok != valid || (err == nil) != valid || ok && (id.User.Name != "jane" || id.User.UID != want) {
+				t.Errorf("%d UIDs, enabled %t: got %+v, %t, %v", len(names), enabled, id.User, ok, err)
+			}
+		}
+	}
+}
+
 func TestX509User(t *testing.T) {
 	ca := newIssuer(t)
 	x := newX509(t, ca)

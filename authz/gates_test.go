@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // TestGatedRoles enables each gate on its own and compares the default roles and bindings with
@@ -146,6 +147,21 @@ func TestGatesOfRoles(t *testing.T) {
 			if (isLine || isPath) && !slices.Contains(features.Effective(), gate+gateOfPath) {
 				t.Errorf("unknown gate in %q", line)
 			}
+		}
+	}
+}
+
+// TestNodesReadServiceAccounts checks that nodes may read service accounts only with one of two gates.
+func TestNodesReadServiceAccounts(t *testing.T) {
+	const refused = "not allowed to get service accounts"
+	for gate, want := range map[string]string{
+		"": refused,
+		features.KubeletServiceAccountTokenForCredentialProviders: "can only read namespaced object of this type", // by a later rule
+		features.PodCertificateRequest:                            "can only read namespaced object of this type",
+	} {
+		r := &nodeRequest{Info: &request.Info{Verb: "get", Resource: "serviceaccounts", Name: "a"}, gates: features.Gates{gate: true}}
+		if got := r.serviceAccount(); got != want {
+			t.Errorf("%q: got %q, want %q", gate, got, want)
 		}
 	}
 }

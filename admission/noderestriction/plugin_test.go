@@ -208,6 +208,27 @@ func TestNodeRestrictionNames(t *testing.T) {
 	}
 }
 
+// TestInsecureSigningRequests checks that a gate allows nodes to request certificates for other names.
+func TestInsecureSigningRequests(t *testing.T) {
+	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{
+		SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Request: signingRequestFor(t, "system:node:n2"),
+	}}
+	for allowed, want := range map[bool]string{true: "", false: "can only create a node CSR with CN=system:node:n1"} {
+		p := New(admissiontest.Objects(t), nil, features.Gates{features.AllowInsecureKubeletCertificateSigningRequests: allowed})
+		chain, err := admission.NewChain([]admission.Plugin{p}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := chain.Mutate(t.Context(), byNode(t, api.VerbCreate, "certificatesigningrequests", csr, nil)); err != nil {
+			got = err.Error()
+		}
+		if (got == "") != (want == "") || !strings.HasSuffix(got, want) {
+			t.Errorf("allowed %t: got %q, want %q", allowed, got, want)
+		}
+	}
+}
+
 // TestNodeRestrictionToken checks that a node gets tokens only for audiences that a volume of the
 // pod requires or an authorizer allows, and for any without the gate.
 func TestNodeRestrictionToken(t *testing.T) {

@@ -21,12 +21,17 @@ func podLog(splitStreams bool) *api.Subresource {
 	return &api.Subresource{Name: "log", Verbs: []string{api.VerbGet}, Connection: api.NewConnection(api.Connect[*corev1.PodLogOptions]{
 		Style: api.StyleText, Options: logOptions,
 		Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
-			if splitStreams && o.Stream == nil {
-				o.Stream = new(corev1.LogStreamAll)
-			}
+			defaultStream(o, splitStreams)
 			return locateLog(lookup, name, o, splitStreams)
 		},
 	})}
+}
+
+// defaultStream asks for all streams if the client can choose one.
+func defaultStream(o *corev1.PodLogOptions, splitStreams bool) {
+	if splitStreams && o.Stream == nil {
+		o.Stream = new(corev1.LogStreamAll)
+	}
 }
 
 func logOptions(query url.Values, _ string) (*corev1.PodLogOptions, error) {

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strconv"
 	"testing"
@@ -231,5 +232,39 @@ func TestOldClients(t *testing.T) {
 	p = &corev1.Pod{Status: corev1.PodStatus{ResourceClaimStatuses: []corev1.PodResourceClaimStatus{}}}
 	if preparePodStatus(p, old); len(p.Status.ResourceClaimStatuses) != 0 {
 		t.Errorf("an empty list does not remove statuses: %+v", p.Status)
+	}
+}
+
+// TestLogStreams checks the option stream of logs, which needs a gate.
+func TestLogStreams(t *testing.T) {
+	const mutuallyExclusive = "[]: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now"
+	for _, c := range []struct {
+		query   url.Values
+		on, off string
+	}{
+		{url.Values{}, "", ""},
+		{url.Values{"tailLines": {"3"}}, "", ""},
+		{url.Values{"stream": {"Stdout"}}, "", "stream: Forbidden: may not be specified"},
+		{url.Values{"stream": {"All"}, "tailLines": {"3"}}, "", "stream: Forbidden: may not be specified"},
+		{url.Values{"stream": {"Stderr"}, "tailLines": {"3"}}, mutuallyExclusive, "stream: Forbidden: may not be specified"},
+		{url.Values{"stream": {"stdout"}}, `stream: Unsupported value: "stdout": supported values: "All", "Stderr", "Stdout"`, "stream: Forbidden: may not be specified"},
+	} {
+		for enabled, want := range map[bool]string{true: c.on, false: c.off} {
+			o, err := logOptions(c.query, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defaultStream(o, enabled)
+			got := ""
+			if err := validateLogOptions(o, enabled).ToAggregate(); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%v, enabled %t: got %q, want %q", c.query, enabled, got, want)
+			}
+			if stream := logQuery(o).Get("stream"); enabled && c.query.Get("stream") == "" && stream != "All" || !enabled && stream != c.query.Get("stream") {
+				t.Errorf("%v, enabled %t: the kubelet gets the stream %q", c.query, enabled, stream)
+			}
+		}
 	}
 }
