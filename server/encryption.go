@@ -3,12 +3,14 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/handlers/description"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/storage"
 	"github.com/miniapiserver/miniapiserver/storage/encryption"
@@ -23,6 +25,7 @@ func (p *parts) openEncryption() error {
 	}
 	p.encryption, err = encryption.Open(p.lifetime, encryption.Options{
 		File:    p.o.EncryptionConfigFile,
+		KMSv1:   p.gates.Enabled(features.KMSv1),
 		Reload:  p.o.ReloadEncryption,
 		Logger:  p.logger,
 		Metrics: metrics,
@@ -80,11 +83,15 @@ func (p *parts) awaitPlugins(ctx context.Context) {
 	}
 }
 
-// encryptionChecks returns the health check of the KMS plugins. As in kube-apiserver /livez does
-// not have it, because a restart of the server repairs no plugin.
-func (p *parts) encryptionChecks() []description.Check {
-	if p.encryption == nil || !p.encryption.HasHealthCheck() {
+// encryptionChecks returns the health checks of the KMS plugins. As in kube-apiserver /livez does
+// not have them, because a restart of the server repairs no plugin.
+func (p *parts) encryptionChecks() (checks []description.Check) {
+	if p.encryption == nil {
 		return nil
 	}
-	return []description.Check{{Name: "kms-providers", Health: true, Ready: true, Run: p.encryption.CheckHealth}}
+	byName := p.encryption.HealthChecks()
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		checks = append(checks, description.Check{Name: name, Health: true, Ready: true, Run: byName[name]})
+	}
+	return checks
 }

@@ -61,6 +61,7 @@ const (
 	InPlacePodLevelResourcesVerticalScaling             = "InPlacePodLevelResourcesVerticalScaling"
 	InPlacePodVerticalScalingInitContainers             = "InPlacePodVerticalScalingInitContainers"
 	InPlacePodVerticalScalingMemoryBackedVolumes        = "InPlacePodVerticalScalingMemoryBackedVolumes"
+	KMSv1                                               = "KMSv1"
 	KubeletFineGrainedAuthz                             = "KubeletFineGrainedAuthz"
 	KubeletServiceAccountTokenForCredentialProviders    = "KubeletServiceAccountTokenForCredentialProviders"
 	ManifestBasedAdmissionControlConfig                 = "ManifestBasedAdmissionControlConfig"
@@ -123,7 +124,7 @@ func Effective() []string {
 		CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange,
 		DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EnvFiles,
 		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, GitRepoVolumeDriver, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume,
-		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KubeletFineGrainedAuthz,
+		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KMSv1, KubeletFineGrainedAuthz,
 		KubeletServiceAccountTokenForCredentialProviders, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
 		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,
 		NativeHistograms, NodeDeclaredFeatures, OpenAPIEnums, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy, PodLevelResources,

@@ -51,7 +51,7 @@ func TestConfigFaults(t *testing.T) {
 		{forResources("'*.*'", "deployments.apps"), `resource "deployments.apps" is masked by earlier rule "*.*"`},
 		{forResources("'*.*'", "'*.*'"), `resource "*.*" is masked by earlier rule "*.*"`},
 
-		{kms("name: a, endpoint: 'unix:///s'"), "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead"},
+		{kms("name: a, endpoint: 'unix:///s'"), "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature."},
 		{kms("apiVersion: v2, endpoint: 'unix:///s'"), "resources[0].providers[0].kms.name: Required value: name is a mandatory field for a provider"},
 		{kms("apiVersion: v2, name: 'a:b', endpoint: 'unix:///s'"), `resources[0].providers[0].kms.name: Invalid value: "a:b": invalid KMS provider name a:b, must not contain ':'`},
 		{kms("apiVersion: v2, name: a"), `resources[0].providers[0].kms.endpoint: Invalid value: "": endpoint is a mandatory field for a kms`},

@@ -11,6 +11,7 @@
 //	k8s:enc:aesgcm:v1:KEY:     nonce, ciphertext, tag
 //	k8s:enc:secretbox:v1:KEY:  nonce, tag, ciphertext
 //	k8s:enc:kms:v2:PROVIDER:   a protobuf message (envelope.go)
+//	k8s:enc:kms:v1:PROVIDER:   length of the encrypted key, encrypted key, nonce, ciphertext, tag
 //
 // The first provider of a resource encrypts, and all of them decrypt. A value that another
 // provider or key than the first encrypted is stale: a write that does not change it stores it
@@ -18,11 +19,13 @@
 //
 // Reading order: config.go and validate.go read the file; set.go makes the chains of providers
 // (chain.go) of it; cipher.go has the providers with keys in the file; kms.go, seed.go,
-// envelope.go and service.go those with keys in a KMS plugin; reload.go follows the file.
+// envelope.go and service.go those with keys in a KMS v2 plugin, kmsv1.go those with keys in a KMS
+// v1 plugin; reload.go follows the file.
 package encryption
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -39,6 +42,8 @@ import (
 type Options struct {
 	// File is the file with the EncryptionConfiguration.
 	File string
+	// KMSv1 allows KMS v1 plugins, which are deprecated.
+	KMSv1 bool
 	// Reload follows changes of the file.
 	Reload bool
 	// ReloadInterval is the time between two reads of the file; 0 means a second.
@@ -82,7 +87,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 		return nil, err
 	}
 	e.warnOfPermissions()
-	set.checkAll(ctx)
+	set.checkAll(ctx, o.Logger)
 	e.current.Store(set)
 	e.o.Metrics.configuration().Applied(set.hash)
 	return e, nil
@@ -154,16 +159,28 @@ func (e *Encryption) signal() {
 // Close ends the connections to the KMS plugins. Run must have returned.
 func (e *Encryption) Close() error { return e.current.Load().close() }
 
-// HasHealthCheck reports whether the server has the health check kms-providers.
-func (e *Encryption) HasHealthCheck() bool {
-	return e.o.Reload || len(e.current.Load().plugins) > 0
+// HealthChecks returns the health checks of the KMS plugins by name. As in kube-apiserver, plugins have
+// one check in common, or one each if some have KMS v1 and the file is not followed.
+func (e *Encryption) HealthChecks() map[string]func(context.Context) error {
+	set := e.current.Load()
+	switch {
+	case !e.o.Reload && set.usesV1:
+		checks := map[string]func(context.Context) error{}
+		for n, p := range set.plugins {
+			checks[fmt.Sprintf("kms-provider-%d", n)] = p.check
+		}
+		return checks
+	case e.o.Reload || len(set.plugins) > 0:
+		return map[string]func(context.Context) error{"kms-providers": e.CheckHealth}
+	}
+	return nil
 }
 
 // NeedsPlugin reports whether values of a resource are encrypted with the help of a KMS plugin.
 func (e *Encryption) NeedsPlugin(resource schema.GroupResource) bool {
 	c := e.current.Load().chainOf(resource)
 	return c != nil && slices.ContainsFunc(c.links, func(l link) bool {
-		_, ok := l.codec.(*plugin)
+		_, ok := l.codec.(kmsProvider)
 		return ok
 	})
 }

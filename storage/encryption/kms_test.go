@@ -172,7 +172,7 @@ func TestKMSStartsLater(t *testing.T) {
 	p, c := kmstest.New(filepath.Join(t.TempDir(), "kms.sock"), "key-1"), &clock{}
 	t.Cleanup(p.Stop)
 	e := open(t, Options{Now: c.Now}, "resources:\n"+kmsRule("plug", p, "100ms"))
-	if !e.HasHealthCheck() {
+	if e.HealthChecks()["kms-providers"] == nil {
 		t.Error("no health check")
 	}
 	if _, err := e.Transformer(secrets).Encrypt(t.Context(), "/k", []byte("value")); err == nil || !strings.Contains(err.Error(), `KMS provider "plug" has no data key yet`) {
@@ -244,7 +244,7 @@ func TestKMSDataKeyWithoutSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := e.current.Load().plugins[0].service.encrypt(t.Context(), key)
+	answer, err := e.current.Load().plugins[0].(*plugin).service.encrypt(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ type Metrics struct {
 
 	mu                       sync.Mutex // guards the fields below, and that their metrics agree with them
 	usedKeyIDs, statusKeyIDs *lru.Cache
+	arrivals                 map[string]time.Time // last uses of a KMS v1 provider, by direction
 }
 
 // NewMetrics registers the metrics. serverID identifies the server in them, as a hash.
@@ -60,8 +61,9 @@ func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: alpha + help, Buckets: buckets}, labels)
 	}
 	m := &Metrics{
-		server: configmetrics.Hash(serverID),
-		file:   file,
+		server:   configmetrics.Hash(serverID),
+		arrivals: map[string]time.Time{},
+		file:     file,
 		operations: counter(storage+"transformation_operations_total", "Total number of transformations of stored values by resource, direction, prefix and status.",
 			"resource", "transformation_type", "transformer_prefix", "status"),
 		durations: histogram(storage+"transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
@@ -141,6 +143,26 @@ func (m *Metrics) cacheMissed() {
 	if m != nil {
 		m.cacheMisses.Inc()
 	}
+}
+
+// cacheFilled sets the part of the cache of a KMS v1 provider that is in use.
+func (m *Metrics) cacheFilled(part float64) {
+	if m != nil {
+		m.dekFill.Set(part)
+	}
+}
+
+// keyArrived observes the time between two uses of a KMS v1 provider in one direction.
+func (m *Metrics) keyArrived(direction string, now time.Time) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last, ok := m.arrivals[direction]; ok {
+		m.dekArrivals.WithLabelValues(direction).Observe(now.Sub(last).Seconds())
+	}
+	m.arrivals[direction] = now
 }
 
 // cacheSized sets the number of data keys in the cache of a provider.

@@ -16,7 +16,7 @@ import (
 func TestReload(t *testing.T) {
 	reg, p := prometheus.NewRegistry(), startPlugin(t)
 	e := open(t, Options{Reload: true, ReloadInterval: time.Millisecond, Metrics: newTestMetrics(t, reg)}, "resources:\n"+rule("secrets", keys("aesgcm", "a="+keyA)))
-	if !e.HasHealthCheck() || e.CheckHealth(t.Context()) != nil {
+	if e.HealthChecks()["kms-providers"] == nil || e.CheckHealth(t.Context()) != nil {
 		t.Error("a configuration that is reloaded has the health check also without plugins")
 	}
 	readable, run := make(chan struct{}), make(chan struct{})

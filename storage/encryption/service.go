@@ -30,6 +30,16 @@ const maxReconnect = time.Second
 // newService returns a service that connects at its first call. observe is called after each
 // call.
 func newService(endpoint string, timeout time.Duration, observe func(method string, start time.Time, err error)) (*service, error) {
+	conn, err := connect(endpoint, timeout, observe)
+	if err != nil {
+		return nil, err
+	}
+	return &service{conn: conn, client: kmsapi.NewKeyManagementServiceClient(conn), timeout: timeout}, nil
+}
+
+// connect returns a connection to a plugin, which is dialled at the first call. observe is called
+// after each call, if it is not nil.
+func connect(endpoint string, timeout time.Duration, observe func(method string, start time.Time, err error)) (*grpc.ClientConn, error) {
 	address, err := socketAddress(endpoint)
 	if err != nil {
 		return nil, err
@@ -47,13 +57,15 @@ func newService(endpoint string, timeout time.Duration, observe func(method stri
 		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption) error {
 			start := time.Now()
 			err := invoke(ctx, method, req, reply, cc, o...)
-			observe(method, start, err)
+			if observe != nil {
+				observe(method, start, err)
+			}
 			return err
 		}))
 	if err != nil {
 		return nil, fmt.Errorf("failed to create connection to %s, error: %w", endpoint, err)
 	}
-	return &service{conn: conn, client: kmsapi.NewKeyManagementServiceClient(conn), timeout: timeout}, nil
+	return conn, nil
 }
 
 // kmsAuthority is the host that plugins see in the headers of a call.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,8 +18,22 @@ import (
 type providerSet struct {
 	hash    string
 	chains  map[schema.GroupResource]*chain // by resource, *.group or *.*
-	plugins []*plugin
+	plugins []kmsProvider
+	usesV1  bool          // a plugin has KMS v1
 	grace   time.Duration // after which no request uses the set any more
+}
+
+// kmsProvider is a provider with keys in a KMS plugin.
+type kmsProvider interface {
+	codec
+	// run follows the plugin until ctx is done.
+	run(ctx context.Context)
+	// check returns the result of the last health check, or of another one if that is old.
+	check(ctx context.Context) error
+	// checkAndLog checks the health now, and logs a failure.
+	checkAndLog(ctx context.Context)
+	// close ends the connection to the plugin.
+	close() error
 }
 
 // load reads the file and makes its providers.
@@ -92,16 +107,26 @@ func (e *Encryption) newLink(set *providerSet, p providerConfig) (link, error) {
 
 // newPluginLink makes a provider that uses a KMS plugin.
 func (e *Encryption) newPluginLink(set *providerSet, c *kmsPluginConfig) (link, error) {
-	if c.APIVersion == kmsV1 { // kube-apiserver's text; this server has no such gate that can be turned on
-		return link{}, errors.New("KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead") //nolint:staticcheck
+	const deprecated = "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead." // kube-apiserver's text
+	var p kmsProvider
+	var err error
+	calls := time.Duration(1) // of a health check
+	switch {
+	case c.APIVersion != kmsV1:
+		p, err = newPlugin(c, &e.o, e.signal)
+	case !e.o.KMSv1:
+		return link{}, errors.New(deprecated + "  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.") //nolint:staticcheck
+	default:
+		e.o.Logger.Warn(deprecated, "name", c.Name)
+		set.usesV1, calls = true, 2
+		p, err = newPluginV1(c, &e.o, e.signal)
 	}
-	p, err := newPlugin(c, &e.o, e.signal)
 	if err != nil {
 		return link{}, err
 	}
 	set.plugins = append(set.plugins, p)
-	set.grace += 2 * c.Timeout.Duration // checks call the plugins one after the other
-	return link{prefix: encryptedPrefix + "kms:v2:" + c.Name + ":", codec: p, name: fmt.Sprintf("KMS provider %q", c.Name)}, nil
+	set.grace += 2 * calls * c.Timeout.Duration // checks call the plugins one after the other
+	return link{prefix: encryptedPrefix + "kms:" + c.APIVersion + ":" + c.Name + ":", codec: p, name: fmt.Sprintf("KMS provider %q", c.Name)}, nil
 }
 
 // chainOf returns the providers of a resource, or nil if no rule includes it.
@@ -116,11 +141,11 @@ func (s *providerSet) chainOf(gr schema.GroupResource) *chain {
 }
 
 // checkAll checks the status of all plugins at the same time, and logs failures.
-func (s *providerSet) checkAll(ctx context.Context) {
+func (s *providerSet) checkAll(ctx context.Context, logger *slog.Logger) {
 	var wg sync.WaitGroup
 	for _, p := range s.plugins {
 		wg.Go(func() {
-			_ = recovery.Call(p.logger, "checking a KMS plugin", func() { p.checkAndLog(ctx) })
+			_ = recovery.Call(logger, "checking a KMS plugin", func() { p.checkAndLog(ctx) })
 		})
 	}
 	wg.Wait()
