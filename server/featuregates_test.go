@@ -56,7 +56,7 @@ func gatesTurnedOff() map[string]bool {
 	off := map[string]bool{}
 	for _, name := range []string{
 		"APIResponseCompression", "APIServerIdentity", "OpenAPIEnums", "RemoteRequestHeaderUID", "StorageVersionHash",
-		"UnknownVersionInteroperabilityProxy", "WatchList",
+		"TokenRequestServiceAccountUIDValidation", "UnknownVersionInteroperabilityProxy", "WatchList",
 	} {
 		off[name] = false
 	}
@@ -94,6 +94,27 @@ func TestDisabledGates(t *testing.T) {
 				t.Errorf("%s %t: %s: got %.2000s, want %q", c.gate, on, c.path, got, want)
 			}
 		}
+	}
+	for on, s := range servers {
+		checkTokenForAnotherUID(t, s, on)
+	}
+}
+
+// checkTokenForAnotherUID checks the response to a request for a token with the UID of another service
+// account, of servers with and without the gate.
+func checkTokenForAnotherUID(t *testing.T, s *Server, enabled bool) {
+	t.Helper()
+	client, accounts := raw(t, s), "/api/v1/namespaces/default/serviceaccounts"
+	if resp, text := send(t, client, s, http.MethodPost, accounts, "application/json", `{"metadata":{"name":"a"}}`); resp.StatusCode != http.StatusCreated {
+		t.Fatal(text)
+	}
+	resp, text := send(t, client, s, http.MethodPost, accounts+"/a/token", "application/json", `{"metadata":{"uid":"other"}}`)
+	code, warning := http.StatusConflict, ""
+	if !enabled {
+		code, warning = http.StatusCreated, "TokenRequestServiceAccountUIDValidation is not enabled"
+	}
+	if resp.StatusCode != code || !strings.Contains(resp.Header.Get("Warning"), warning) {
+		t.Errorf("enabled %t: %d, warning %q: %s", enabled, resp.StatusCode, resp.Header.Get("Warning"), text)
 	}
 }
 

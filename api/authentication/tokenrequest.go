@@ -12,10 +12,11 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TokenRequest describes the subresource serviceaccounts/token, which issues a token.
-func TokenRequest() *api.Subresource {
+func TokenRequest(gates features.Gates) *api.Subresource {
 	return api.NewPosting(api.Posting[*corev1.ServiceAccount, *authenticationv1.TokenRequest]{
 		Name: "token",
 		Kind: api.NewResource(api.Kind[*authenticationv1.TokenRequest]{
@@ -25,14 +26,20 @@ func TokenRequest() *api.Subresource {
 			Create:   api.CreateStrategy[*authenticationv1.TokenRequest]{Validate: validation.Rules(tokenLifetimeRules)},
 		}),
 		KeepsSystemFields: true, // checkTokenRequest compares the uid
-		Check:             checkTokenRequest,
+		Check:             tokenRequestCheck(gates.Enabled(features.TokenRequestServiceAccountUIDValidation)),
 		Source:            "tokenrequests",
 	})
 }
 
+// tokenRequestCheck returns the check of a request.
+func tokenRequestCheck(checksUID bool) func(*api.Posted, *authenticationv1.TokenRequest) error {
+	return func(p *api.Posted, r *authenticationv1.TokenRequest) error { return checkTokenRequest(p, r, checksUID) }
+}
+
 // checkTokenRequest validates that name and UID in the request, if any, are those of the
-// service account, and sets them otherwise.
-func checkTokenRequest(p *api.Posted, r *authenticationv1.TokenRequest) error {
+// service account, and sets them otherwise. Without checksUID another UID is left for the issuer of
+// the token, which warns about it.
+func checkTokenRequest(p *api.Posted, r *authenticationv1.TokenRequest, checksUID bool) error {
 	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind()
 	if r.Name != "" && r.Name != p.Name {
 		return apierrors.NewInvalid(kind, p.Name, field.ErrorList{
@@ -42,11 +49,15 @@ func checkTokenRequest(p *api.Posted, r *authenticationv1.TokenRequest) error {
 	if err != nil {
 		return err
 	}
-	if r.UID != "" && r.UID != account.GetUID() {
+	r.Status = authenticationv1.TokenRequestStatus{}
+	switch other := r.UID != "" && r.UID != account.GetUID(); {
+	case other && checksUID:
 		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, p.Name, fmt.Errorf(
 			"the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.GetUID()))
+	case !other:
+		r.UID = account.GetUID()
 	}
-	r.Name, r.UID, r.Status = p.Name, account.GetUID(), authenticationv1.TokenRequestStatus{}
+	r.Name = p.Name
 	return nil
 }
 

@@ -26,7 +26,7 @@ func TestCheckTokenRequest(t *testing.T) {
 		r := &authenticationv1.TokenRequest{}
 		r.SetName(c.name)
 		r.SetUID(c.uid)
-		err := checkTokenRequest(&api.Posted{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r)
+		err := checkTokenRequest(&api.Posted{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, true)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -34,5 +34,9 @@ func TestCheckTokenRequest(t *testing.T) {
 		if got != c.want || err == nil && (r.GetUID() != "u" || r.GetName() != "a") {
 			t.Errorf("%q %q: %v, uid %q", c.name, c.uid, err, r.GetUID())
 		}
+	}
+	r := &authenticationv1.TokenRequest{ObjectMeta: metav1.ObjectMeta{UID: "x"}}
+	if err := checkTokenRequest(&api.Posted{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, false); err != nil || r.UID != "x" {
+		t.Errorf("another uid without its check: %v, uid %q", err, r.UID)
 	}
 }

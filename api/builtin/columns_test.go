@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestColumns compares with testdata/columns.txt: the columns of
@@ -139,7 +140,7 @@ func TestPlainTable(t *testing.T) {
 	testCells(t, core.LimitRange(), []cellsTest{
 		{"plain", "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z}", "a|2026-05-04T11:00:00Z"},
 	})
-	testCells(t, core.ServiceAccount(), []cellsTest{
+	testCells(t, core.ServiceAccount(features.Default()), []cellsTest{
 		{"name and age", "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z}", "a|60m"},
 		{"future", "metadata: {name: a, creationTimestamp: 2026-05-04T13:00:00Z}", "a|<invalid>"},
 		{"no age", "metadata: {name: a}", "a|<unknown>"},

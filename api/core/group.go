@@ -37,6 +37,6 @@ func Kinds(gates features.Gates) []*api.Resource {
 		ResourceQuota(),
 		Secret(),
 		service.Service(gates),
-		ServiceAccount(),
+		ServiceAccount(gates),
 	}
 }

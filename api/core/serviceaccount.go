@@ -5,10 +5,11 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/authentication"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ServiceAccount describes the kind ServiceAccount, an identity for pods.
-func ServiceAccount() *api.Resource {
+func ServiceAccount(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*corev1.ServiceAccount]{
 		Names: api.Names{
 			Name: "serviceaccounts", Singular: "serviceaccount", Kind: "ServiceAccount",
@@ -31,7 +32,7 @@ func ServiceAccount() *api.Resource {
 				return serviceAccountWarnings(obj)
 			},
 		},
-		Subresources: []*api.Subresource{authentication.TokenRequest()},
+		Subresources: []*api.Subresource{authentication.TokenRequest(gates)},
 		Delete:       api.DeleteStrategy[*corev1.ServiceAccount]{ReturnDeletedObject: true},
 		Table:        api.NameAndAge[*corev1.ServiceAccount](),
 	})
