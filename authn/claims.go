@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-jose/go-jose/v4/jwt"
+	authenticationv1 "k8s.io/api/authentication/v1"
 )
 
 // accountClaims are the private claims of service account tokens.
@@ -22,6 +23,11 @@ type boundClaims struct {
 	Secret    *reference       `json:"secret,omitempty"`
 	Account   reference        `json:"serviceaccount,omitzero"`
 	WarnAfter *jwt.NumericDate `json:"warnafter,omitempty"`
+	// Validating or Mutating is the webhook configuration to which the token is bound, and Attestations
+	// are what it attests to the webhook.
+	Validating   *reference                                   `json:"validatingwebhookconfiguration,omitempty"`
+	Mutating     *reference                                   `json:"mutatingwebhookconfiguration,omitempty"`
+	Attestations map[string]authenticationv1.AttestationValue `json:"attestations,omitempty"`
 }
 
 // reference names an object. The UID distinguishes it from a later object of the same name.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/google/uuid"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -106,7 +107,8 @@ type boundToken struct {
 	// reported as stale; 0 disables the report.
 	lifetime, warnAfter time.Duration
 	// At most one of these is the bound object, except that node also accompanies pod.
-	pod, secret, node *reference
+	pod, secret, node, validating, mutating *reference
+	attestations                            map[string]authenticationv1.AttestationValue
 }
 
 // issueBound signs a token that is valid until it expires or its bound object is deleted. It
@@ -125,7 +127,7 @@ func (i *Issuer) issueBound(ctx context.Context, b boundToken, now time.Time) (t
 	private := &boundClaims{
 		Namespace: b.account.Namespace,
 		Account:   reference{b.account.Name, string(b.account.UID)},
-		Pod:       b.pod, Secret: b.secret, Node: b.node,
+		Pod:       b.pod, Secret: b.secret, Node: b.node, Validating: b.validating, Mutating: b.mutating, Attestations: b.attestations,
 	}
 	if b.warnAfter > 0 {
 		private.WarnAfter = jwt.NewNumericDate(now.Add(b.warnAfter))

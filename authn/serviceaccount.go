@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -17,7 +18,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Lookup reads an object of the core group; namespace is empty for nodes. A fresh read is
+// Lookup reads an object of the core group, or a webhook configuration; namespace is empty for those and
+// for nodes. A fresh read is
 // consistent with etcd, any other may be served from the cache and be slightly stale.
 type Lookup func(ctx context.Context, resource, namespace, name string, fresh bool) (api.Object, error)
 
@@ -35,6 +37,8 @@ type ServiceAccounts struct {
 	// NoLookup accepts tokens of Secrets without looking the Secret up.
 	NoLookup bool
 	Objects  Lookup
+	// WebhookTokens accepts tokens that are bound to webhook configurations.
+	WebhookTokens bool
 	// OnSecretTokenUse, if not nil, is called with the Secret whose token was used.
 	OnSecretTokenUse func(context.Context, *corev1.Secret)
 	// Now is the clock; nil means time.Now.
@@ -185,6 +189,9 @@ func (s *ServiceAccounts) boundUser(ctx context.Context, t *signedToken) (*reque
 	if err := s.checkBoundObject(ctx, k, now); err != nil {
 		return nil, err
 	}
+	if err := s.checkWebhook(ctx, k, now); err != nil {
+		return nil, err
+	}
 	s.reportStale(ctx, t, now)
 	return k.user(t.public.ID), nil
 }
@@ -261,6 +268,10 @@ const (
 	extraPodUID   = "authentication.kubernetes.io/pod-uid"
 	extraNodeName = request.ExtraNodeName
 	extraNodeUID  = "authentication.kubernetes.io/node-uid"
+
+	extraValidating   = "authentication.kubernetes.io/validatingwebhookconfiguration" // with -name or -uid
+	extraMutating     = "authentication.kubernetes.io/mutatingwebhookconfiguration"
+	extraAttestations = "attestation.authentication.kubernetes.io/"
 )
 
 func (k *boundClaims) user(id string) *request.User {
@@ -285,6 +296,15 @@ func (k *boundClaims) user(id string) *request.User {
 	if k.Node != nil && k.Node.Name != "" {
 		set(extraNodeName, k.Node.Name)
 		set(extraNodeUID, k.Node.UID)
+	}
+	for key, bound := range map[string]*reference{extraValidating: k.Validating, extraMutating: k.Mutating} {
+		if bound != nil && bound.Name != "" && bound.UID != "" {
+			set(key+"-name", bound.Name)
+			set(key+"-uid", bound.UID)
+		}
+	}
+	if groups := k.Attestations[authenticationv1.AttestationAdmissionReviewAPIGroups]; len(groups) > 0 && (k.Validating != nil || k.Mutating != nil) {
+		extra[extraAttestations+authenticationv1.AttestationAdmissionReviewAPIGroups] = groups
 	}
 	if len(extra) > 0 {
 		u.Extra = extra

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,9 @@ type TokenRequests struct {
 	// audit event. Otherwise such a request is refused.
 	AnyAccountUID bool
 	Objects       Lookup
+	// Attests returns an error unless a service account may attest something to webhooks. Nil turns off
+	// tokens that are bound to webhook configurations.
+	Attests func(ctx context.Context, user *request.User, info *request.Info) error
 }
 
 // projectedLifetime is the lifetime that the API server requests for tokens projected into pods.
@@ -68,8 +72,11 @@ func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *au
 	if len(r.Spec.Audiences) == 0 {
 		r.Spec.Audiences = slices.Clone(t.Audiences)
 	}
-	to := boundToken{account: account, audiences: r.Spec.Audiences}
-	if err := t.bind(ctx, &to, r.Spec.BoundObjectRef); err != nil {
+	if errs := attestationRules(&r.Spec); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authenticationv1.GroupName, Kind: "TokenRequest"}, "", errs)
+	}
+	to := boundToken{account: account, audiences: r.Spec.Audiences, attestations: r.Spec.Attestations}
+	if err := t.bind(ctx, &to, &r.Spec); err != nil {
 		return nil, err
 	}
 	t.setLifetime(ctx, &to, &r.Spec)
@@ -109,7 +116,8 @@ func (t *TokenRequests) setLifetime(ctx context.Context, to *boundToken, spec *a
 }
 
 // bind sets the bound object of the token, which must exist.
-func (t *TokenRequests) bind(ctx context.Context, to *boundToken, ref *authenticationv1.BoundObjectReference) error {
+func (t *TokenRequests) bind(ctx context.Context, to *boundToken, spec *authenticationv1.TokenRequestSpec) error {
+	ref := spec.BoundObjectRef
 	if ref == nil {
 		return nil
 	}
@@ -123,12 +131,19 @@ func (t *TokenRequests) bind(ctx context.Context, to *boundToken, ref *authentic
 	case schema.GroupKind{Kind: "Node"}:
 		resource, namespace = "nodes", ""
 	default:
-		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind.String()))
+		if webhookResource(kind) == "" {
+			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind.String()))
+		}
 	}
 	if err := registry.CheckPathName(ref.Name); err != nil {
 		return err
 	}
-	obj, err := t.Objects(ctx, resource, namespace, ref.Name, true)
+	obj, err := api.Object(nil), error(nil)
+	if resource == "" {
+		obj, err = t.webhookConfiguration(ctx, to.account, kind, spec)
+	} else {
+		obj, err = t.Objects(ctx, resource, namespace, ref.Name, true)
+	}
 	if err != nil {
 		return err
 	}
@@ -149,6 +164,10 @@ func (t *TokenRequests) bindTo(ctx context.Context, to *boundToken, obj api.Obje
 		to.secret = ref
 	case *corev1.Node:
 		to.node = ref
+	case *admissionv1.ValidatingWebhookConfiguration:
+		to.validating = ref
+	case *admissionv1.MutatingWebhookConfiguration:
+		to.mutating = ref
 	case *corev1.Pod:
 		if o.Spec.ServiceAccountName != to.account.Name {
 			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", to.account.Name))

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
+	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -61,6 +63,7 @@ func (p *parts) buildAuthentication() error {
 	tokens, err := newTokens(o, &authn.ServiceAccounts{
 		Issuers: o.Authentication.Issuers, Keys: keys, Audiences: audiences, NoLookup: o.Authentication.NoLookup,
 		Objects: lookup, OnSecretTokenUse: recordTokenUse(p.reg), Metrics: counts,
+		WebhookTokens: p.gates.Enabled(features.APIServerWebhookAuthenticationToken),
 	})
 	if err != nil {
 		return err
@@ -88,8 +91,29 @@ func (p *parts) buildAuthentication() error {
 			ExtendExpiration: !o.Authentication.NoExtension,
 			AnyAccountUID:    !p.gates.Enabled(features.TokenRequestServiceAccountUIDValidation),
 			Objects:          lookup,
+			Attests:          p.attests(),
 		}}
 	return nil
+}
+
+// attests returns the function by which service accounts are authorized to attest something to webhooks;
+// nil if the feature is disabled.
+func (p *parts) attests() func(context.Context, *request.User, *request.Info) error {
+	if !p.gates.Enabled(features.APIServerWebhookAuthenticationToken) {
+		return nil
+	}
+	return func(ctx context.Context, user *request.User, info *request.Info) error {
+		decision, reason, err := p.access.decide.Authorize(ctx, user, info)
+		switch {
+		case decision == authz.Allow:
+			return nil
+		case err != nil && reason != "":
+			reason = err.Error() + ": " + reason
+		case err != nil:
+			reason = err.Error()
+		}
+		return authz.Forbidden(user, info, reason)
+	}
 }
 
 // newTokens returns the authenticators of tokens that the server's own files and
@@ -199,12 +223,17 @@ func (id *identities) discovery(o *Options, url string) *authn.Discovery {
 	return &authn.Discovery{Issuer: id.issuer.Name, JWKSURI: uri, Keys: id.issuer.Keys}
 }
 
-// lookupIn returns the function by which authentication reads objects of the core group.
+// lookupIn returns the function by which authentication reads objects.
 func lookupIn(reg *registry.Registry) authn.Lookup {
 	targets := map[string]registry.Target{}
 	for _, name := range []string{"serviceaccounts", "secrets", "pods", "nodes"} {
 		if res, err := reg.FindResource(corev1.Resource(name)); err == nil {
 			targets[name] = registry.Target{Resource: res, Version: res.Version(corev1.SchemeGroupVersion)}
+		}
+	}
+	for _, name := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		if res, err := reg.FindResource(admissionv1.Resource(name)); err == nil {
+			targets[name] = registry.Target{Resource: res, Version: res.Version(admissionv1.SchemeGroupVersion)}
 		}
 	}
 	return func(ctx context.Context, resource, namespace, name string, fresh bool) (api.Object, error) {

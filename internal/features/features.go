@@ -21,6 +21,7 @@ import (
 const (
 	APIResponseCompression                              = "APIResponseCompression"
 	APIServerIdentity                                   = "APIServerIdentity"
+	APIServerWebhookAuthenticationToken                 = "APIServerWebhookAuthenticationToken"
 	AllowInsecureKubeletCertificateSigningRequests      = "AllowInsecureKubeletCertificateSigningRequests"
 	AllowParsingUserUIDFromCertAuth                     = "AllowParsingUserUIDFromCertAuth"
 	AllowUnsafeMalformedObjectDeletion                  = "AllowUnsafeMalformedObjectDeletion"
@@ -118,7 +119,7 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		APIResponseCompression, APIServerIdentity, AllowInsecureKubeletCertificateSigningRequests, AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion,
+		APIResponseCompression, APIServerIdentity, APIServerWebhookAuthenticationToken, AllowInsecureKubeletCertificateSigningRequests, AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion,
 		AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIServiceAccountTokenSecrets, CSIVolumeHealth, ClearingNominatedNodeNameAfterBinding,
 		ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation, ContainerRestartRules,
 		CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange,
