@@ -16,7 +16,8 @@ type Gate uint8
 
 // Gates on which rules depend, named as in --feature-gates.
 const (
-	EnvFiles Gate = iota
+	ContainerRestartRules Gate = iota
+	EnvFiles
 	InPlacePodLevelResourcesVerticalScaling
 	InPlacePodVerticalScalingInitContainers
 	InPlacePodVerticalScalingMemoryBackedVolumes
@@ -39,6 +40,7 @@ var ruleGates = [...]struct {
 	name      string
 	byDefault bool
 }{
+	ContainerRestartRules:                          {features.ContainerRestartRules, true},
 	EnvFiles:                                       {features.EnvFiles, true},
 	InPlacePodLevelResourcesVerticalScaling:        {features.InPlacePodLevelResourcesVerticalScaling, true},
 	InPlacePodVerticalScalingInitContainers:        {features.InPlacePodVerticalScalingInitContainers, true},

@@ -62,20 +62,26 @@ func podConditionRules(at *validation.Path, conditions []corev1.PodCondition) {
 
 // stillEnded validates that a container that has ended and is not restarted stays terminated.
 func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) {
-	policy := old.Spec.RestartPolicy
-	mayStart := func(s *corev1.ContainerStatus) bool {
-		return s.State.Terminated == nil || policy == corev1.RestartPolicyAlways ||
-			s.State.Terminated.ExitCode != 0 && policy == corev1.RestartPolicyOnFailure || ownRestart(&old.Spec, s)
+	s, never := &old.Spec, func(*corev1.ContainerStatus) bool { return false }
+	restarts := restartsByPolicy
+	switch hasRules := at.Enabled(validation.ContainerRestartRules) || hasRestartRules(s); {
+	case hasRules && mayRestartAll(s):
+		restarts = func(*corev1.PodSpec, []corev1.Container, *corev1.ContainerStatus) bool { return true }
+	case hasRules:
+		restarts = restartsByRules
 	}
-	never := func(s *corev1.ContainerStatus) bool { return s.State.Terminated == nil }
-	terminatedStays(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart)
-	terminatedStays(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart)
+	mayStart := func(containers []corev1.Container) func(*corev1.ContainerStatus) bool {
+		return func(status *corev1.ContainerStatus) bool { return restarts(s, containers, status) }
+	}
+	terminatedStays(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart(s.Containers))
+	terminatedStays(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart(s.InitContainers))
 	terminatedStays(at.Child("ephemeralContainerStatuses"), status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, never)
 }
 
+// terminatedStays validates that those containers stay terminated which may not start again.
 func terminatedStays(at *validation.Path, list, old []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
 	for i := range old {
-		if mayStart(&old[i]) {
+		if old[i].State.Terminated == nil || mayStart(&old[i]) {
 			continue
 		}
 		for j := range list {
@@ -86,22 +92,55 @@ func terminatedStays(at *validation.Path, list, old []corev1.ContainerStatus, ma
 	}
 }
 
-// ownRestart reports whether the container's own restart policy or rules restart it.
-func ownRestart(s *corev1.PodSpec, status *corev1.ContainerStatus) bool {
-	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
-		for i := range list {
-			if list[i].Name != status.Name {
-				continue
-			}
-			if len(list[i].RestartPolicyRules) > 0 {
-				return true
-			}
-			p := list[i].RestartPolicy
-			return p != nil && (*p == corev1.ContainerRestartPolicyAlways ||
-				*p == corev1.ContainerRestartPolicyOnFailure && status.State.Terminated.ExitCode != 0)
+// restartsByPolicy reports whether the policy of the pod restarts a container that has ended, or the
+// container is a sidecar.
+func restartsByPolicy(s *corev1.PodSpec, containers []corev1.Container, status *corev1.ContainerStatus) bool {
+	return s.RestartPolicy == corev1.RestartPolicyAlways || s.RestartPolicy == corev1.RestartPolicyOnFailure && status.State.Terminated.ExitCode != 0 ||
+		slices.ContainsFunc(containers, func(ctr corev1.Container) bool { return ctr.Name == status.Name && isSidecar(&ctr) })
+}
+
+// restartsByRules reports whether the rules and the policy of a container that has ended, or else the
+// policy of the pod, restart it.
+func restartsByRules(s *corev1.PodSpec, containers []corev1.Container, status *corev1.ContainerStatus) bool {
+	i := slices.IndexFunc(containers, func(ctr corev1.Container) bool { return ctr.Name == status.Name })
+	if i < 0 {
+		return false
+	}
+	policy, code := s.RestartPolicy, status.State.Terminated.ExitCode
+	if own := containers[i].RestartPolicy; own != nil {
+		policy = corev1.RestartPolicy(*own)
+		if rule := matchingRule(containers[i].RestartPolicyRules, code); rule != nil && rule.Action == corev1.ContainerRestartRuleActionRestart {
+			return true
 		}
 	}
-	return false
+	switch policy {
+	case corev1.RestartPolicyNever:
+		return false
+	case corev1.RestartPolicyOnFailure:
+		return code != 0
+	}
+	return true
+}
+
+// matchingRule returns the first rule for an exit code, or nil.
+func matchingRule(rules []corev1.ContainerRestartRule, code int32) *corev1.ContainerRestartRule {
+	for i := range rules {
+		codes := rules[i].ExitCodes
+		if codes == nil {
+			continue
+		}
+		if named := slices.Contains(codes.Values, code); named && codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn ||
+			!named && codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpNotIn {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+// mayRestartAll reports whether a rule of a container restarts all containers.
+func mayRestartAll(s *corev1.PodSpec) bool {
+	has := func(ctr corev1.Container) bool { return slices.ContainsFunc(ctr.RestartPolicyRules, restartsAll) }
+	return slices.ContainsFunc(s.InitContainers, has) || slices.ContainsFunc(s.Containers, has)
 }
 
 func podClaimStatusRules(at *validation.Path, pod *corev1.Pod) {
