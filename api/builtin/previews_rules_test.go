@@ -304,6 +304,13 @@ func TestWorkloadRules(t *testing.T) {
 			`spec.compositePodGroupTemplates[0].podGroupTemplates[0].name: Duplicate value: "a"`},
 		{"priorities", "", `{"spec":{"podGroupTemplates":[{"name":"a",` + basic + `,"priority":1},{"name":"b",` + basic + `}]}}`,
 			"spec: Invalid value: null: detected multiple priority configurations"},
+		{"priorities of a tree", "", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"priority":1,"podGroupTemplates":[{"name":"b",` + basic + `}]}]}}`,
+			"spec: Invalid value: null: all priority and priorityClassName values must be identical, detected multiple values"},
+		{"no children any more", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"podGroupTemplates":[{"name":"b",` + basic + `}]}]}}`,
+			`{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `}]}}`,
+			`spec.compositePodGroupTemplates[0]: Invalid value: "a": must have at least one child PodGroupTemplate or CompositePodGroupTemplate`},
+		{"no children", "", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"compositePodGroupTemplates":[{"name":"b",` + basic + `}]}]}}`,
+			`spec.compositePodGroupTemplates[0].compositePodGroupTemplates[0]: Invalid value: "b": must have at least one child PodGroupTemplate or CompositePodGroupTemplate`},
 		{"deep", "", `{"spec":{"compositePodGroupTemplates":[{"name":"a",` + basic + `,"compositePodGroupTemplates":[{"name":"b",` + basic +
 			`,"compositePodGroupTemplates":[{"name":"c",` + basic + `,"compositePodGroupTemplates":[{"name":"d",` + basic + `}]}]}]}]}}`, "maximum template hierarchy depth is 4"},
 	})

@@ -23,53 +23,91 @@ func Workload() *api.Resource {
 		Create: api.CreateStrategy[*schedulingv1beta1.Workload]{
 			Validate: validation.Rules(workloadRules),
 		},
-		Update: api.UpdateStrategy[*schedulingv1beta1.Workload]{RequireResourceVersion: true},
-		Table:  api.NameAndAge[*schedulingv1beta1.Workload](),
+		Update: api.UpdateStrategy[*schedulingv1beta1.Workload]{
+			RequireResourceVersion: true,
+			ValidateUpdate:         validation.Changes(func(at *validation.Path, obj, _ *schedulingv1beta1.Workload) { workloadRules(at, obj) }),
+		},
+		Table: api.NameAndAge[*schedulingv1beta1.Workload](),
 	})
 }
 
-// workloadRules validates the tree of templates: names are unique, the tree is not too deep, and
-// all templates have the same priority.
+// workloadRules validates the tree of templates: names are unique, the tree is not too deep, all
+// templates have the same priority, and composite ones have others below them.
 func workloadRules(at *validation.Path, w *schedulingv1beta1.Workload) {
 	spec := at.Child("spec")
 	composites := spec.Child("compositePodGroupTemplates")
-	if len(w.Spec.PodGroupTemplates) == 0 {
-		templateNames{}.composites(composites, w.Spec.CompositePodGroupTemplates)
-	}
+	names := templateNames{}
+	names.groups(spec.Child("podGroupTemplates"), w.Spec.PodGroupTemplates)
+	names.composites(composites, w.Spec.CompositePodGroupTemplates)
 	for i := range w.Spec.CompositePodGroupTemplates {
 		if c := &w.Spec.CompositePodGroupTemplates[i]; depthOf(c) >= schedulingv1beta1.WorkloadMaxTreeDepth {
 			composites.Index(i).Invalid(c.CompositePodGroupTemplates, fmt.Sprintf("maximum template hierarchy depth is %d", schedulingv1beta1.WorkloadMaxTreeDepth))
 		}
 	}
-	priorities := prioritiesOf(w.Spec.PodGroupTemplates, w.Spec.CompositePodGroupTemplates)
-	for _, p := range priorities {
-		if p != priorities[0] {
+	priorityRules(spec, &w.Spec)
+	childRules(composites, w.Spec.CompositePodGroupTemplates)
+}
+
+// priorityRules validates that all templates have the same priority. The text depends on the list with the
+// first other one, as in kube-apiserver.
+func priorityRules(spec *validation.Path, s *schedulingv1beta1.WorkloadSpec) {
+	priorities := prioritiesOf(s.PodGroupTemplates, s.CompositePodGroupTemplates)
+	for i, p := range priorities {
+		switch {
+		case p == priorities[0]:
+			continue
+		case i < len(s.PodGroupTemplates):
 			spec.Invalid(nil, "detected multiple priority configurations")
-			return
+		default:
+			spec.Invalid(nil, "all priority and priorityClassName values must be identical, detected multiple values")
 		}
+		return
 	}
 }
 
-// templateNames maps the names of templates to the list that has them. Markers report names that
-// are twice in one list.
-type templateNames map[string]string
+// childRules validates that composite templates have others below them.
+func childRules(at *validation.Path, templates []schedulingv1beta1.CompositePodGroupTemplate) {
+	validation.Each(at, templates, func(at *validation.Path, t *schedulingv1beta1.CompositePodGroupTemplate) {
+		if len(t.PodGroupTemplates)+len(t.CompositePodGroupTemplates) == 0 {
+			at.Invalid(t.Name, "must have at least one child PodGroupTemplate or CompositePodGroupTemplate")
+		}
+		childRules(at.Child("compositePodGroupTemplates"), t.CompositePodGroupTemplates)
+	})
+}
 
-func (n templateNames) add(at *validation.Path, name string) {
-	list := at.Parent.ToField().String()
-	if other, ok := n[name]; ok && other != list {
-		at.Child("name").Duplicate(name)
-		return
+// templateNames are the names in the lists of templates so far. Markers report names that are twice in
+// one list.
+type templateNames map[string]bool
+
+// add reports the names of a list that an earlier list has.
+func (n templateNames) add(at *validation.Path, names []string) {
+	for i, name := range names {
+		if n[name] {
+			at.Index(i).Child("name").Duplicate(name)
+		}
 	}
-	n[name] = list
+	for _, name := range names {
+		n[name] = true
+	}
+}
+
+func (n templateNames) groups(at *validation.Path, templates []schedulingv1beta1.PodGroupTemplate) {
+	names := make([]string, len(templates))
+	for i := range templates {
+		names[i] = templates[i].Name
+	}
+	n.add(at, names)
 }
 
 func (n templateNames) composites(at *validation.Path, templates []schedulingv1beta1.CompositePodGroupTemplate) {
+	names := make([]string, len(templates))
+	for i := range templates {
+		names[i] = templates[i].Name
+	}
+	n.add(at, names)
 	validation.Each(at, templates, func(at *validation.Path, t *schedulingv1beta1.CompositePodGroupTemplate) {
-		n.add(at, t.Name)
+		n.groups(at.Child("podGroupTemplates"), t.PodGroupTemplates)
 		n.composites(at.Child("compositePodGroupTemplates"), t.CompositePodGroupTemplates)
-		validation.Each(at.Child("podGroupTemplates"), t.PodGroupTemplates, func(at *validation.Path, t *schedulingv1beta1.PodGroupTemplate) {
-			n.add(at, t.Name)
-		})
 	})
 }
 
@@ -101,7 +139,8 @@ func prioritiesOf(groups []schedulingv1beta1.PodGroupTemplate, composites []sche
 	for i := range composites {
 		c := &composites[i]
 		found = append(found, templatePriorityOf(c.PriorityClassName, c.Priority))
-		found = append(found, prioritiesOf(c.PodGroupTemplates, c.CompositePodGroupTemplates)...)
+		found = append(found, prioritiesOf(nil, c.CompositePodGroupTemplates)...)
+		found = append(found, prioritiesOf(c.PodGroupTemplates, nil)...)
 	}
 	return found
 }
