@@ -87,18 +87,13 @@ func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
 			return nil, fmt.Errorf("convert from %s: %w", v.GroupVersion, err)
 		}
 	}
-	if set := r.DefaultOf(v); set != nil {
-		set(hub)
+	switch {
+	case v.HubDefault != nil:
+		v.HubDefault(hub)
+	case r.Default != nil:
+		r.Default(hub)
 	}
 	return hub, nil
-}
-
-// DefaultOf returns the function that sets the defaults of a hub object converted from v, or nil.
-func (r *Resource) DefaultOf(v *Version) func(Object) {
-	if v.HubDefault != nil {
-		return v.HubDefault
-	}
-	return r.Default
 }
 
 // As converts an object of the hub version to version v. The result may be hub, or share

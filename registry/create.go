@@ -73,9 +73,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 		w.checkCreatable,
 		w.checkShowable,
 		w.mutate,
-		w.dedupOwners,
-		w.checkResourceVersion,
-		w.readName,
+		w.readMetadata,
 	); err != nil {
 		return Outcome{}, err
 	}
@@ -148,20 +146,16 @@ func (w *creation) mutate(ctx context.Context) error {
 	return w.r.mutate(ctx, w.attributes)
 }
 
-// checkResourceVersion checks the resourceVersion of an object that an update or an apply
-// creates: as in kube-apiserver, it must be a number, but is no precondition on a missing
-// object.
-func (w *creation) checkResourceVersion(context.Context) error {
+// readMetadata reads the metadata that plugins may have changed. The resourceVersion of an object that an
+// update or an apply creates must be a number, but is no precondition on a missing object, as in
+// kube-apiserver.
+func (w *creation) readMetadata(ctx context.Context) error {
+	api.DedupOwnerReferences(w.obj, true, request.From(ctx).Warn)
 	if rv := w.obj.GetResourceVersion(); w.fromUpdate && rv != "" {
 		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
 			return errUnparsedVersion(err)
 		}
 	}
-	return nil
-}
-
-// readName reads the name and the namespace, which plugins may have changed.
-func (w *creation) readName(context.Context) error {
 	if name := w.obj.GetName(); name != "" {
 		w.t.Name = name
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -109,8 +110,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		w.applyChange, // the sent object, a patch or an apply, and managedFields
 		w.checkShowable,
 		w.mutate,
-		w.dedupOwners,
-		w.checkResourceVersion, // after admission, as in kube-apiserver
+		w.readMetadata, // after admission, as in kube-apiserver
 		w.prepare,
 		w.setGeneration,
 		w.allocate,
@@ -153,10 +153,11 @@ func (w *update) applyChange(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkResourceVersion compares the stored object with the resourceVersion that the new
-// state names, and with the uid of a view of another kind.
-func (w *update) checkResourceVersion(context.Context) error {
+// readMetadata reads the metadata that plugins may have changed. It compares the stored object with the
+// resourceVersion that the new state names, and with the uid of a view of another kind.
+func (w *update) readMetadata(ctx context.Context) error {
 	t, obj, old := w.t, w.obj, w.old
+	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() && t.Sub != nil && t.Sub.Change != nil {
 		if !t.Resource.Untyped {
 			return t.errViewOfOther(uid, old.GetUID())

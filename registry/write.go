@@ -36,12 +36,6 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// dedupOwners removes the duplicate owner references that remain after mutating admission.
-func (w *write) dedupOwners(ctx context.Context) error {
-	api.DedupOwnerReferences(w.obj, true, request.From(ctx).Warn)
-	return nil
-}
-
 // allocate allocates the addresses and ports of the object, which validation and validating
 // admission then see. A write of the status allocates nothing.
 func (w *write) allocate(ctx context.Context) error {

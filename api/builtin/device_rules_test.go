@@ -92,9 +92,6 @@ func TestDeviceErrors(t *testing.T) {
 			if r.Namespaced {
 				hub.SetNamespace(metav1.NamespaceDefault)
 			}
-			if set := r.DefaultOf(v); set != nil {
-				set(hub)
-			}
 			return hub
 		}
 		obj := read(c.text)

@@ -46,6 +46,8 @@ type Codec struct {
 	// meta is the codec of the hub version, whose metadata is shown in all versions:
 	// some conversions turn fields into annotations.
 	meta *Codec
+	// setDefaults sets the defaults of an object converted from the version; nil if there are none.
+	setDefaults func(api.Object)
 	// plan describes how objects of the version's Go type are read and written.
 	plan func() *quickjson.Type
 	// rawJSON finds the fields of a decoded protobuf message that hold JSON as text.
@@ -93,9 +95,12 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 		codecs: s, resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
 		head:     objectHead(res.Kind, v.String()),
 		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(), cborSlot: storage.NewSlot(),
-		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot,
+		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot, setDefaults: res.Default,
 		table:   table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
+	}
+	if v.HubDefault != nil {
+		c.setDefaults = v.HubDefault
 	}
 	c.plan = sync.OnceValue(func() *quickjson.Type { return s.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
 	c.rawJSON = sync.OnceValue(func() *rawJSONChecker { return newRawJSONChecker(reflect.TypeOf(c.newObject()).Elem()) })
@@ -159,8 +164,8 @@ func (c *Codec) defaulted(obj api.Object, blame func(error) error) (api.Object, 
 			return nil, blame(err)
 		}
 	}
-	if set := c.resource.DefaultOf(c.version); set != nil {
-		set(obj)
+	if c.setDefaults != nil {
+		c.setDefaults(obj)
 	}
 	return obj, nil
 }

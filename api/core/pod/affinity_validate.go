@@ -132,7 +132,7 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 	}
 	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-	if mergesSpreadKeys(at) != c.lenient.spreadKeys {
+	if at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge) != c.lenient.spreadKeys {
 		mergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
 	} else {
 		unmergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
@@ -140,12 +140,6 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 	if !c.lenient.spread {
 		validation.SelectorRules(at.Child("labelSelector"), s.LabelSelector)
 	}
-}
-
-// mergesSpreadKeys reports whether PrepareForCreate merges the matchLabelKeys of topology spread
-// constraints into their selectors.
-func mergesSpreadKeys(at *validation.Path) bool {
-	return at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge)
 }
 
 // mergedKeyRules validates the matchLabelKeys of a topology spread constraint, which

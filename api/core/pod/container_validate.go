@@ -161,16 +161,12 @@ func (c *podCheck) containerRules(at *validation.Path, ctr *corev1.Container) {
 	envFromRules(at.Child("envFrom"), ctr.EnvFrom)
 	c.mountRules(at.Child("volumeMounts"), ctr)
 	c.deviceRules(at.Child("volumeDevices"), ctr)
-	pullPolicyRules(at.Child("imagePullPolicy"), ctr.ImagePullPolicy)
+	validation.Enum(at.Child("imagePullPolicy"), ctr.ImagePullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	c.containerResourceRules(at.Child("resources"), &ctr.Resources)
 	c.resizePolicyRules(at.Child("resizePolicy"), ctr.ResizePolicy)
 	if ctr.SecurityContext != nil {
 		c.securityRules(at.Child("securityContext"), ctr.SecurityContext)
 	}
-}
-
-func pullPolicyRules(at *validation.Path, p corev1.PullPolicy) {
-	validation.Enum(at, p, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 }
 
 func containerPortRules(at *validation.Path, list []corev1.ContainerPort) {

@@ -34,7 +34,7 @@ func annotationRules(at *validation.Path, annotations map[string]string, s *core
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			at.Invalid(tolerationAnnotation, err.Error())
 		} else {
-			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons || comparesTolerations(at))
+			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons || at.Enabled(validation.TaintTolerationComparisonOperators))
 		}
 	}
 	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) && at.Enabled(validation.PodDeletionCost) {

@@ -49,7 +49,7 @@ func annotationFailings(annotations map[string]string, s *corev1.PodSpec) annota
 // server.
 func podFailings(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) podLeniency {
 	spreadKeyRules := unmergedKeyRules
-	if mergesSpreadKeys(at) {
+	if at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge) {
 		spreadKeyRules = mergedKeyRules
 	}
 	strict := podCheck{spec: s}

@@ -107,7 +107,7 @@ func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 			return
 		}
 	}
-	TolerationRules(at, list, comparesTolerations(at) || slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
+	TolerationRules(at, list, at.Enabled(validation.TaintTolerationComparisonOperators) || slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
 }
 
 // gatesRemoved validates that no scheduling gate is added. Of several new gates with one name, the

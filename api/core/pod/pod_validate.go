@@ -147,7 +147,7 @@ func (c *podCheck) identityRules(at *validation.Path) {
 	}
 	validation.OptionalFormat(at.Child("hostname"), s.Hostname, validation.DNSLabel)
 	validation.OptionalFormat(at.Child("subdomain"), s.Subdomain, validation.DNSLabel)
-	TolerationRules(at.Child("tolerations"), s.Tolerations, c.lenient.comparisons || comparesTolerations(at))
+	TolerationRules(at.Child("tolerations"), s.Tolerations, c.lenient.comparisons || at.Enabled(validation.TaintTolerationComparisonOperators))
 	for i, alias := range s.HostAliases {
 		host := at.Child("hostAliases").Index(i)
 		validation.IP(host.Child("ip"), alias.IP)

@@ -54,11 +54,6 @@ func tolerationValueRules(at *validation.Path, t *corev1.Toleration, comparisons
 	}
 }
 
-// comparesTolerations reports whether new tolerations may compare numbers.
-func comparesTolerations(at *validation.Path) bool {
-	return at.Enabled(validation.TaintTolerationComparisonOperators)
-}
-
 // comparesNumbers reports whether an operator compares numbers.
 func comparesNumbers(o corev1.TolerationOperator) bool {
 	return o == corev1.TolerationOpLt || o == corev1.TolerationOpGt

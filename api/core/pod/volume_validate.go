@@ -126,7 +126,7 @@ func (c *podCheck) laterVolumeRules(one *SingleSource, v *corev1.Volume) {
 		if !c.lenient.emptyImages {
 			validation.Required(at.Child("image").Child("reference"), s.Image.Reference)
 		}
-		pullPolicyRules(at.Child("image").Child("pullPolicy"), s.Image.PullPolicy)
+		validation.Enum(at.Child("image").Child("pullPolicy"), s.Image.PullPolicy, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 	}
 }
 

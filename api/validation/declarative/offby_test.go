@@ -122,7 +122,7 @@ func (s *search) visit(n *node, p place, depth int) {
 func (n *fieldNode) reports() bool {
 	own := *n
 	own.value, own.key = nil, nil
-	return own.orNil() != nil
+	return own.complete() != nil
 }
 
 // check tries values of a field until one of them, or a change between two, is refused.

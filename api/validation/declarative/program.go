@@ -33,6 +33,9 @@ type fieldNode struct {
 	// value are the checks of the value, or of the elements of a list or map, and key of the keys.
 	value, key *node
 	kind       reflect.Kind
+	// isCompared means that the field is compared with the stored one. For a struct without rules of
+	// its own, the comparison of its fields has the same effect.
+	isCompared bool
 }
 
 // group is a list of rules of one value.
@@ -146,7 +149,7 @@ func (c *Table) field(f reflect.StructField, rules []rule) (*fieldNode, error) {
 		return nil, err
 	}
 	if hasRule(rules, "opaqueType") {
-		return n.orNil(), nil
+		return n.complete(), nil
 	}
 	value := f.Type
 	for value.Kind() == reflect.Pointer {
@@ -169,11 +172,13 @@ func (c *Table) field(f reflect.StructField, rules []rule) (*fieldNode, error) {
 	if !isOpaque {
 		n.value, err = c.node(value)
 	}
-	return n.orNil(), err
+	return n.complete(), err
 }
 
-// orNil returns nil for a field without checks that can report an error.
-func (n *fieldNode) orNil() *fieldNode {
+// complete sets what follows from the other fields. It returns nil for a field without checks that can
+// report an error.
+func (n *fieldNode) complete() *fieldNode {
+	n.isCompared = len(n.groups) > 1 || len(n.groups[0].circuit)+len(n.groups[0].rest) > 0 || n.kind != reflect.Struct
 	if n.value != nil || n.key != nil {
 		return n
 	}

@@ -120,7 +120,7 @@ func (w *walk) field(f *fieldNode, v, old reflect.Value) {
 	v = v.FieldByIndex(f.index)
 	if old.IsValid() {
 		old = old.FieldByIndex(f.index)
-		if f.isCompared() && w.isUpdate && equal(v, old) {
+		if f.isCompared && w.isUpdate && equal(v, old) {
 			return
 		}
 	}
@@ -134,12 +134,6 @@ func (w *walk) field(f *fieldNode, v, old reflect.Value) {
 		}
 	}
 	w.value(f, v, old)
-}
-
-// isCompared reports whether the field is compared with the stored one. For a struct without
-// rules of its own, the comparison of its fields has the same effect.
-func (f *fieldNode) isCompared() bool {
-	return len(f.groups) > 1 || len(f.groups[0].circuit)+len(f.groups[0].rest) > 0 || f.kind != reflect.Struct
 }
 
 // value validates the value of a field, or its elements, by the rules of their type.
