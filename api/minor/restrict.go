@@ -50,12 +50,21 @@ func (r *Release) restrict(res *api.Resource) {
 		return
 	}
 	// Stored objects can have the fields: another server may have written them.
-	setDefaults := res.Default
-	res.Default = func(obj api.Object) {
+	res.Default = r.omitBefore(res.Default)
+	for i := range res.Versions {
+		if v := &res.Versions[i]; v.HubDefault != nil {
+			v.HubDefault = r.omitBefore(v.HubDefault)
+		}
+	}
+	res.Unsupported = func(obj api.Object) field.ErrorList { return r.Validate(obj) }
+}
+
+// omitBefore returns a function that omits what the release did not have, and then sets defaults.
+func (r *Release) omitBefore(setDefaults func(api.Object)) func(api.Object) {
+	return func(obj api.Object) {
 		r.Omit(obj)
 		if setDefaults != nil {
 			setDefaults(obj)
 		}
 	}
-	res.Unsupported = func(obj api.Object) field.ErrorList { return r.Validate(obj) }
 }
