@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/miniapiserver/miniapiserver/server"
@@ -135,6 +137,117 @@ func TestFinalizerOfPod(t *testing.T) {
 		j, err := s.Client.BatchV1().Jobs("default").Get(ctx, "long", metav1.GetOptions{})
 		return err == nil && j.Status.Failed == 1 && j.Status.Active == 1, err
 	})
+}
+
+// TestCommands checks that pods that are not always restarted end as their commands say.
+func TestCommands(t *testing.T) {
+	s := Start(t, Options{})
+	pods := s.Client.CoreV1().Pods("default")
+	for name, test := range map[string]struct {
+		command []string
+		policy  corev1.RestartPolicy
+		phase   corev1.PodPhase
+		code    int32
+	}{
+		"true":       {[]string{"/bin/true"}, corev1.RestartPolicyNever, corev1.PodSucceeded, 0},
+		"false":      {[]string{"false"}, corev1.RestartPolicyNever, corev1.PodFailed, 1},
+		"shell":      {[]string{"/bin/sh", "-c", "exit 42"}, corev1.RestartPolicyNever, corev1.PodFailed, 42},
+		"sleep-exit": {[]string{"sh", "-c", "sleep 1 && exit 3"}, corev1.RestartPolicyNever, corev1.PodFailed, 3},
+		"sleep":      {[]string{"sleep", "1"}, corev1.RestartPolicyOnFailure, corev1.PodSucceeded, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podTemplate(nil).Spec}
+			pod.Spec.RestartPolicy, pod.Spec.Containers[0].Command = test.policy, test.command
+			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the pod ends", func(ctx context.Context) (bool, error) {
+				p, err := pods.Get(ctx, name, metav1.GetOptions{})
+				if err != nil || p.Status.Phase != test.phase {
+					return false, err
+				}
+				end := p.Status.ContainerStatuses[0].State.Terminated
+				return end != nil && end.ExitCode == test.code, nil
+			})
+		})
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "restarted"}, Spec: podTemplate(nil).Spec}
+	pod.Spec.RestartPolicy, pod.Spec.Containers[0].Command = corev1.RestartPolicyOnFailure, []string{"false"}
+	if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the container is restarted", func(ctx context.Context) (bool, error) {
+		p, err := pods.Get(ctx, "restarted", metav1.GetOptions{})
+		if err != nil || p.Status.Phase != corev1.PodRunning {
+			return false, err
+		}
+		status := p.Status.ContainerStatuses[0]
+		return status.RestartCount == 1 && status.LastTerminationState.Terminated != nil && status.State.Waiting != nil, nil
+	})
+}
+
+// TestLongJobs checks that the pods of Jobs run as long as their command says, while others complete.
+func TestLongJobs(t *testing.T) {
+	s := Start(t, Options{})
+	jobs := s.Client.BatchV1().Jobs("default")
+	for name, container := range map[string]corev1.Container{
+		"sleep":    {Name: "main", Image: "busybox", Command: []string{"sleep", "1000000"}},
+		"infinity": {Name: "main", Image: "busybox", Args: []string{"sh", "-c", "sleep infinity"}},
+		"pause":    {Name: "main", Image: "registry.k8s.io/pause:3.10"},
+		"other":    {Name: "main", Image: "perl", Command: []string{"perl", "-e", "exit 1; sleep 9"}},
+	} {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: batchv1.JobSpec{Template: podTemplate(map[string]string{"app": name})}}
+		job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+		job.Spec.Template.Spec.Containers[0] = container
+		if _, err := jobs.Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "three Jobs run and one is complete", func(ctx context.Context) (bool, error) {
+		list, err := jobs.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		active, complete := 0, 0
+		for _, job := range list.Items {
+			if job.Status.Ready != nil && *job.Status.Ready == 1 {
+				active++
+			}
+			if job.Name == "other" && job.Status.CompletionTime != nil {
+				complete++
+			}
+			if job.Name != "other" && job.Status.Succeeded+job.Status.Failed > 0 {
+				t.Fatalf("%s: %d pods succeeded, %d failed", job.Name, job.Status.Succeeded, job.Status.Failed)
+			}
+		}
+		return active == 3 && complete == 1, nil
+	})
+}
+
+// TestObservedGeneration checks that the status of a pod follows its spec.
+func TestObservedGeneration(t *testing.T) {
+	s := Start(t, Options{})
+	pods := s.Client.CoreV1().Pods("default")
+	if _, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: podTemplate(nil).Spec}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	observed := func(generation int64) {
+		t.Helper()
+		eventually(t, "the kubelet observes the generation", func(ctx context.Context) (bool, error) {
+			pod, err := pods.Get(ctx, "a", metav1.GetOptions{})
+			if err != nil || pod.Generation != generation || pod.Status.ObservedGeneration != generation {
+				return false, err
+			}
+			i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+			return i >= 0 && pod.Status.Conditions[i].ObservedGeneration == generation && pod.Status.Conditions[i].Status == corev1.ConditionTrue, nil
+		})
+	}
+	observed(1)
+	image := []byte(`{"spec":{"containers":[{"name":"main","image":"nginx:2"}]}}`)
+	if _, err := pods.Patch(t.Context(), "a", types.StrategicMergePatchType, image, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	observed(2)
 }
 
 // TestSideBySide checks that tests can have sandboxes at a time, and of several releases.

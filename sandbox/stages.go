@@ -26,9 +26,9 @@ var podPresets = []struct {
 	name  string
 	files []string
 }{
-	{"fast", []string{"nodes", "terminate", "fast"}},
-	{"realistic", []string{"nodes", "terminate", "realistic"}},
-	{"chaotic", []string{"nodes", "terminate", "realistic", "chaotic"}},
+	{"fast", []string{"nodes", "observe", "commands", "terminate", "fast"}},
+	{"realistic", []string{"nodes", "observe", "commands", "terminate", "realistic"}},
+	{"chaotic", []string{"nodes", "observe", "commands", "terminate", "realistic", "chaotic"}},
 }
 
 // PodPresets returns the names of the behaviours of pods; the first is the default.
