@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/component-base/cli"
 	"k8s.io/kubectl/pkg/cmd"
+
+	"github.com/miniapiserver/miniapiserver/server"
 )
 
 // kubectlVariable makes the test binary kubectl.
@@ -18,6 +20,10 @@ const kubectlVariable = "SANDBOX_TEST_KUBECTL"
 func TestMain(m *testing.M) {
 	if os.Getenv(kubectlVariable) != "" {
 		os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
+	}
+	// Tests that call New need the newest release, whichever test runs first: an older one runs in a child.
+	if err := chooseRelease(server.Options{}); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
