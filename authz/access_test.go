@@ -219,7 +219,12 @@ func TestClaimStatusAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// That needs no permission for their drivers.
 	stored.Status.Allocation = nil
+	if err := claims("scheduler")(stored); err != nil {
+		t.Error(err)
+	}
+	requireInvalid(t, "deallocation", claims("central")(stored), "status", notBinding("central"))
 	if stored, err = admin.ResourceV1().ResourceClaims("default").UpdateStatus(ctx, stored, metav1.UpdateOptions{}); err != nil || len(stored.Status.Devices) > 0 {
 		t.Errorf("%v %+v", err, stored.Status)
 	}

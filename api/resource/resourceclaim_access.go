@@ -29,6 +29,9 @@ func (r *Rules) checkClaimAccess(ctx context.Context, access api.Access, obj, ol
 		return errs
 	}
 	errs = append(errs, checkClaimBinding(ctx, access, &obj.Status, &old.Status)...)
+	if obj.Status.Allocation == nil {
+		return errs // the devices lost their status with the allocation: see prepareClaimStatus
+	}
 	return append(errs, checkDeviceStatus(ctx, access, obj, old)...)
 }
 
