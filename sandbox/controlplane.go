@@ -56,6 +56,10 @@ type files struct{ ca, caKey string }
 // latter writes tokens into Secrets only with the key that signs them, which stays with the server.
 const legacyTokens = "serviceaccount-token-controller"
 
+// nodeRestriction is the admission plugin that confines nodes to their own objects. Clusters have it, as kubeadm
+// sets them up.
+const nodeRestriction = "NodeRestriction"
+
 // newControlPlane starts a control plane and returns when its nodes are Ready and all components have
 // read what they work on. It fails with the error of ctx, or that of a component. The options are
 // complete and valid. The function onEnd is called when it has ended, or failed to start, unless the
@@ -89,6 +93,9 @@ func (s *controlPlane) start(ctx context.Context) (err error) {
 	o := s.options.Server
 	if s.options.runs(ControllerManager) {
 		o.ControllersOff = slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == legacyTokens })
+	}
+	if !slices.Contains(o.DisableAdmissionPlugins, nodeRestriction) {
+		o.EnableAdmissionPlugins = append(slices.Clone(o.EnableAdmissionPlugins), nodeRestriction)
 	}
 	o.Dial = s.dial
 	o.KubeletAddressTypes = []string{string(corev1.NodeInternalIP)} // no name server knows the nodes

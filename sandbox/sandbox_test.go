@@ -16,9 +16,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -103,6 +106,21 @@ func TestCluster(t *testing.T) {
 		// The API is unavailable until the server has looked at its Service.
 		return err == nil && strings.Contains(string(data), `"NodeMetrics"`) && strings.Contains(string(data), "node-1"), nil
 	})
+}
+
+// TestNodeRestriction checks that a node cannot create another one.
+func TestNodeRestriction(t *testing.T) {
+	s := Start(t, Options{})
+	config := s.RESTConfig()
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:node:node-0", Groups: []string{"system:nodes"}}
+	node, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = node.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestFinalizerOfPod checks that a deleted pod that a finalizer holds back ends, as controllers expect,
@@ -354,7 +372,7 @@ func TestComponentEnds(t *testing.T) {
 			if _, err := os.Stat(s.KubeconfigFile); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the directory of %s is left: %v", s.KubeconfigFile, err)
 			}
-			if _, err := s.Client.Discovery().ServerVersion(); err == nil {
+			if err := s.Client.Discovery().RESTClient().Get().AbsPath("/version").MaxRetries(0).Do(t.Context()).Error(); err == nil {
 				t.Error("the server goes on")
 			}
 		})
