@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// idleLinger is the time for which an idle HTTP/2 connection stays open after shutdown
-	// begins, so that its last response is delivered. net/http closes idle HTTP/1
-	// connections at once, but would wait a second for HTTP/2 connections.
+	// idleLinger is the time for which an idle HTTP/2 connection, or one without a request so far,
+	// stays open after shutdown begins, so that its last response is delivered or its first request
+	// arrives. net/http closes idle HTTP/1 connections at once, but would wait a second for HTTP/2
+	// connections, and five seconds for those without a request.
 	idleLinger        = 100 * time.Millisecond
 	idleCheckInterval = 10 * time.Millisecond
 )
 
-// IdleConns records which connections are idle, and since when.
+// IdleConns records which connections are idle or have had no request yet, and since when.
 type IdleConns struct {
 	mu    sync.Mutex
 	since map[net.Conn]time.Time
@@ -26,7 +27,7 @@ type IdleConns struct {
 func (i *IdleConns) Observe(c net.Conn, state http.ConnState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if state != http.StateIdle {
+	if state != http.StateIdle && state != http.StateNew {
 		delete(i.since, c)
 		return
 	}
