@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
@@ -147,16 +149,38 @@ func (k *kubelet) PortForward(ctx context.Context, pod, _ string, port int32, st
 	return err
 }
 
-// dial opens the server's connections to kubelets, which stay in the process, and others.
+// dial opens the server's connections. Those to kubelets stay in the process. Those to pods fail at once: the address
+// of a pod may be that of a machine on the network, which would get the requests.
 func (s *controlPlane) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	_, port, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err == nil && port == strconv.Itoa(kubeletPort) && s.options.runs(Kubelets) {
 		return s.kubelet.listener.Dial(ctx, network, address)
 	}
 	if inside := s.metricsListener(address); inside != nil {
 		return inside.Dial(ctx, network, address)
 	}
+	if err == nil && s.options.runs(Kubelets) {
+		pod, err := s.podAt(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		if pod != "" {
+			return nil, fmt.Errorf("nothing listens on %s, which is pod %s: a sandbox has no containers", address, pod)
+		}
+	}
 	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, address)
+}
+
+// podAt returns the pod with an address, or "".
+func (s *controlPlane) podAt(ctx context.Context, ip string) (string, error) {
+	if net.ParseIP(ip) == nil {
+		return "", nil
+	}
+	pods, err := s.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String()})
+	if err != nil || len(pods.Items) == 0 {
+		return "", err
+	}
+	return pods.Items[0].Namespace + "/" + pods.Items[0].Name, nil
 }
 
 const dialTimeout = 10 * time.Second

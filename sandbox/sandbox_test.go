@@ -123,6 +123,22 @@ func TestNodeRestriction(t *testing.T) {
 	}
 }
 
+// TestConnectionToPod checks that no connection to the address of a pod leaves the process.
+func TestConnectionToPod(t *testing.T) {
+	s := Start(t, Options{})
+	deploy(t, s, "web", 1)
+	pods, err := s.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 1 {
+		t.Fatalf("%d pods, %v", len(pods.Items), err)
+	}
+	err = s.Client.CoreV1().RESTClient().Get().Namespace("default").Resource("pods").Name(pods.Items[0].Name + ":80").SubResource("proxy").
+		MaxRetries(0).Do(t.Context()).Error()
+	want := "nothing listens on " + pods.Items[0].Status.PodIP + ":80, which is pod default/" + pods.Items[0].Name
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 // TestFinalizerOfPod checks that a deleted pod that a finalizer holds back ends, as controllers expect,
 // and that its Job is then continued with another one.
 func TestFinalizerOfPod(t *testing.T) {
