@@ -469,6 +469,34 @@ status: {capacity: {cpu: "2"}}
 	}
 }
 
+// TestExtendedResource checks that a resource of the capacity of a node is allocatable.
+func TestExtendedResource(t *testing.T) {
+	s := Start(t, Options{})
+	nodes := s.Client.CoreV1().Nodes()
+	patch := func(quantity string) {
+		t.Helper()
+		change := []byte(`{"status":{"capacity":{"example.com/dongle":` + quantity + `}}}`)
+		if _, err := nodes.Patch(t.Context(), "node-0", types.StrategicMergePatchType, change, metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allocatable := func(want bool) {
+		t.Helper()
+		eventually(t, "the allocatable resources follow the capacity", func(ctx context.Context) (bool, error) {
+			node, err := nodes.Get(ctx, "node-0", metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			dongles, ok := node.Status.Allocatable["example.com/dongle"]
+			return ok == want && (!want || dongles.String() == "4") && node.Status.Allocatable.Pods().String() == "110", nil
+		})
+	}
+	patch(`"4"`)
+	allocatable(true)
+	patch("null")
+	allocatable(false)
+}
+
 // TestPresets checks that the stages of every preset are read.
 func TestPresets(t *testing.T) {
 	for _, name := range PodPresets() {

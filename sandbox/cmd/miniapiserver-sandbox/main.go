@@ -107,9 +107,14 @@ type options struct {
 	verbose bool
 }
 
+// compactionInterval is the interval between compactions of etcd, that of kube-apiserver. The zero value of
+// the server's options means never.
+const compactionInterval = 5 * time.Minute
+
 // parse reads the command line. The error is pflag.ErrHelp after --help.
 func parse(args []string, stdout io.Writer) (options, error) {
 	var o options
+	o.Server.EtcdCompactionInterval = compactionInterval
 	var forward []string
 	f := pflag.NewFlagSet("miniapiserver-sandbox", pflag.ContinueOnError)
 	f.SetOutput(stdout)

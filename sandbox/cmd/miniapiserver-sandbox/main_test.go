@@ -33,3 +33,12 @@ func TestMissing(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestCompaction checks that etcd does not keep its history for ever: continue tokens expire, and a sandbox that
+// runs for days does not grow.
+func TestCompaction(t *testing.T) {
+	var out bytes.Buffer
+	if o, err := parse(nil, &out); err != nil || o.Server.EtcdCompactionInterval == 0 {
+		t.Errorf("interval %v, %v", o.Server.EtcdCompactionInterval, err)
+	}
+}
