@@ -68,6 +68,9 @@ func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, in
 		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
 	}
 	rev = max(rev, st.rev)
+	if r.Match == Exact && r.Revision < c.store.compacted.Load() {
+		return nil, r.Revision, nil // etcd answers that it was compacted, also if the cache could still tell
+	}
 	if r.Match == Exact && (r.Revision < st.rev || r.Revision > rev) {
 		return c.stateAt(r.Revision), r.Revision, nil
 	}

@@ -229,6 +229,26 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
+// TestCompactedUnchanged checks that a compacted revision cannot be listed, although no object of the collection
+// has changed since: otherwise the continue tokens of such a collection would never expire.
+func TestCompactedUnchanged(t *testing.T) {
+	s, c := startStore(t, Options{})
+	mustCreate(t, c, "a/x", "1")
+	rev := mustList(t, c, ListOptions{}).Revision
+	for range 3 { // each compacts to the revision of the one before, and writes a key
+		if err := s.compactOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var compacted *CompactedError
+	if _, err := c.List(t.Context(), ListOptions{Read: Read{Exact, rev}}); !errors.As(err, &compacted) {
+		t.Errorf("list: %v", err)
+	}
+	if l := mustList(t, c, ListOptions{}); len(l.Items) != 1 {
+		t.Error(listedKeys(l))
+	}
+}
+
 // TestCompactionIsShared runs the compaction of two servers on one etcd.
 func TestCompactionIsShared(t *testing.T) {
 	s, c := startStore(t, Options{})
