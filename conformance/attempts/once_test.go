@@ -20,10 +20,7 @@ func TestRulesAreStatedOnce(t *testing.T) {
 	c := startServer(t)
 	gates, percent := features.Default(), share(t)
 	gates["DeclarativeValidationBeta"] = false
-	table, err := declarative.New(declarative.Config{Release: kubeversion.Binary().String(), Enabled: gates.Enabled})
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := declarative.New(declarative.Config{Release: kubeversion.Binary(), Enabled: gates.Enabled})
 	resources := map[schema.GroupKind]int{}
 	all := builtin.KindsFor(gates)
 	for i, r := range all {

@@ -107,7 +107,7 @@ func (e *Encryption) newLink(set *providerSet, p providerConfig) (link, error) {
 
 // newPluginLink makes a provider that uses a KMS plugin.
 func (e *Encryption) newPluginLink(set *providerSet, c *kmsPluginConfig) (link, error) {
-	const deprecated = "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead." // kube-apiserver's text
+	const deprecated = "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead."
 	var p kmsProvider
 	var err error
 	calls := time.Duration(1) // of a health check
@@ -115,7 +115,8 @@ func (e *Encryption) newPluginLink(set *providerSet, c *kmsPluginConfig) (link, 
 	case c.APIVersion != kmsV1:
 		p, err = newPlugin(c, &e.o, e.signal)
 	case !e.o.KMSv1:
-		return link{}, errors.New(deprecated + "  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.") //nolint:staticcheck
+		//lint:ignore ST1005 kube-apiserver's words
+		return link{}, errors.New(deprecated + "  Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.")
 	default:
 		e.o.Logger.Warn(deprecated, "name", c.Name)
 		set.usesV1, calls = true, 2
