@@ -16,10 +16,9 @@ const (
 	headroom        = 64 << 20 // bytes, or
 	headroomPercent = 30       // of the live bytes, if that is more
 
-	// startPercent makes the collector run first when the heap has 10 MiB. A start allocates 25 MiB,
-	// of which less than half is in use at its end: without the collector, these objects would be
-	// among the garbage, and their pages could not be returned to the system.
-	startPercent = 250
+	// startPercent keeps the collector from running before the heap has 64 MiB. A start
+	// allocates less than half of that, and would have to help the collector where others wait for it.
+	startPercent = 1600
 )
 
 // startMemory is for the start of the process. tuneMemory follows it.
@@ -29,9 +28,11 @@ func startMemory() {
 	}
 }
 
-// tuneMemory starts the pacing, unless the environment sets GOGC.
+// tuneMemory collects what the start has left, returns its pages to the system, and starts the pacing,
+// unless the environment sets GOGC.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
+		debug.FreeOSMemory()
 		paceCollector()
 	}
 }
