@@ -4,7 +4,7 @@
 // download notes its checksum.
 module github.com/miniapiserver/miniapiserver/conformance/crds/modules
 
-go 1.26.3
+go 1.26.4
 
 require (
 	github.com/argoproj/argo-cd/v3 v3.5.7
