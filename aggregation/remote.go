@@ -116,13 +116,6 @@ const (
 // SetUserHeaders sets the headers that carry the user of a request, in place of any that the
 // client sent.
 func (r *Remote) SetUserHeaders(h http.Header, user *request.User) {
-	setUserHeaders(h, user)
-	if r.noUserUIDs {
-		h.Del(headerUID)
-	}
-}
-
-func setUserHeaders(h http.Header, user *request.User) {
 	for name := range h {
 		if len(name) >= len(headerExtra) && strings.EqualFold(name[:len(headerExtra)], headerExtra) {
 			delete(h, name)
@@ -130,7 +123,7 @@ func setUserHeaders(h http.Header, user *request.User) {
 	}
 	h.Set(headerUser, user.Name)
 	h.Del(headerUID)
-	if user.UID != "" {
+	if user.UID != "" && !r.noUserUIDs {
 		h.Set(headerUID, user.UID)
 	}
 	h.Del(headerGroup)

@@ -18,9 +18,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Lookup reads an object of the core group, or a webhook configuration; namespace is empty for those and
-// for nodes. A fresh read is
-// consistent with etcd, any other may be served from the cache and be slightly stale.
+// Lookup reads an object of the core group or a webhook configuration. The namespace is empty for nodes and
+// webhook configurations. A fresh read is consistent with etcd, any other may be served from the cache and
+// be slightly stale.
 type Lookup func(ctx context.Context, resource, namespace, name string, fresh bool) (api.Object, error)
 
 // ServiceAccounts authenticates service account tokens: JSON web tokens signed by this server or by

@@ -123,6 +123,7 @@ func (t *TokenRequests) bind(ctx context.Context, to *boundToken, spec *authenti
 	}
 	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	resource, namespace := "", to.account.Namespace
+	read := func() (api.Object, error) { return t.Objects(ctx, resource, namespace, ref.Name, true) }
 	switch kind.GroupKind() {
 	case schema.GroupKind{Kind: "Pod"}:
 		resource = "pods"
@@ -134,16 +135,12 @@ func (t *TokenRequests) bind(ctx context.Context, to *boundToken, spec *authenti
 		if webhookResource(kind) == "" {
 			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s", kind.String()))
 		}
+		read = func() (api.Object, error) { return t.webhookConfiguration(ctx, to.account, kind, spec) }
 	}
 	if err := registry.CheckPathName(ref.Name); err != nil {
 		return err
 	}
-	obj, err := api.Object(nil), error(nil)
-	if resource == "" {
-		obj, err = t.webhookConfiguration(ctx, to.account, kind, spec)
-	} else {
-		obj, err = t.Objects(ctx, resource, namespace, ref.Name, true)
-	}
+	obj, err := read()
 	if err != nil {
 		return err
 	}

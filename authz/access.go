@@ -19,8 +19,13 @@ type Access struct {
 
 // Authorize implements api.Access. The error is the response to a forbidden request.
 func (a *Access) Authorize(ctx context.Context, info *request.Info) error {
-	user := request.From(ctx).User
-	decision, reason, err := a.Authorizer.Authorize(ctx, user, info)
+	return Require(ctx, a.Authorizer, request.From(ctx).User, info)
+}
+
+// Require returns nil if the authorizer allows a request of a user, and otherwise the response to the
+// forbidden request.
+func Require(ctx context.Context, by Authorizer, user *request.User, info *request.Info) error {
+	decision, reason, err := by.Authorize(ctx, user, info)
 	switch {
 	case decision == Allow: // errors of other authorizers do not matter
 		return nil

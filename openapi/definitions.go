@@ -83,11 +83,12 @@ func (d *Definitions) With(defs ...Definition) *Definitions {
 	if len(defs) == 0 {
 		return d
 	}
-	out := &Definitions{files: d.files, packages: d.packages, added: maps.Clone(d.added), reductions: d.reductions, noEnums: d.noEnums}
+	out := *d
+	out.added = maps.Clone(d.added)
 	for _, def := range defs {
 		out.added[def.Name] = def
 	}
-	return out
+	return &out
 }
 
 // Get returns a definition by name.

@@ -103,16 +103,7 @@ func (p *parts) attests() func(context.Context, *request.User, *request.Info) er
 		return nil
 	}
 	return func(ctx context.Context, user *request.User, info *request.Info) error {
-		decision, reason, err := p.access.decide.Authorize(ctx, user, info)
-		switch {
-		case decision == authz.Allow:
-			return nil
-		case err != nil && reason != "":
-			reason = err.Error() + ": " + reason
-		case err != nil:
-			reason = err.Error()
-		}
-		return authz.Forbidden(user, info, reason)
+		return authz.Require(ctx, p.access.decide, user, info)
 	}
 }
 

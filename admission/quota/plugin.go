@@ -18,7 +18,7 @@ import (
 )
 
 // New returns the plugin ResourceQuota. It charges writes to the quotas of their namespace, by updating the quotas' status
-// in etcd, and rejects writes that exceed a
+// in etcd, and rejects writes that exceed a quota.
 func New(o *admission.Objects, ledger *Ledger, x Exclusions, file []byte) (admission.Plugin, error) {
 	limited, err := readQuotaConfig(file)
 	if err != nil {

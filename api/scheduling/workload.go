@@ -79,35 +79,27 @@ func childRules(at *validation.Path, templates []schedulingv1beta1.CompositePodG
 // one list.
 type templateNames map[string]bool
 
-// add reports the names of a list that an earlier list has.
-func (n templateNames) add(at *validation.Path, names []string) {
-	for i, name := range names {
-		if n[name] {
-			at.Index(i).Child("name").Duplicate(name)
+// add reports the names of a list of n templates that an earlier list has.
+func (t templateNames) add(at *validation.Path, n int, name func(i int) string) {
+	for i := range n {
+		if t[name(i)] {
+			at.Index(i).Child("name").Duplicate(name(i))
 		}
 	}
-	for _, name := range names {
-		n[name] = true
+	for i := range n {
+		t[name(i)] = true
 	}
 }
 
-func (n templateNames) groups(at *validation.Path, templates []schedulingv1beta1.PodGroupTemplate) {
-	names := make([]string, len(templates))
-	for i := range templates {
-		names[i] = templates[i].Name
-	}
-	n.add(at, names)
+func (t templateNames) groups(at *validation.Path, templates []schedulingv1beta1.PodGroupTemplate) {
+	t.add(at, len(templates), func(i int) string { return templates[i].Name })
 }
 
-func (n templateNames) composites(at *validation.Path, templates []schedulingv1beta1.CompositePodGroupTemplate) {
-	names := make([]string, len(templates))
-	for i := range templates {
-		names[i] = templates[i].Name
-	}
-	n.add(at, names)
-	validation.Each(at, templates, func(at *validation.Path, t *schedulingv1beta1.CompositePodGroupTemplate) {
-		n.groups(at.Child("podGroupTemplates"), t.PodGroupTemplates)
-		n.composites(at.Child("compositePodGroupTemplates"), t.CompositePodGroupTemplates)
+func (t templateNames) composites(at *validation.Path, templates []schedulingv1beta1.CompositePodGroupTemplate) {
+	t.add(at, len(templates), func(i int) string { return templates[i].Name })
+	validation.Each(at, templates, func(at *validation.Path, c *schedulingv1beta1.CompositePodGroupTemplate) {
+		t.groups(at.Child("podGroupTemplates"), c.PodGroupTemplates)
+		t.composites(at.Child("compositePodGroupTemplates"), c.CompositePodGroupTemplates)
 	})
 }
 

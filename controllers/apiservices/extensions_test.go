@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestUIDHeaders checks that the ConfigMap has the headers with the UIDs of users, and those that
-// other servers added, unless they are turned off.
+// TestUIDHeaders checks that the ConfigMap lists the headers with the UIDs of users: those of this server and
+// those of other servers. It lists none if the feature is disabled.
 func TestUIDHeaders(t *testing.T) {
 	now := time.Now()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

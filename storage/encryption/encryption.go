@@ -20,7 +20,7 @@
 // Reading order: config.go and validate.go read the file; set.go makes the chains of providers
 // (chain.go) of it; cipher.go has the providers with keys in the file; kms.go, seed.go,
 // envelope.go and service.go those with keys in a KMS v2 plugin, kmsv1.go those with keys in a KMS
-// v1 plugin; reload.go follows the file.
+// v1 plugin, and health.go the health of both; reload.go follows the file.
 package encryption
 
 import (

@@ -4,13 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	kmsapi "k8s.io/kms/apis/v2"
@@ -36,25 +32,14 @@ const (
 // seed with each value. So a write never calls the plugin, and a read only if the seed is
 // new to this server.
 type plugin struct {
-	name    string
+	health
 	service *service
 	metrics *Metrics
-	logger  *slog.Logger
-	now     func() time.Time
 
 	seeds   seedCache
 	current atomic.Pointer[dataKey] // with which values are encrypted; nil until the plugin first answered
 
-	// outage is the error of the last call that did not reach the plugin, until its status is
-	// good again. Meanwhile other seeds are not tried, because each would wait for the timeout.
-	outage   atomic.Pointer[error]
-	failed   chan struct{} // signals a new outage to run
-	answered func()        // called after an outage
-
-	mu      sync.Mutex // held during a status check; guards the fields below
-	checked time.Time
-	result  error
-	version string // of the plugin's API, from its first answer
+	version string // of the plugin's API, from its first answer; guarded by mu
 }
 
 // dataKey is a seed with which values are encrypted. It is immutable.
@@ -70,7 +55,8 @@ type dataKey struct {
 // a status check.
 func newPlugin(c *kmsPluginConfig, o *Options, answered func()) (*plugin, error) {
 	m := o.Metrics
-	p := &plugin{name: c.Name, metrics: m, logger: o.Logger, now: o.Now, failed: make(chan struct{}, 1), answered: answered}
+	p := &plugin{health: newHealth(c.Name, o, answered), metrics: m}
+	p.ask = p.checkStatus
 	p.seeds = seedCache{now: o.Now, sized: func(n int) { m.cacheSized(c.Name, n) }}
 	var err error
 	p.service, err = newService(c.Endpoint, c.Timeout.Duration, func(method string, start time.Time, err error) {
@@ -102,51 +88,14 @@ func (p *plugin) run(ctx context.Context) {
 	}
 }
 
-func (p *plugin) lastResult() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.result
-}
-
-// checkAndLog checks the status now.
-func (p *plugin) checkAndLog(ctx context.Context) {
-	p.mu.Lock()
-	err := p.checkNow(ctx)
-	p.mu.Unlock()
-	if err != nil && ctx.Err() == nil {
-		p.logger.Error("KMS plugin is not healthy", "name", p.name, "error", err)
-	}
-}
-
-// check returns the result of the last status check, or of another one if that is old.
-func (p *plugin) check(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ttl := goodStatusTTL
-	if p.result != nil {
-		ttl = badStatusTTL
-	}
-	if !p.checked.IsZero() && p.now().Sub(p.checked) < ttl {
-		return p.result
-	}
-	return p.checkNow(ctx)
-}
-
-// checkNow asks the plugin for its status, and changes to another data key if the key id has
+// checkStatus asks the plugin for its status, and changes to another data key if the key id has
 // changed; p.mu is held.
-func (p *plugin) checkNow(ctx context.Context) error {
-	// A health check whose client goes away must not leave its error for others.
-	answer, err := p.service.status(context.WithoutCancel(ctx))
+func (p *plugin) checkStatus(ctx context.Context) error {
+	answer, err := p.service.status(ctx)
 	if err != nil {
-		err = fmt.Errorf("failed to perform status section of the healthz check for KMS Provider %s, error: %w", p.name, err)
-	} else {
-		err = p.evaluate(context.WithoutCancel(ctx), answer)
+		return fmt.Errorf("failed to perform status section of the healthz check for KMS Provider %s, error: %w", p.name, err)
 	}
-	p.checked, p.result = p.now(), err
-	if err == nil && p.outage.Swap(nil) != nil {
-		p.answered()
-	}
-	return err
+	return p.evaluate(ctx, answer)
 }
 
 // evaluate returns the faults of a status, with kube-apiserver's texts.
@@ -267,24 +216,13 @@ func (p *plugin) decryptSeed(ctx context.Context, e *envelope) (codec, error) {
 	seed, err := p.service.decrypt(context.WithoutCancel(ctx), e)
 	if err != nil {
 		err = fmt.Errorf("failed to decrypt DEK, error: %w", err)
-		if isOutage(err) && p.outage.Swap(&err) == nil {
-			select {
-			case p.failed <- struct{}{}:
-			default:
-			}
-		}
+		p.noteOutage(err)
 		return nil, err
 	}
 	if e.source == sourceKey {
 		return newGCM(seed)
 	}
 	return newExtendedGCM(seed)
-}
-
-// isOutage reports whether a call failed because the plugin did not answer.
-func isOutage(err error) bool {
-	code := status.Code(err)
-	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
 func (p *plugin) close() error { return p.service.close() }

@@ -9,9 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,26 +24,15 @@ import (
 // cached. A value is the length of the encrypted key, the encrypted key, and the value encrypted by
 // gcm with the key.
 type pluginV1 struct {
-	name    string
+	health
 	conn    *grpc.ClientConn
 	client  kmsapi.KeyManagementServiceClient
 	timeout time.Duration
 	metrics *Metrics
-	logger  *slog.Logger
-	now     func() time.Time
 
 	keys      *lru.Cache // codecs by encrypted key; nil if the cache is disabled
 	cacheSize int
 	checkedV1 atomic.Bool // the plugin has the expected version
-
-	// outage, failed and answered are those of plugin.
-	outage   atomic.Pointer[error]
-	failed   chan struct{}
-	answered func()
-
-	mu      sync.Mutex // held during a health check; guards the fields below
-	checked time.Time
-	result  error
 }
 
 // kmsV1API is the version of the interface of KMS v1 plugins.
@@ -59,9 +46,10 @@ func newPluginV1(c *kmsPluginConfig, o *Options, answered func()) (*pluginV1, er
 		return nil, fmt.Errorf("could not configure KMSv1-Plugin's probe %q, error: %w", c.Name, err)
 	}
 	p := &pluginV1{
-		name: c.Name, conn: conn, client: kmsapi.NewKeyManagementServiceClient(conn), timeout: c.Timeout.Duration,
-		metrics: o.Metrics, logger: o.Logger, now: o.Now, cacheSize: int(*c.CacheSize), failed: make(chan struct{}, 1), answered: answered,
+		health: newHealth(c.Name, o, answered), conn: conn, client: kmsapi.NewKeyManagementServiceClient(conn), timeout: c.Timeout.Duration,
+		metrics: o.Metrics, cacheSize: int(*c.CacheSize),
 	}
+	p.ask = p.ping
 	if p.cacheSize > 0 {
 		p.keys = lru.New(p.cacheSize)
 	}
@@ -91,31 +79,8 @@ func (p *pluginV1) run(ctx context.Context) {
 	}
 }
 
-func (p *pluginV1) checkAndLog(ctx context.Context) {
-	p.mu.Lock()
-	err := p.checkNow(ctx)
-	p.mu.Unlock()
-	if err != nil && ctx.Err() == nil {
-		p.logger.Error("KMS plugin is not healthy", "name", p.name, "error", err)
-	}
-}
-
-func (p *pluginV1) check(ctx context.Context) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	ttl := goodStatusTTL
-	if p.result != nil {
-		ttl = badStatusTTL
-	}
-	if !p.checked.IsZero() && p.now().Sub(p.checked) < ttl {
-		return p.result
-	}
-	return p.checkNow(ctx)
-}
-
-// checkNow has the plugin encrypt and decrypt a value; p.mu is held.
-func (p *pluginV1) checkNow(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx) // the result is for others too
+// ping has the plugin encrypt and decrypt a value. A failure wakes run.
+func (p *pluginV1) ping(ctx context.Context) error {
 	p.conn.ResetConnectBackoff()
 	encrypted, err := p.encryptKey(ctx, []byte("ping"))
 	if err != nil {
@@ -123,24 +88,10 @@ func (p *pluginV1) checkNow(ctx context.Context) error {
 	} else if _, err = p.decryptKey(ctx, encrypted); err != nil {
 		err = fmt.Errorf("failed to perform decrypt section of the healthz check for KMS Provider %s, error: %w", p.name, err)
 	}
-	p.checked, p.result = p.now(), err
-	switch {
-	case err != nil:
+	if err != nil {
 		p.noteOutage(err)
-	case p.outage.Swap(nil) != nil:
-		p.answered()
 	}
 	return err
-}
-
-// noteOutage remembers an error of a call that did not reach the plugin.
-func (p *pluginV1) noteOutage(err error) {
-	if isOutage(err) && p.outage.Swap(&err) == nil {
-		select {
-		case p.failed <- struct{}{}:
-		default:
-		}
-	}
 }
 
 // checkVersion returns an error unless the plugin has the version of this client.
