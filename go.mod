@@ -24,6 +24,7 @@ require (
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.37.2
 	k8s.io/client-go v0.37.2
+	k8s.io/component-helpers v0.37.2
 	k8s.io/externaljwt v0.37.2
 	k8s.io/kms v0.37.2
 	k8s.io/kube-aggregator v0.37.2

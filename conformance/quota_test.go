@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/miniapiserver/miniapiserver/server"
@@ -119,5 +120,90 @@ func TestQuotaFailedWrite(t *testing.T) {
 	}
 	if used := usedSecrets(t.Context(), c, "few"); used != "1" {
 		t.Errorf("a dry run was charged: %s", used)
+	}
+}
+
+// TestQuotaScopeChange checks that an update which moves a pod into the scope of a quota is charged at
+// once and refused if it exceeds the quota, and that the quota of the scope that it leaves is released.
+func TestQuotaScopeChange(t *testing.T) {
+	_, c := startWith(t, server.Options{})
+	ctx := t.Context()
+	pods := c.CoreV1().Pods("default")
+	used := func(ctx context.Context, name string) string {
+		q, err := c.CoreV1().ResourceQuotas("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		return q.Status.Used.Pods().String() + " pods, " + q.Status.Used.Cpu().String() + " CPU"
+	}
+	for name, scope := range map[string]corev1.ResourceQuotaScope{"short": corev1.ResourceQuotaScopeTerminating, "long": corev1.ResourceQuotaScopeNotTerminating} {
+		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ResourceQuotaSpec{
+			Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1"), corev1.ResourceCPU: resource.MustParse("2")}}}
+		q.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}}}
+		if _, err := c.CoreV1().ResourceQuotas("default").Create(ctx, q, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "quota in force", func(ctx context.Context) (bool, error) { return used(ctx, name) == "0 pods, 0 CPU", nil })
+	}
+	pod := func(name string, deadline *int64) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{ActiveDeadlineSeconds: deadline,
+			Containers: []corev1.Container{{Name: "main", Image: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}}}}
+	}
+	hour := int64(3600)
+	if _, err := pods.Create(ctx, pod("one", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	deadline := []byte(`{"spec":{"activeDeadlineSeconds":3600}}`)
+	if _, err := pods.Patch(ctx, "one", types.MergePatchType, deadline, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(ctx, "short"); got != "1 pods, 2 CPU" {
+		t.Errorf("the quota of the new scope: %s", got)
+	}
+	if _, err := pods.Create(ctx, pod("two", &hour), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a second pod in the scope: %v", err)
+	}
+	eventually(t, "release of the old scope", func(ctx context.Context) (bool, error) { return used(ctx, "long") == "0 pods, 0 CPU", nil })
+	if _, err := pods.Create(ctx, pod("three", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pods.Patch(ctx, "three", types.MergePatchType, deadline, metav1.PatchOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a move into a scope without room: %v", err)
+	}
+	if err := pods.Delete(ctx, "one", *metav1.NewDeleteOptions(0)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "release of the deleted pod", func(ctx context.Context) (bool, error) { return used(ctx, "short") == "0 pods, 0 CPU", nil })
+}
+
+// TestQuotaResize checks that a pod uses what its node has allocated while that exceeds its requests.
+func TestQuotaResize(t *testing.T) {
+	_, c := startWith(t, server.Options{})
+	ctx := t.Context()
+	pods := c.CoreV1().Pods("default")
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5")}}}
+	if _, err := c.CoreV1().ResourceQuotas("default").Create(ctx, q, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	uses := func(want string) {
+		t.Helper()
+		eventually(t, "usage of "+want, func(ctx context.Context) (bool, error) {
+			q, err := c.CoreV1().ResourceQuotas("default").Get(ctx, "q", metav1.GetOptions{})
+			return err == nil && len(q.Status.Used) > 0 && q.Status.Used.Cpu().String() == want, err
+		})
+	}
+	uses("0")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: "main", Image: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}}}
+	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	uses("1")
+	for allocated, want := range map[string]string{"4": "4", "500m": "1"} {
+		status := fmt.Sprintf(`{"status":{"containerStatuses":[{"name":"main","image":"i","imageID":"","ready":true,"restartCount":0,"allocatedResources":{"cpu":%q}}]}}`, allocated)
+		if _, err := pods.Patch(ctx, "p", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+		uses(want)
 	}
 }

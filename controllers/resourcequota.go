@@ -69,12 +69,12 @@ func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 	wg.Wait()
 }
 
-// watch queues the quotas of a namespace when usage there decreases. Admission has charged
-// for creations and for updates by clients, but the end of a pod is visible only in its
-// status.
+// watch queues the quotas of a namespace when usage there changes. Admission has charged for
+// creations and for what updates add; it does not release what updates and reports of a status free,
+// such as the end of a pod.
 func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.Resource, gr schema.GroupResource) {
 	changed := func(e storage.Event) {
-		if e.Type == storage.Deleted || gr == corev1.Resource("pods") && e.Type == storage.Modified && isEndedPod(e.Item) {
+		if e.Type == storage.Deleted || e.Type == storage.Modified && quota.HasVariableUsage(gr) && q.affects(ctx, gr, e) {
 			q.queueQuotas(ctx, queue, e.Item.Namespace())
 		}
 	}
@@ -90,9 +90,18 @@ func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.
 	reconcile.WatchChanges(ctx, q.Registry, res, changed, anything)
 }
 
-func isEndedPod(pod *storage.Item) bool {
-	phase := corev1.PodPhase(pod.Fields()["status.phase"])
-	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+// affects reports whether the namespace of a changed object has quotas whose used amounts the change
+// can change.
+func (q *quotaController) affects(ctx context.Context, gr schema.GroupResource, e storage.Event) bool {
+	if quotas, err := q.quotasIn(ctx, e.Item.Namespace()); err != nil || len(quotas) == 0 || e.Previous == nil {
+		return false
+	}
+	obj, err := e.Item.Object()
+	if err != nil {
+		return true // its usage is unknown
+	}
+	old, err := e.Previous.Object()
+	return err != nil || quota.Affects(gr, old, obj, q.Now(), q.Uncounted)
 }
 
 // hasCurrentLimits reports whether the status of a quota has the limits of its spec.
@@ -107,14 +116,23 @@ func hasCurrentLimits(item *storage.Item) bool {
 
 // queueQuotas queues the quotas of a namespace, or all quotas if namespace is empty.
 func (q *quotaController) queueQuotas(ctx context.Context, queue quotaQueue, namespace string) {
-	t := registry.Target{Resource: q.resource, Version: &q.resource.Versions[0], Namespace: namespace}
-	list, err := q.Registry.List(ctx, t, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+	quotas, err := q.quotasIn(ctx, namespace)
 	if err != nil {
 		return // the next resync counts them
 	}
-	for _, item := range list.Items {
+	for _, item := range quotas {
 		queue.Add(objectName{item.Namespace(), item.Name()})
 	}
+}
+
+// quotasIn returns the cached quotas of a namespace, or all if namespace is empty.
+func (q *quotaController) quotasIn(ctx context.Context, namespace string) ([]*storage.Item, error) {
+	t := registry.Target{Resource: q.resource, Version: &q.resource.Versions[0], Namespace: namespace}
+	list, err := q.Registry.List(ctx, t, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
 }
 
 // recountLoop queues the quotas of namespaces in which a charged write failed, and periodically

@@ -192,7 +192,9 @@ type Event struct {
 	Type EventType
 	// Item is the new state. In a Deleted event it is the last state in the selection, with
 	// the revision of the change that removed it. In a Bookmark it is nil.
-	Item     *Item
+	Item *Item
+	// Previous is the state that a Modified event replaces, else nil.
+	Previous *Item
 	Revision int64
 	// End marks the Bookmark that follows the initial state.
 	End bool

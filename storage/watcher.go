@@ -321,7 +321,7 @@ func (w *Watcher) send(batch []*transition) bool {
 		e := Event{Item: t.item, Revision: t.rev}
 		switch {
 		case before && after:
-			e.Type = Modified
+			e.Type, e.Previous = Modified, t.prev
 		case after:
 			e.Type = Added
 		case before && t.item.knownCorrupt() != nil:

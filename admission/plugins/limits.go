@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -42,7 +43,8 @@ func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod, x quota.Exclusions) (e
 			}
 		}
 	case corev1.LimitTypePod:
-		b := limitedUsage{l.Type, quota.Pod(pod, quota.Requests, x), quota.Pod(pod, quota.Limits, x)}
+		o := podresource.PodResourcesOptions{ExcludeOverhead: true, SkipPodLevelResources: x.PodLevel}
+		b := limitedUsage{l.Type, podresource.PodRequests(pod, o), podresource.PodLimits(pod, o)}
 		errs = b.checkAll(l)
 	}
 	return errs

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/miniapiserver/miniapiserver/admission"
-	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -64,14 +64,13 @@ func changedOnNode(ctx context.Context, a *registry.Attributes, nodes *admission
 
 // fitsAllocatable compares the requests of a pod with the allocatable resources of its node.
 func fitsAllocatable(pod *corev1.Pod, allocatable corev1.ResourceList) error {
-	needs := quota.Pod(pod, quota.Requests, quota.Exclusions{})
+	needs := podresource.PodRequests(pod, podresource.PodResourcesOptions{})
 	var missing []string
 	for _, r := range []struct {
 		name  corev1.ResourceName
 		milli bool
 	}{{corev1.ResourceCPU, true}, {corev1.ResourceMemory, false}} {
 		need, has := needs[r.name], allocatable[r.name]
-		need.Add(pod.Spec.Overhead[r.name])
 		if need.Cmp(has) <= 0 {
 			continue
 		}

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,15 +22,17 @@ type Charge struct {
 	// objects may change later.
 	Name, Replaces string
 	excluded       Exclusions
-	// more is the usage of Object minus the usage of Old.
-	more corev1.ResourceList
+	// usage is the usage of Object, and increase its part that exceeds the usage of Old.
+	usage, increase corev1.ResourceList
+	// unlimited charges are added beyond the limits of quotas.
+	unlimited bool
 }
 
 // newCharge computes the charge of a write. It returns an error for negative usage.
 func newCharge(gr schema.GroupResource, obj, old api.Object, now time.Time, x Exclusions) (*Charge, error) {
-	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), excluded: x, more: usageOf(gr, obj, now, x)}
+	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), excluded: x, usage: usageOf(gr, obj, now, x)}
 	var negative []corev1.ResourceName
-	for name, q := range c.more {
+	for name, q := range c.usage {
 		if q.Sign() < 0 {
 			negative = append(negative, name)
 		}
@@ -37,25 +40,53 @@ func newCharge(gr schema.GroupResource, obj, old api.Object, now time.Time, x Ex
 	if len(negative) > 0 {
 		return nil, fmt.Errorf("quota usage is negative for resource(s): %s", formatNames(negative))
 	}
+	c.increase = c.usage
 	if old != nil {
 		c.Replaces = old.GetResourceVersion()
-		subtractFrom(c.more, usageOf(gr, old, now, x))
-	}
-	for name, q := range c.more {
-		if q.IsZero() {
-			delete(c.more, name)
-		}
+		c.increase = excess(c.usage, usageOf(gr, old, now, x))
 	}
 	return c, nil
 }
 
-// Names returns the resource names of the added usage.
+// Names returns the resource names of which the object uses an amount.
 func (c *Charge) Names() []corev1.ResourceName {
 	var out []corev1.ResourceName
-	for name := range c.more {
-		out = append(out, name)
+	for name, q := range c.usage {
+		if q.Sign() > 0 {
+			out = append(out, name)
+		}
 	}
 	return out
+}
+
+// added returns the usage that the write adds to a quota that matches the object: all of it if the
+// write moves the object into the scopes of the quota, else the increase. Usage that decreases is not
+// released before the object is stored; the controller counts it then.
+func (c *Charge) added(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	if c.Old == nil {
+		return c.usage, nil
+	}
+	was, err := isInScopes(q, c.Old, c.excluded)
+	if err != nil || !was {
+		return c.usage, err
+	}
+	return c.increase, nil
+}
+
+// raises reports whether the write adds usage to one of the quotas that cover its object or, if none
+// does, uses more than before.
+func (c *Charge) raises(quotas []*corev1.ResourceQuota) bool {
+	covered := false
+	for _, q := range quotas {
+		if names, err := c.covers(q); err != nil || len(names) == 0 {
+			continue
+		}
+		covered = true
+		if added, err := c.added(q); err != nil || len(withoutZeros(maps.Clone(added))) > 0 {
+			return true
+		}
+	}
+	return !covered && len(withoutZeros(maps.Clone(c.increase))) > 0
 }
 
 // matches returns the names in hard that count the object, or none if a scope of the quota does not
@@ -70,10 +101,8 @@ func (c *Charge) matches(q *corev1.ResourceQuota, hard corev1.ResourceList) ([]c
 	if len(names) == 0 {
 		return nil, nil
 	}
-	for _, s := range scopesOf(&q.Spec) {
-		if in, err := inScope(s, c.Object, c.excluded); err != nil || !in {
-			return nil, err
-		}
+	if in, err := isInScopes(q, c.Object, c.excluded); err != nil || !in {
+		return nil, err
 	}
 	return names, nil
 }
@@ -100,19 +129,20 @@ func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 			return nil, fmt.Errorf("status unknown for quota: %s, resources: %s", q.Name, formatNames(names))
 		}
 	}
-	requested := mask(c.more, names)
+	added, err := c.added(q)
+	if err != nil {
+		return nil, err
+	}
+	requested := withoutZeros(mask(added, names))
 	var over []corev1.ResourceName
 	for name, q2 := range requested {
-		if q2.Sign() < 0 {
-			continue // reducing usage is always allowed
-		}
 		sum := q.Status.Used[name].DeepCopy()
 		sum.Add(q2)
 		if hard := q.Status.Hard[name]; sum.Cmp(hard) > 0 {
 			over = append(over, name)
 		}
 	}
-	if len(over) > 0 {
+	if len(over) > 0 && !c.unlimited {
 		return nil, fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s", q.Name,
 			formatAmounts(mask(requested, over)), formatAmounts(mask(q.Status.Used, over)), formatAmounts(mask(q.Status.Hard, over)))
 	}
@@ -178,7 +208,11 @@ func (c *Count) Pending(p *Charge) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	podkind.AddAmounts(c.Used, mask(p.more, names))
+	added, err := p.added(c.quota)
+	if err != nil {
+		return err
+	}
+	podkind.AddAmounts(c.Used, mask(added, names))
 	return nil
 }
 
@@ -194,6 +228,21 @@ func (c *Count) Status() corev1.ResourceQuotaStatus {
 		}
 	}
 	return s
+}
+
+// Affects reports whether the change of a stored object from old to obj can change the used amounts of
+// quotas: it changes the usage of the object, or the scopes that match it.
+func Affects(gr schema.GroupResource, old, obj api.Object, now time.Time, x Exclusions) bool {
+	if !Same(usageOf(gr, old, now, x), usageOf(gr, obj, now, x)) {
+		return true
+	}
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return isTerminating(old.(*corev1.Pod)) != isTerminating(o)
+	case *corev1.PersistentVolumeClaim:
+		return !x.AttributesClasses && !slices.Equal(attributesClasses(old.(*corev1.PersistentVolumeClaim)), attributesClasses(o))
+	}
+	return false
 }
 
 // Same reports whether two lists have equal amounts.

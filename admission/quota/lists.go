@@ -9,17 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// subtractFrom subtracts less from sum, which may become negative.
-func subtractFrom(sum, less corev1.ResourceList) {
-	for name, q := range less {
-		is, ok := sum[name]
-		if !ok {
-			is = resource.Quantity{Format: q.Format}
+// excess returns the positive differences of list and less.
+func excess(list, less corev1.ResourceList) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for name, q := range list {
+		q = q.DeepCopy()
+		if q.Sub(less[name]); q.Sign() > 0 {
+			out[name] = q
 		}
-		is = is.DeepCopy()
-		is.Sub(q)
-		sum[name] = is
 	}
+	return out
+}
+
+// withoutZeros removes the amounts that are zero from list and returns it.
+func withoutZeros(list corev1.ResourceList) corev1.ResourceList {
+	maps.DeleteFunc(list, func(_ corev1.ResourceName, q resource.Quantity) bool { return q.IsZero() })
+	return list
 }
 
 // mask returns the amounts of list with the given names.

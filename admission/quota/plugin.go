@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -34,7 +35,9 @@ func New(o *admission.Objects, ledger *Ledger, x Exclusions, file []byte) (admis
 	return admission.Plugin{
 		Handles: []admission.Handles{
 			{Verbs: []string{api.VerbCreate}},
-			{Verbs: []string{api.VerbUpdate}, Resources: admission.CoreResources("pods/resize", "services", "persistentvolumeclaims")},
+			{Verbs: []string{api.VerbUpdate}, Resources: append(
+				admission.CoreResources("pods", "pods/resize", "services", "persistentvolumeclaims", claimStatus),
+				resourcev1.Resource("resourceclaims"))},
 		},
 		Validate: r.validate,
 	}, nil
@@ -51,7 +54,7 @@ type resourceQuota struct {
 
 func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) error {
 	gr := a.GroupResource()
-	if a.Namespace == "" || a.Resource.Virtual != nil || a.Subresource != "" && a.Subresource != "resize" || Ignored(gr) {
+	if a.Namespace == "" || a.Resource.Virtual != nil || !isCharged(a) || Ignored(gr) {
 		return nil
 	}
 	quotas, err := r.quotas.List(ctx, a.Namespace)
@@ -66,6 +69,7 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	if err != nil {
 		return admission.Forbidden(a, err)
 	}
+	charge.unlimited = a.Subresource == "status"
 	add, err := r.check(a, charge, quotas, limited)
 	if err != nil || len(add) == 0 || a.DryRun {
 		return err
@@ -83,12 +87,28 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	return nil
 }
 
+// claimStatus is a subresource whose writes can move a claim into the scope of its new attributes
+// class. Such a write reports a fact: it is charged, and no quota rejects it.
+const claimStatus = "persistentvolumeclaims/status"
+
+// isCharged reports whether a write can add to the usage of a quota: the creation of an object, and an
+// update that can raise its usage or move it into a scope.
+func isCharged(a *registry.Attributes) bool {
+	switch pod, isPod := a.Object.(*corev1.Pod); {
+	case a.Subresource != "":
+		return a.Verb == api.VerbUpdate
+	case isPod && a.Verb == api.VerbUpdate:
+		return isTerminating(pod) != isTerminating(a.Old.(*corev1.Pod))
+	}
+	return true
+}
+
 // check compares a charge with the cached quotas and returns the names of the quotas to which
 // it must be added. Most writes that exceed a quota are rejected here, without a write to
 // etcd.
 func (r *resourceQuota) check(a *registry.Attributes, charge *Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) ([]string, error) {
 	var add []string
-	if len(limited) > 0 {
+	if len(limited) > 0 && charge.raises(quotas) {
 		if err := checkLimitedResources(charge, quotas, limited); err != nil {
 			return nil, admission.Forbidden(a, err)
 		}

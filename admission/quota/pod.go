@@ -10,41 +10,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
+	podresource "k8s.io/component-helpers/resource"
 )
 
-// Pod returns the total requests or limits of a pod, as chosen by get. Amounts at pod level, if they
-// count, override the total of its containers.
-func Pod(pod *corev1.Pod, get func(*corev1.ResourceRequirements) corev1.ResourceList, x Exclusions) corev1.ResourceList {
-	total := podkind.ContainerTotal(&pod.Spec, get)
-	if r := pod.Spec.Resources; r != nil && !x.PodLevel {
-		maps.Copy(total, get(r))
-	}
-	return total
-}
+// maxStatuses is the maximum number of containers for which the resources in the status of a pod
+// count: the library searches the status of each container in the whole list.
+const maxStatuses = 1000
 
-// Requests is an argument of Pod that returns requests.
-func Requests(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
-
-// Limits is an argument of Pod that returns limits.
-func Limits(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }
-
-// podUsage returns the usage of a pod. A pod that has terminated, or whose termination is overdue,
-// counts as an object but uses no resources.
+// podUsage returns the usage of a pod: the highest of the amounts that it requests, that its node has
+// allocated, and that its containers have, which differ while a resize is in progress. A pod that has
+// terminated, or whose termination is overdue, counts as an object but uses no resources.
 func podUsage(pod *corev1.Pod, now time.Time, x Exclusions) corev1.ResourceList {
 	used := corev1.ResourceList{"count/pods": quantityOne()}
 	if hasTerminated(pod, now) {
 		return used
 	}
 	used[corev1.ResourcePods] = quantityOne()
-	requests, limits := Pod(pod, Requests, x), Pod(pod, Limits, x)
-	podkind.AddAmounts(requests, pod.Spec.Overhead)
-	for name, q := range pod.Spec.Overhead {
-		if is, limited := limits[name]; limited {
-			is.Add(q)
-			limits[name] = is
-		}
+	o := podresource.PodResourcesOptions{
+		SkipPodLevelResources: x.PodLevel,
+		UseStatusResources:    len(pod.Spec.Containers)+len(pod.Spec.InitContainers) <= maxStatuses,
 	}
+	requests, limits := podresource.PodRequests(pod, o), podresource.PodLimits(pod, o)
 	for name, q := range requests {
 		switch {
 		case isCompute(name), strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
@@ -101,19 +87,19 @@ func countsPods(name corev1.ResourceName) bool {
 // checkContainers returns an error if a quota counts CPU or memory and a container does not specify
 // an amount. A pod with amounts at pod level is exempt, if these count.
 func checkContainers(pod *corev1.Pod, names []corev1.ResourceName, x Exclusions) error {
-	if r := pod.Spec.Resources; r != nil && !x.PodLevel && (len(r.Requests) > 0 || len(r.Limits) > 0) {
+	if !x.PodLevel && podresource.IsPodLevelResourcesSet(pod) {
 		return nil
 	}
 	missing := map[string][]string{}
 	for _, name := range names {
-		resourceName, list, ok := containerAmount(name)
+		resourceName, amounts, ok := containerAmount(name)
 		if !ok {
 			continue
 		}
 		for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 			for i := range containers {
 				c := &containers[i]
-				if _, given := list(&c.Resources)[resourceName]; !given {
+				if _, given := amounts(&c.Resources)[resourceName]; !given {
 					missing[string(name)] = append(missing[string(name)], c.Name)
 				}
 			}
@@ -131,18 +117,22 @@ func checkContainers(pod *corev1.Pod, names []corev1.ResourceName, x Exclusions)
 	return fmt.Errorf("must specify %s", strings.Join(parts, "; "))
 }
 
-// containerAmount returns the resource of a quota name that every container must specify, and
-// whether it means requests or limits.
+func requestsOf(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
+
+func limitsOf(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }
+
+// containerAmount returns the resource of a quota name that every container must specify, and a
+// function that returns the requests or limits in which it is specified.
 func containerAmount(name corev1.ResourceName) (corev1.ResourceName, func(*corev1.ResourceRequirements) corev1.ResourceList, bool) {
 	switch name {
 	case corev1.ResourceCPU, corev1.ResourceRequestsCPU:
-		return corev1.ResourceCPU, Requests, true
+		return corev1.ResourceCPU, requestsOf, true
 	case corev1.ResourceMemory, corev1.ResourceRequestsMemory:
-		return corev1.ResourceMemory, Requests, true
+		return corev1.ResourceMemory, requestsOf, true
 	case corev1.ResourceLimitsCPU:
-		return corev1.ResourceCPU, Limits, true
+		return corev1.ResourceCPU, limitsOf, true
 	case corev1.ResourceLimitsMemory:
-		return corev1.ResourceMemory, Limits, true
+		return corev1.ResourceMemory, limitsOf, true
 	}
 	return "", nil, false
 }

@@ -25,11 +25,40 @@ func container(name string, requests, limits corev1.ResourceList) corev1.Contain
 	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}
 }
 
-// TestPod checks the total requests of containers, init containers and sidecars.
-func TestPod(t *testing.T) {
+// TestPodUsage checks the usage of containers, init containers, sidecars, overhead, and of pods whose
+// resize is in progress.
+func TestPodUsage(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar := container("s", amounts("cpu", "1"), nil)
 	sidecar.RestartPolicy = &always
+	one := corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)}}
+	limited := corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "0"), amounts("cpu", "0"))}, Overhead: amounts("cpu", "1")}
+	allocated := func(cpu string) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a", AllocatedResources: amounts("cpu", cpu)}}}
+	}
+	running := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a",
+		Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "3"), Limits: amounts("cpu", "5")}}}}
+	infeasible := allocated("1")
+	infeasible.Conditions = []corev1.PodCondition{{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible}}
+	for name, tt := range map[string]struct {
+		spec   corev1.PodSpec
+		status corev1.PodStatus
+		want   string
+	}{
+		"allocated more than requested": {one, allocated("4"), "cpu=4,requests.cpu=4"},
+		"allocated less than requested": {one, allocated("500m"), "cpu=1,requests.cpu=1"},
+		"running with more":             {one, running, "cpu=3,limits.cpu=5,requests.cpu=3"},
+		"infeasible resize": {corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "9"), nil)}}, infeasible,
+			"cpu=1,requests.cpu=1"},
+		"overhead beside a limit of zero": {limited, corev1.PodStatus{}, "cpu=1,limits.cpu=0,requests.cpu=1"},
+	} {
+		used := podUsage(&corev1.Pod{Spec: tt.spec, Status: tt.status}, time.Now(), Exclusions{})
+		delete(used, "count/pods")
+		delete(used, "pods")
+		if got := formatAmounts(used); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
 	for _, tt := range []struct {
 		spec corev1.PodSpec
 		want string
@@ -43,7 +72,8 @@ func TestPod(t *testing.T) {
 		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
 			Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "9")}}, "cpu=9"},
 	} {
-		if got := formatAmounts(Pod(&corev1.Pod{Spec: tt.spec}, Requests, Exclusions{})); got != tt.want {
+		used := podUsage(&corev1.Pod{Spec: tt.spec}, time.Now(), Exclusions{})
+		if got := formatAmounts(mask(used, []corev1.ResourceName{"cpu"})); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}
@@ -85,7 +115,7 @@ func TestCheck(t *testing.T) {
 			amounts("requests.example.com/gpu", "1"), amounts("requests.example.com/gpu", "0"), nil,
 			"exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1"},
 		{claims, claim("2Gi"), claim("1Gi"), amounts("requests.storage", "5Gi", "persistentvolumeclaims", "1"), amounts("requests.storage", "1Gi", "persistentvolumeclaims", "1"), nil, "requests.storage=1Gi"},
-		{claims, claim("1Gi"), claim("2Gi"), amounts("requests.storage", "0"), amounts("requests.storage", "2Gi"), nil, "requests.storage=-1Gi"},
+		{claims, claim("1Gi"), claim("2Gi"), amounts("requests.storage", "0"), amounts("requests.storage", "2Gi"), nil, ""},
 		{claims, claim("2Gi"), nil, amounts("fast.storageclass.storage.k8s.io/requests.storage", "1Gi"), amounts("fast.storageclass.storage.k8s.io/requests.storage", "0"), nil,
 			"exceeded quota: q, requested: fast.storageclass.storage.k8s.io/requests.storage=2Gi, used: fast.storageclass.storage.k8s.io/requests.storage=0, limited: fast.storageclass.storage.k8s.io/requests.storage=1Gi"},
 		{claims, claim("2Gi"), nil, amounts("slow.storageclass.storage.k8s.io/requests.storage", "1Gi"), amounts("slow.storageclass.storage.k8s.io/requests.storage", "0"), nil, ""},
@@ -104,6 +134,72 @@ func TestCheck(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s under %s: %s, want %s", tt.gr, formatAmounts(tt.hard), got, tt.want)
+		}
+	}
+}
+
+// TestCheckMove checks what an update adds to a quota: all usage of an object that it moves into the
+// scopes, the increase of one that was in scope, nothing for one that leaves.
+func TestCheckMove(t *testing.T) {
+	deadline := int64(60)
+	short, long := &corev1.Pod{}, &corev1.Pod{}
+	for _, p := range []*corev1.Pod{short, long} {
+		p.ResourceVersion = "1"
+		p.Spec.Containers = []corev1.Container{container("main", amounts("cpu", "2"), nil)}
+	}
+	short.Spec.ActiveDeadlineSeconds = &deadline
+	larger := long.DeepCopy()
+	larger.Spec.Containers[0].Resources.Requests = amounts("cpu", "3")
+	claim := func(class string, modified *corev1.ModifyVolumeStatus) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"},
+			Spec: corev1.PersistentVolumeClaimSpec{VolumeAttributesClassName: &class}, Status: corev1.PersistentVolumeClaimStatus{ModifyVolumeStatus: modified}}
+	}
+	terminating := []corev1.ScopedResourceSelectorRequirement{{ScopeName: corev1.ResourceQuotaScopeTerminating, Operator: corev1.ScopeSelectorOpExists}}
+	lasting := []corev1.ScopedResourceSelectorRequirement{{ScopeName: corev1.ResourceQuotaScopeNotTerminating, Operator: corev1.ScopeSelectorOpExists}}
+	gold := []corev1.ScopedResourceSelectorRequirement{{ScopeName: corev1.ResourceQuotaScopeVolumeAttributesClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"gold"}}}
+	hard := amounts("pods", "2", "cpu", "4", "persistentvolumeclaims", "0")
+	for name, tt := range map[string]struct {
+		object, old api.Object
+		scopes      []corev1.ScopedResourceSelectorRequirement
+		unlimited   bool
+		want        string
+		affects     bool
+	}{
+		"into the scope":           {short, long, terminating, false, "cpu=2,pods=1", true},
+		"out of the scope":         {short, long, lasting, false, "", true},
+		"in a quota without scope": {short, long, nil, false, "", true},
+		"more in the same scope":   {larger, long, lasting, false, "cpu=1", true},
+		"less in the same scope":   {long, larger, lasting, false, "", true},
+		"unchanged":                {long, long, nil, false, "", false},
+		"to a class": {claim("gold", nil), claim("iron", nil), gold, false,
+			"exceeded quota: q, requested: persistentvolumeclaims=1, used: persistentvolumeclaims=0, limited: persistentvolumeclaims=0", true},
+		"reported to be changed to a class": {claim("iron", &corev1.ModifyVolumeStatus{TargetVolumeAttributesClassName: "gold"}), claim("iron", nil), gold, true,
+			"persistentvolumeclaims=1", true},
+	} {
+		gr := corev1.Resource("pods")
+		if _, isClaim := tt.object.(*corev1.PersistentVolumeClaim); isClaim {
+			gr = corev1.Resource("persistentvolumeclaims")
+		}
+		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Status: corev1.ResourceQuotaStatus{Hard: hard, Used: amounts("pods", "0", "cpu", "0", "persistentvolumeclaims", "0")},
+			Spec: corev1.ResourceQuotaSpec{Hard: hard, ScopeSelector: &corev1.ScopeSelector{MatchExpressions: tt.scopes}}}
+		c, err := newCharge(gr, tt.object, tt.old, time.Now(), Exclusions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.unlimited = tt.unlimited
+		more, err := c.Check(q)
+		got := formatAmounts(more)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+		if raises := c.raises([]*corev1.ResourceQuota{q}); raises != (tt.want != "") {
+			t.Errorf("%s: raises %t", name, raises)
+		}
+		if got := Affects(gr, tt.old, tt.object, time.Now(), Exclusions{}); got != tt.affects {
+			t.Errorf("%s: affects quotas: %t", name, got)
 		}
 	}
 }

@@ -23,6 +23,16 @@ func scopesOf(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorReq
 	return out
 }
 
+// isInScopes reports whether all scopes of a quota match an object.
+func isInScopes(q *corev1.ResourceQuota, obj api.Object, x Exclusions) (bool, error) {
+	for _, s := range scopesOf(&q.Spec) {
+		if in, err := inScope(s, obj, x); err != nil || !in {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // inScope reports whether a scope matches an object. Scopes of other kinds do not match.
 func inScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object, x Exclusions) (bool, error) {
 	switch o := obj.(type) {
@@ -37,7 +47,7 @@ func inScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object, x Exclu
 }
 
 func podInScope(s corev1.ScopedResourceSelectorRequirement, pod *corev1.Pod) (bool, error) {
-	terminating := pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
+	terminating := isTerminating(pod)
 	bestEffort := pod.Status.QOSClass == corev1.PodQOSBestEffort
 	switch s.ScopeName {
 	case corev1.ResourceQuotaScopeTerminating:
@@ -56,26 +66,39 @@ func podInScope(s corev1.ScopedResourceSelectorRequirement, pod *corev1.Pod) (bo
 	return false, nil
 }
 
-// claimInScope matches the attributes classes that a claim requests, has, and is being changed to.
+// isTerminating reports whether the scope Terminating matches a pod.
+func isTerminating(pod *corev1.Pod) bool {
+	return pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
+}
+
+// claimInScope reports whether a scope selects one of the attributes classes of a claim.
 func claimInScope(s corev1.ScopedResourceSelectorRequirement, c *corev1.PersistentVolumeClaim) (bool, error) {
+	classes := attributesClasses(c)
+	if len(classes) == 0 {
+		return scopeSelects(s, "")
+	}
+	for _, class := range classes {
+		if in, err := scopeSelects(s, class); in || err != nil {
+			return in, err
+		}
+	}
+	return false, nil
+}
+
+// attributesClasses returns the names of the attributes classes that a claim requests, has, and is being
+// changed to.
+func attributesClasses(c *corev1.PersistentVolumeClaim) []string {
 	classes := []*string{c.Spec.VolumeAttributesClassName, c.Status.CurrentVolumeAttributesClassName}
 	if m := c.Status.ModifyVolumeStatus; m != nil {
 		classes = append(classes, &m.TargetVolumeAttributesClassName)
 	}
-	named := false
+	var named []string
 	for _, class := range classes {
-		if class == nil || *class == "" {
-			continue
-		}
-		named = true
-		if in, err := scopeSelects(s, *class); in || err != nil {
-			return in, err
+		if class != nil && *class != "" {
+			named = append(named, *class)
 		}
 	}
-	if named {
-		return false, nil
-	}
-	return scopeSelects(s, "")
+	return named
 }
 
 // scopeSelects reports whether a scope selects a name. An empty name is like a missing label.

@@ -62,6 +62,16 @@ func usageOf(gr schema.GroupResource, obj api.Object, now time.Time, x Exclusion
 	return used
 }
 
+// HasVariableUsage reports whether the usage of an object of a resource depends on its content, or
+// scopes match it by its content.
+func HasVariableUsage(gr schema.GroupResource) bool {
+	switch gr {
+	case corev1.Resource("pods"), corev1.Resource("services"), corev1.Resource("persistentvolumeclaims"), resourcev1.Resource("resourceclaims"):
+		return true
+	}
+	return false
+}
+
 // countName returns the quota name that counts all objects of a resource.
 func countName(gr schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName("count/" + gr.String())

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -80,36 +81,12 @@ func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
 
 // containerRequests returns the total requests of the containers of a pod.
 func containerRequests(s *corev1.PodSpec) corev1.ResourceList {
-	return ContainerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
+	return podresource.AggregateContainerRequests(&corev1.Pod{Spec: *s}, podresource.PodResourcesOptions{})
 }
 
 // containerLimits returns the total limits of the containers of a pod.
 func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
-	return ContainerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
-}
-
-// ContainerTotal returns the requests or limits, as chosen by get, that the containers of a pod have
-// at one time: the sum of all containers and sidecars or, if it is higher, the amounts of an init
-// container and of the sidecars that start before it.
-func ContainerTotal(s *corev1.PodSpec, get func(r *corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
-	total, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
-	for i := range s.Containers {
-		AddAmounts(total, get(&s.Containers[i].Resources))
-	}
-	for i := range s.InitContainers {
-		ctr := &s.InitContainers[i]
-		if IsSidecar(ctr) {
-			AddAmounts(total, get(&ctr.Resources))
-			AddAmounts(sidecars, get(&ctr.Resources))
-			RaiseAmounts(most, sidecars)
-			continue
-		}
-		now := sidecars.DeepCopy()
-		AddAmounts(now, get(&ctr.Resources))
-		RaiseAmounts(most, now)
-	}
-	RaiseAmounts(total, most)
-	return total
+	return podresource.AggregateContainerLimits(&corev1.Pod{Spec: *s}, podresource.PodResourcesOptions{})
 }
 
 // AddAmounts adds more to sum.
