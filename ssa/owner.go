@@ -28,12 +28,23 @@ type owner struct {
 	view *view
 }
 
-// isSame reports whether o and p are the same owner. The version does not distinguish owners with
-// operation Apply.
-func (o *owner) isSame(p *owner) bool {
-	return o.manager == p.manager && o.operation == p.operation && o.subresource == p.subresource &&
-		(o.operation == metav1.ManagedFieldsOperationApply || o.apiVersion == p.apiVersion)
+// ownerKey distinguishes the owners of an object. The version does not distinguish owners with operation
+// Apply.
+type ownerKey struct {
+	manager, subresource, apiVersion string
+	operation                        metav1.ManagedFieldsOperationType
 }
+
+func (o *owner) key() ownerKey {
+	k := ownerKey{manager: o.manager, subresource: o.subresource, operation: o.operation}
+	if o.operation != metav1.ManagedFieldsOperationApply {
+		k.apiVersion = o.apiVersion
+	}
+	return k
+}
+
+// isSame reports whether o and p are the same owner.
+func (o *owner) isSame(p *owner) bool { return o.key() == p.key() }
 
 // id orders owners that are otherwise equal.
 func (o *owner) id() string {
@@ -74,6 +85,15 @@ func (os owners) find(o *owner) *owner {
 	return nil
 }
 
+// byKey returns the indexes of the owners.
+func (os owners) byKey() map[ownerKey]int {
+	at := make(map[ownerKey]int, len(os))
+	for i := range os {
+		at[os[i].key()] = i
+	}
+	return at
+}
+
 // withoutEmpty removes owners without fields.
 func (os owners) withoutEmpty() owners {
 	return slices.DeleteFunc(os, func(o owner) bool { return len(o.fields) == 0 })
@@ -82,12 +102,22 @@ func (os owners) withoutEmpty() owners {
 // decodeOwners decodes managedFields. Of several entries of one owner the last one counts.
 func decodeOwners(entries []metav1.ManagedFieldsEntry, cache *setCache) (owners, error) {
 	os := make(owners, 0, len(entries)+1)
+	var at map[ownerKey]int
+	if len(entries) > maxLinearItems {
+		at = make(map[ownerKey]int, len(entries))
+	}
 	for i := range entries {
 		o, err := decodeEntry(i, &entries[i], cache)
 		if err != nil {
 			return nil, err
 		}
-		if existing := os.find(&o); existing != nil {
+		if at != nil {
+			if j, ok := at[o.key()]; ok {
+				os[j] = o
+				continue
+			}
+			at[o.key()] = len(os)
+		} else if existing := os.find(&o); existing != nil {
 			*existing = o
 			continue
 		}

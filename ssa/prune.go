@@ -118,15 +118,16 @@ func (p *pruning) restoreOwned(os owners) error {
 }
 
 func (p *pruning) restoreOwnedAt(v *view, os owners) error {
-	var owned Set
+	var sets []Set
 	if v == p.a.v {
-		owned = p.a.fields // more than the applier's entry has, so that the metadata stays
+		sets = append(sets, p.a.fields) // more than the applier's entry has, so that the metadata stays
 	}
 	for i := range os {
 		if os[i].view == v {
-			owned = union(owned, os[i].fields)
+			sets = append(sets, os[i].fields)
 		}
 	}
+	owned := unionAll(sets)
 	if len(owned) == 0 {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package ssa
 
 import (
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,35 +54,37 @@ func ParentFields(parent, scale []metav1.ManagedFieldsEntry, apiVersion string, 
 		return nil, err
 	}
 	var out owners
+	unchanged, rest := map[ownerKey]bool{}, scaled.byKey() // unchanged are the owners of before that have the replica count
 	for _, o := range before {
 		path, known := r.path(o.apiVersion)
 		if !known {
 			continue
 		}
 		if len(path) > 0 && o.fields.contains(path) {
-			if scaled.find(&o) == nil {
+			if _, remains := rest[o.key()]; !remains {
 				o.removeChanged(path)
 			}
-			scaled = slices.DeleteFunc(scaled, func(s owner) bool { return s.isSame(&o) })
+			unchanged[o.key()] = true
 		}
 		if len(o.fields) > 0 {
 			out = append(out, o)
 		}
 	}
 	path, _ := r.path(apiVersion)
+	was, now := before.byKey(), out.byKey()
 	for _, o := range scaled {
-		if !o.fields.contains(replicasInScale()) {
+		if unchanged[o.key()] || !o.fields.contains(replicasInScale()) {
 			continue
 		}
-		existing := out.find(&o)
+		i, exists := now[o.key()]
 		o.time = nil
-		if previous := before.find(&o); previous != nil {
-			o.time = previous.time
+		if j, ok := was[o.key()]; ok {
+			o.time = before[j].time
 		}
 		o.apiVersion = apiVersion
 		o.setFields(path)
-		if existing != nil {
-			*existing = o
+		if exists {
+			out[i] = o
 		} else {
 			out = append(out, o)
 		}

@@ -49,27 +49,42 @@ func (s Set) search(e element) (int, bool) {
 	return lo, false
 }
 
-// put adds n to a set under construction and merges it with an existing node.
-func (s Set) put(n node) Set {
-	if len(s) == 0 || compareElements(s[len(s)-1].element, n.element) < 0 {
-		return append(s, n)
-	}
-	i, ok := s.search(n.element)
-	if ok {
-		s[i].mark |= n.mark
-		s[i].kids = union(s[i].kids, n.kids)
-		return s
-	}
-	s = append(s, node{})
-	copy(s[i+1:], s[i:])
-	s[i] = n
-	return s
-}
-
 // sorted sorts the nodes of a set under construction.
 func (s Set) sorted() Set {
 	slices.SortFunc(s, func(a, b node) int { return compareElements(a.element, b.element) })
 	return s
+}
+
+// merged sorts the nodes of a set under construction and merges nodes of the same element.
+func (s Set) merged() Set {
+	slices.SortStableFunc(s, func(a, b node) int { return compareElements(a.element, b.element) })
+	out := s[:0]
+	for len(s) > 0 {
+		n, same := s[0], 1
+		var kids []Set
+		for ; same < len(s) && compareElements(s[same].element, n.element) == 0; same++ {
+			n.mark |= s[same].mark
+			kids = append(kids, s[same].kids)
+		}
+		if len(kids) > 0 {
+			n.kids = unionAll(append(kids, n.kids))
+		}
+		out, s = append(out, n), s[same:]
+	}
+	return out
+}
+
+// unionAll returns the members of all sets. It merges pairs of results, so that each node is copied a
+// logarithmic number of times.
+func unionAll(sets []Set) Set {
+	switch len(sets) {
+	case 0:
+		return nil
+	case 1:
+		return sets[0]
+	}
+	half := len(sets) / 2
+	return union(unionAll(sets[:half]), unionAll(sets[half:]))
 }
 
 // union returns the members of a and b.
@@ -125,35 +140,19 @@ func minusTrees(a, b Set) (out Set, changed bool) {
 // filterCommon replaces the nodes that both sets have. rest returns the mark and children that
 // remain of n.
 func filterCommon(a, b Set, rest func(n, other node) (mark, Set)) (out Set, changed bool) {
-	if len(b) == 0 {
-		return a, false
-	}
-	j := 0
-	for i, n := range a {
-		c := -1
-		for j < len(b) {
-			if c = compareElements(n.element, b[j].element); c <= 0 {
-				break
-			}
-			j++
-		}
-		if j == len(b) || c != 0 {
-			if changed {
-				out = append(out, n)
-			}
-			continue
-		}
+	from := 0 // the nodes of a before it are in out
+	for i, j, ok := nextCommon(a, b, 0, 0); ok; i, j, ok = nextCommon(a, b, i+1, j+1) {
+		n := a[i]
 		m, kids := rest(n, b[j])
 		if m == n.mark && identical(kids, n.kids) {
-			if changed {
-				out = append(out, n)
-			}
 			continue
 		}
 		if !changed {
 			changed = true
-			out = append(make(Set, 0, len(a)), a[:i]...)
+			out = make(Set, 0, len(a))
 		}
+		out = append(out, a[from:i]...)
+		from = i + 1
 		if m != 0 || len(kids) > 0 {
 			out = append(out, node{n.element, m, kids})
 		}
@@ -161,7 +160,43 @@ func filterCommon(a, b Set, rest func(n, other node) (mark, Set)) (out Set, chan
 	if !changed {
 		return a, false
 	}
-	return out, true
+	return append(out, a[from:]...), true
+}
+
+// nextCommon returns the indexes of the next element that both sets have, from i in a and from j in b
+// on; ok is false if there is none.
+func nextCommon(a, b Set, i, j int) (inA, inB int, ok bool) {
+	for i < len(a) && j < len(b) {
+		switch c := compareElements(a[i].element, b[j].element); {
+		case c < 0:
+			i = a.seek(i+1, b[j].element)
+		case c > 0:
+			j = b.seek(j+1, a[i].element)
+		default:
+			return i, j, true
+		}
+	}
+	return 0, 0, false
+}
+
+// seek returns the index of the first node from i on that does not precede e. It doubles its steps, so
+// that a short set is compared with a long one in about as many steps as the short one is long.
+func (s Set) seek(i int, e element) int {
+	step := 1
+	for i+step <= len(s) && compareElements(s[i+step-1].element, e) < 0 {
+		i += step
+		step *= 2
+	}
+	lo, hi := i, min(i+step-1, len(s))
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		if compareElements(s[mid].element, e) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // identical reports whether two sets share the same memory.
@@ -179,23 +214,13 @@ func equalSets(a, b Set) bool {
 // intersect returns the members of a that b marks with any of m.
 func intersect(a, b Set, m mark) Set {
 	var out Set
-	i, j := 0, 0
-	for i < len(a) && j < len(b) {
-		switch c := compareElements(a[i].element, b[j].element); {
-		case c < 0:
-			i++
-		case c > 0:
-			j++
-		default:
-			n := node{element: a[i].element, kids: intersect(a[i].kids, b[j].kids, m)}
-			if b[j].mark&m != 0 {
-				n.mark = a[i].mark
-			}
-			if n.mark != 0 || len(n.kids) > 0 {
-				out = append(out, n)
-			}
-			i++
-			j++
+	for i, j, ok := nextCommon(a, b, 0, 0); ok; i, j, ok = nextCommon(a, b, i+1, j+1) {
+		n := node{element: a[i].element, kids: intersect(a[i].kids, b[j].kids, m)}
+		if b[j].mark&m != 0 {
+			n.mark = a[i].mark
+		}
+		if n.mark != 0 || len(n.kids) > 0 {
+			out = append(out, n)
 		}
 	}
 	return out

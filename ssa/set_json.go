@@ -31,7 +31,9 @@ type setParser struct {
 	jsonscan.Scanner[string]
 	exact bool
 	open  Set // the elements of the objects that are being parsed, one object after the other
-	err   error
+	// unordered means that the elements of the innermost open object are not sorted, or not distinct.
+	unordered bool
+	err       error
 }
 
 // fail keeps the first error.
@@ -51,7 +53,8 @@ func (p *setParser) object() (kids Set, isMember, ok bool) {
 		}
 		return nil, true, ok
 	}
-	start, isEmpty := len(p.open), true
+	start, isEmpty, outer := len(p.open), true, p.unordered
+	p.unordered = false
 	ok = p.Members(func(str jsonscan.String[string]) bool {
 		isFirst := isEmpty
 		isEmpty = false
@@ -71,10 +74,15 @@ func (p *setParser) object() (kids Set, isMember, ok bool) {
 		p.fail("invalid JSON")
 		return nil, false, false
 	case isEmpty:
+		p.unordered = outer
 		return nil, true, true
 	}
 	kids = slices.Clone(p.open[start:])
 	p.open = p.open[:start]
+	if p.unordered {
+		kids = kids.merged()
+	}
+	p.unordered = outer
 	if len(kids) == 0 {
 		// There is no known element below this one, so that it stands for itself.
 		p.exact = false
@@ -102,14 +110,11 @@ func (p *setParser) child(start int, name string) bool {
 	if isMember {
 		n.mark = member
 	}
-	siblings := p.open[start:]
-	if len(siblings) == 0 || compareElements(siblings[len(siblings)-1].element, e) < 0 {
-		p.exact = p.exact && e.text == name[2:]
-		p.open = append(p.open, n)
-		return true
+	if last := len(p.open) - 1; last >= start && compareElements(p.open[last].element, e) >= 0 {
+		p.unordered = true
 	}
-	p.exact = false
-	p.open = append(p.open[:start], siblings.put(n)...)
+	p.exact = p.exact && !p.unordered && e.text == name[2:]
+	p.open = append(p.open, n)
 	return true
 }
 
