@@ -118,6 +118,9 @@ func (p *Path) IsValid() bool { return p.report(nil) == 0 }
 // ErrorCount returns the number of errors recorded so far, anywhere in the object.
 func (p *Path) ErrorCount() int { return p.report(nil) }
 
+// IsFull reports whether further errors or warnings will not be recorded, because there are too many.
+func (p *Path) IsFull() bool { return p.report(nil) >= maxFaults }
+
 // Invalid records that the field has an invalid value.
 func (p *Path) Invalid(value any, detail string) {
 	p.Add(field.Invalid(p.ToField(), InternalForm(value), detail))
@@ -317,6 +320,9 @@ func (u *Unique[T]) Has(value T) bool {
 	_, ok := u.more[value]
 	return ok
 }
+
+// IsEmpty reports whether the set has no value.
+func (u *Unique[T]) IsEmpty() bool { return u.count == 0 }
 
 // Insert adds a value to the set.
 func (u *Unique[T]) Insert(value T) {

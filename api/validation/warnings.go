@@ -20,21 +20,55 @@ func WarnFractionalBytes(at *Path, value resource.Quantity) {
 	}
 }
 
-// Warn calls rules with the root path of an object and returns their warnings.
+// maxWarnings bounds the warnings about an object, in bytes, of which each counts maxWarning at most. It is
+// more than a response has room for.
+const (
+	maxWarnings = 16 << 10
+	maxWarning  = 256
+)
+
+// Warn calls rules with the root path of an object and returns their warnings: all different ones, or more
+// than a response has room for.
 func Warn(rules func(at *Path)) []string {
-	var out []string
-	n := 0
-	rules(&Path{report: func(w *field.Error) int {
-		if w != nil {
-			out, n = append(out, w.Field+w.Detail), n+1
-		}
-		return n
-	}})
-	return out
+	var w warnings
+	rules(&Path{report: w.record})
+	return w.texts
+}
+
+// warnings collects the warnings about an object.
+type warnings struct {
+	texts  []string
+	seen   map[string]struct{}
+	length int // of the texts, of each at most maxWarning
+}
+
+// record records a warning, unless it is nil, and returns the number of warnings, or maxFaults if there is
+// no room for more.
+func (w *warnings) record(warning *field.Error) int {
+	if w.length > maxWarnings {
+		return maxFaults
+	}
+	if warning == nil {
+		return len(w.texts)
+	}
+	text := warning.Field + warning.Detail
+	if _, ok := w.seen[text]; ok {
+		return len(w.texts)
+	}
+	if w.seen == nil {
+		w.seen = map[string]struct{}{}
+	}
+	w.seen[text] = struct{}{}
+	w.texts = append(w.texts, text)
+	w.length += min(len(text), maxWarning)
+	return len(w.texts)
 }
 
 // Warn records a warning about the field at p.
 func (p *Path) Warn(text string) {
+	if p.IsFull() {
+		return
+	}
 	p.report(&field.Error{Field: p.ToField().String(), Detail: ": " + text})
 }
 

@@ -14,6 +14,7 @@ import (
 func (c *podCheck) mountRules(at *validation.Path, ctr *corev1.Container) {
 	var paths validation.Unique[string]
 	devices := devicePaths(ctr)
+	occupied := pathSet(devices)
 	for i := range ctr.VolumeMounts {
 		m, item := &ctr.VolumeMounts[i], at.Index(i)
 		validation.Required(item.Child("name"), m.Name)
@@ -28,7 +29,7 @@ func (c *podCheck) mountRules(at *validation.Path, ctr *corev1.Container) {
 		if _, ok := devices[m.Name]; ok {
 			item.Child("name").Invalid(m.Name, "must not already exist in volumeDevices")
 		}
-		if hasPath(devices, m.MountPath) {
+		if occupied[m.MountPath] {
 			item.Child("mountPath").Invalid(m.MountPath, "must not already exist as a path in volumeDevices")
 		}
 		if m.SubPath != "" {
@@ -67,10 +68,8 @@ func (c *podCheck) bindOptionRules(at *validation.Path, m *corev1.VolumeMount) {
 
 // volume returns the volume of a name, or nil if it is missing or invalid.
 func (c *podCheck) volume(name string) *corev1.Volume {
-	for _, v := range c.volumes {
-		if v.Name == name {
-			return v
-		}
+	if v := c.volumes.First(name); v != nil {
+		return *v
 	}
 	return nil
 }
@@ -100,13 +99,16 @@ func mountPaths(ctr *corev1.Container) map[string]string {
 	return paths
 }
 
-func hasPath(paths map[string]string, path string) bool {
-	for _, p := range paths {
-		if p == path {
-			return true
-		}
+// pathSet returns the values of paths.
+func pathSet(paths map[string]string) map[string]bool {
+	if len(paths) == 0 {
+		return nil
 	}
-	return false
+	set := make(map[string]bool, len(paths))
+	for _, p := range paths {
+		set[p] = true
+	}
+	return set
 }
 
 func propagationRules(at *validation.Path, mode corev1.MountPropagationMode, ctr *corev1.Container) {
@@ -138,6 +140,7 @@ func (c *podCheck) deviceRules(at *validation.Path, ctr *corev1.Container) {
 		return
 	}
 	mounts := mountPaths(ctr)
+	occupied := pathSet(mounts)
 	for i := range ctr.VolumeDevices {
 		d, at := &ctr.VolumeDevices[i], at.Index(i)
 		name, devicePath := at.Child("name"), at.Child("devicePath")
@@ -163,7 +166,7 @@ func (c *podCheck) deviceRules(at *validation.Path, ctr *corev1.Container) {
 		if _, ok := mounts[d.Name]; ok {
 			name.Invalid(d.Name, "must not already exist in volumeMounts")
 		}
-		if hasPath(mounts, d.DevicePath) {
+		if occupied[d.DevicePath] {
 			devicePath.Invalid(d.DevicePath, "must not already exist as a path in volumeMounts")
 		}
 		if d.Name != "" {

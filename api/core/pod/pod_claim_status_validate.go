@@ -1,11 +1,11 @@
 package pod
 
 import (
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
@@ -22,9 +22,10 @@ func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
 		mappings.Required("at least one request mapping is required")
 	}
 	var seen validation.Unique[corev1.ContainerExtendedResourceRequest]
+	named := lastContainers(&pod.Spec)
 	for i, m := range s.RequestMappings {
 		item := mappings.Index(i)
-		container := namedContainer(&pod.Spec, m.ContainerName)
+		container := named[m.ContainerName]
 		if container == nil {
 			item.Child("containerName").Invalid(m.ContainerName, "must match the name of an entry in spec.initContainers.name or spec.containers.name")
 		} else if _, ok := container.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !ok {
@@ -43,31 +44,30 @@ func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
 	validation.RequiredFormat(at.Child("resourceClaimName"), s.ResourceClaimName, validation.DNSSubdomain)
 }
 
-// namedContainer returns the last container of a name; regular containers are after the init
+// lastContainers returns the last container of each name; regular containers are after the init
 // containers.
-func namedContainer(s *corev1.PodSpec, name string) *corev1.Container {
-	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
-		for i := len(list) - 1; i >= 0; i-- {
-			if list[i].Name == name {
-				return &list[i]
-			}
+func lastContainers(s *corev1.PodSpec) map[string]*corev1.Container {
+	named := make(map[string]*corev1.Container, len(s.InitContainers)+len(s.Containers))
+	for _, list := range [][]corev1.Container{s.InitContainers, s.Containers} {
+		for i := range list {
+			named[list[i].Name] = &list[i]
 		}
 	}
-	return nil
+	return named
 }
 
 // allocatableClaimRules validates the status of claims that use allocatable resources of the
 // node.
 func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
+	specified := validation.IndexOf(pod.Spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return ptr.Deref(c.ResourceClaimName, "") })
+	created := validation.IndexOf(pod.Status.ResourceClaimStatuses, func(c *corev1.PodResourceClaimStatus) string { return ptr.Deref(c.ResourceClaimName, "") })
 	for i := range pod.Status.NodeAllocatableResourceClaimStatuses {
 		s, at := &pod.Status.NodeAllocatableResourceClaimStatuses[i], at.Index(i)
 		name := at.Child("resourceClaimName")
 		if s.ResourceClaimName == "" {
 			continue // the declarative rules require it
 		}
-		named := func(claim *string) bool { return claim != nil && *claim == s.ResourceClaimName }
-		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return named(c.ResourceClaimName) }) &&
-			!slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(c corev1.PodResourceClaimStatus) bool { return named(c.ResourceClaimName) }) {
+		if !specified.Has(s.ResourceClaimName) && !created.Has(s.ResourceClaimName) {
 			name.Invalid(s.ResourceClaimName, "no mapping found in pod reference")
 		}
 		validation.Each(at.Child("mapping"), s.Mapping, func(at *validation.Path, m *corev1.NodeAllocatableMappedResources) {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -38,18 +39,18 @@ func isImageVolume(v corev1.Volume) bool { return v.Image != nil }
 
 // dropImageVolumes removes the volumes that are images, and their mounts.
 func dropImageVolumes(s *corev1.PodSpec) {
-	var names []string
+	var names validation.Unique[string]
 	for _, v := range s.Volumes {
 		if isImageVolume(v) {
-			names = append(names, v.Name)
+			names.Insert(v.Name)
 		}
 	}
-	if names == nil {
+	if names.IsEmpty() {
 		return
 	}
 	s.Volumes = without(s.Volumes, isImageVolume)
 	eachContainerOf(s, func(ctr *corev1.Container) {
-		ctr.VolumeMounts = without(ctr.VolumeMounts, func(m corev1.VolumeMount) bool { return slices.Contains(names, m.Name) })
+		ctr.VolumeMounts = without(ctr.VolumeMounts, func(m corev1.VolumeMount) bool { return names.Has(m.Name) })
 	})
 }
 

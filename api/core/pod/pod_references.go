@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // IsMirrorPod reports whether a pod is the image of a static pod, which a kubelet creates.
@@ -51,10 +52,9 @@ func changesImages(pod, old *corev1.Pod) bool {
 	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, sameImage) || !slices.EqualFunc(pod.Spec.InitContainers, old.Spec.InitContainers, sameImage) {
 		return true
 	}
+	was := validation.IndexOf(old.Spec.EphemeralContainers, func(c *corev1.EphemeralContainer) [2]string { return [2]string{c.Name, c.Image} })
 	return slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
-		return !slices.ContainsFunc(old.Spec.EphemeralContainers, func(o corev1.EphemeralContainer) bool {
-			return o.Name == c.Name && o.Image == c.Image
-		})
+		return !was.Has([2]string{c.Name, c.Image})
 	})
 }
 

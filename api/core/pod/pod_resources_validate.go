@@ -16,18 +16,21 @@ import (
 // unknownClaim returns the error for a claim that the pod does not have; the message lists its
 // claims.
 func (c *podCheck) unknownClaim(at *validation.Path, name string) *field.Error {
-	err := field.NotFound(at.ToField(), name)
-	var names []string
-	for _, claim := range c.spec.ResourceClaims {
-		if claim.Name != "" && !slices.Contains(names, claim.Name) {
-			names = append(names, claim.Name)
+	if c.claimNames == "" {
+		names := make([]string, 0, len(c.spec.ResourceClaims))
+		for _, claim := range c.spec.ResourceClaims {
+			if claim.Name != "" {
+				names = append(names, claim.Name)
+			}
+		}
+		slices.Sort(names)
+		c.claimNames = "must be one of the names in pod.spec.resourceClaims which is empty"
+		if len(names) > 0 {
+			c.claimNames = "must be one of the names in pod.spec.resourceClaims: " + strings.Join(slices.Compact(names), ", ")
 		}
 	}
-	slices.Sort(names)
-	err.Detail = "must be one of the names in pod.spec.resourceClaims which is empty"
-	if len(names) > 0 {
-		err.Detail = "must be one of the names in pod.spec.resourceClaims: " + strings.Join(names, ", ")
-	}
+	err := field.NotFound(at.ToField(), name)
+	err.Detail = c.claimNames
 	return err
 }
 

@@ -39,8 +39,9 @@ func podStatusChanges(at *validation.Path, obj, old *corev1.Pod) {
 
 // volumeHealthRules validates the reported health of the volumes of a pod.
 func volumeHealthRules(at *validation.Path, pod *corev1.Pod) {
+	volumes := validation.IndexOf(pod.Spec.Volumes, func(v *corev1.Volume) string { return v.Name })
 	validation.Each(at, pod.Status.VolumeHealth, func(at *validation.Path, h *corev1.PodVolumeHealth) {
-		if h.Name != "" && !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == h.Name }) {
+		if h.Name != "" && !volumes.Has(h.Name) {
 			at.Child("name").NotFound(h.Name)
 		}
 		claim.HealthConditionRules(at.Child("healthConditions"), h.HealthConditions)
@@ -66,12 +67,13 @@ func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) 
 	restarts := restartsByPolicy
 	switch hasRules := at.Enabled(validation.ContainerRestartRules) || hasRestartRules(s); {
 	case hasRules && mayRestartAll(s):
-		restarts = func(*corev1.PodSpec, []corev1.Container, *corev1.ContainerStatus) bool { return true }
+		restarts = func(*corev1.PodSpec, *corev1.Container, *corev1.ContainerStatus) bool { return true }
 	case hasRules:
 		restarts = restartsByRules
 	}
 	mayStart := func(containers []corev1.Container) func(*corev1.ContainerStatus) bool {
-		return func(status *corev1.ContainerStatus) bool { return restarts(s, containers, status) }
+		named := validation.IndexOf(containers, containerName)
+		return func(status *corev1.ContainerStatus) bool { return restarts(s, named.First(status.Name), status) }
 	}
 	terminatedStays(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart(s.Containers))
 	terminatedStays(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart(s.InitContainers))
@@ -80,36 +82,50 @@ func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) 
 
 // terminatedStays validates that those containers stay terminated which may not start again.
 func terminatedStays(at *validation.Path, list, old []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
+	var live map[string]int
 	for i := range old {
 		if old[i].State.Terminated == nil || mayStart(&old[i]) {
 			continue
 		}
-		for j := range list {
-			if list[j].Name == old[i].Name && list[j].State.Terminated == nil {
-				at.Index(i).Child("state").Forbidden("may not be transitioned to non-terminated state")
-			}
+		if live == nil {
+			live = liveStatuses(list)
+		}
+		for range live[old[i].Name] {
+			at.Index(i).Child("state").Forbidden("may not be transitioned to non-terminated state")
 		}
 	}
 }
 
+// liveStatuses returns the number of statuses of each name that are not terminated.
+func liveStatuses(list []corev1.ContainerStatus) map[string]int {
+	live := make(map[string]int, len(list))
+	for i := range list {
+		if list[i].State.Terminated == nil {
+			live[list[i].Name]++
+		}
+	}
+	return live
+}
+
+func containerName(ctr *corev1.Container) string { return ctr.Name }
+
 // restartsByPolicy reports whether the policy of the pod restarts a container that has ended, or the
-// container is a sidecar.
-func restartsByPolicy(s *corev1.PodSpec, containers []corev1.Container, status *corev1.ContainerStatus) bool {
+// container, which is nil if the pod has none of its name, is a sidecar.
+func restartsByPolicy(s *corev1.PodSpec, ctr *corev1.Container, status *corev1.ContainerStatus) bool {
 	return s.RestartPolicy == corev1.RestartPolicyAlways || s.RestartPolicy == corev1.RestartPolicyOnFailure && status.State.Terminated.ExitCode != 0 ||
-		slices.ContainsFunc(containers, func(ctr corev1.Container) bool { return ctr.Name == status.Name && isSidecar(&ctr) })
+		ctr != nil && isSidecar(ctr)
 }
 
 // restartsByRules reports whether the rules and the policy of a container that has ended, or else the
 // policy of the pod, restart it.
-func restartsByRules(s *corev1.PodSpec, containers []corev1.Container, status *corev1.ContainerStatus) bool {
-	i := slices.IndexFunc(containers, func(ctr corev1.Container) bool { return ctr.Name == status.Name })
-	if i < 0 {
+func restartsByRules(s *corev1.PodSpec, ctr *corev1.Container, status *corev1.ContainerStatus) bool {
+	if ctr == nil {
 		return false
 	}
 	policy, code := s.RestartPolicy, status.State.Terminated.ExitCode
-	if own := containers[i].RestartPolicy; own != nil {
+	if own := ctr.RestartPolicy; own != nil {
 		policy = corev1.RestartPolicy(*own)
-		if rule := matchingRule(containers[i].RestartPolicyRules, code); rule != nil && rule.Action == corev1.ContainerRestartRuleActionRestart {
+		if rule := matchingRule(ctr.RestartPolicyRules, code); rule != nil && rule.Action == corev1.ContainerRestartRuleActionRestart {
 			return true
 		}
 	}
@@ -145,9 +161,10 @@ func mayRestartAll(s *corev1.PodSpec) bool {
 
 func podClaimStatusRules(at *validation.Path, pod *corev1.Pod) {
 	var seen validation.Unique[string]
+	claims := validation.IndexOf(pod.Spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name })
 	for i, s := range pod.Status.ResourceClaimStatuses {
 		name := at.Index(i).Child("name")
-		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == s.Name }) {
+		if !claims.Has(s.Name) {
 			name.Invalid(s.Name, "must match the name of an entry in `spec.resourceClaims`")
 		}
 		seen.Add(name, s.Name)
@@ -245,6 +262,7 @@ func statusLists(pod *corev1.Pod) [3]statusList {
 // allocationRules validates that allocated resources in a status belong to the container.
 func allocationRules(at *validation.Path, pod *corev1.Pod) {
 	for n, l := range statusLists(pod) {
+		named := validation.IndexOf(l.containers, containerName)
 		for i := range l.statuses {
 			list := l.statuses[i].AllocatedResourcesStatus
 			at := at.Child(l.name).Index(i).Child("allocatedResourcesStatus")
@@ -254,8 +272,9 @@ func allocationRules(at *validation.Path, pod *corev1.Pod) {
 				}
 				continue
 			}
+			a := newAllocations(named.First(l.statuses[i].Name), len(list), pod.Status.ExtendedResourceClaimStatus)
 			for j := range list {
-				knownAllocation(at.Index(j).Child("name"), list[j].Name, l.statuses[i].Name, l.containers, pod.Status.ExtendedResourceClaimStatus)
+				a.known(at.Index(j).Child("name"), list[j].Name)
 				healthRules(at.Index(j).Child("resources"), list[j].Resources)
 			}
 		}
@@ -278,39 +297,54 @@ func healthRules(at *validation.Path, list []corev1.ResourceHealth) {
 	}
 }
 
-func knownAllocation(at *validation.Path, name corev1.ResourceName, container string, list []corev1.Container, extended *corev1.PodExtendedResourceClaimStatus) {
-	for i := range list {
-		if list[i].Name != container {
-			continue
+// allocations are the resources that a container can have allocated.
+type allocations struct {
+	ctr *corev1.Container // nil if the pod does not have the container
+	// claims are indexed by CLAIM/REQUEST, or CLAIM without a request. extended are the requests that were
+	// made for extended resources of the container, in the claim extendedClaim.
+	claims        validation.Index[corev1.ResourceClaim, string]
+	extended      map[string]bool
+	extendedClaim string
+}
+
+// newAllocations returns the allocations of a container for n lookups.
+func newAllocations(ctr *corev1.Container, n int, extended *corev1.PodExtendedResourceClaimStatus) allocations {
+	a := allocations{ctr: ctr}
+	if n == 0 || ctr == nil {
+		return a
+	}
+	a.claims = validation.IndexOf(ctr.Resources.Claims, func(c *corev1.ResourceClaim) string {
+		if c.Request == "" {
+			return c.Name
 		}
-		claim, ofClaim := strings.CutPrefix(string(name), "claim:")
-		if !ofClaim {
-			if _, ok := list[i].Resources.Requests[name]; !ok {
-				at.Invalid(name, "must match one of the container's resource requests")
-			}
-			return
+		return c.Name + "/" + c.Request
+	})
+	if extended == nil {
+		return a
+	}
+	a.extended, a.extendedClaim = map[string]bool{}, extended.ResourceClaimName
+	for _, m := range extended.RequestMappings {
+		if q := ctr.Resources.Requests[corev1.ResourceName(m.ResourceName)]; m.ContainerName == ctr.Name && !q.IsZero() {
+			a.extended[m.RequestName] = true
 		}
-		for _, c := range list[i].Resources.Claims {
-			if c.Name == claim && c.Request == "" || c.Request != "" && c.Name+"/"+c.Request == claim {
-				return
-			}
-		}
-		if !isExtendedClaim(claim, &list[i], extended) {
-			at.Invalid(name, "must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty")
+	}
+	return a
+}
+
+// known validates that an allocated resource is one that the container requests.
+func (a *allocations) known(at *validation.Path, name corev1.ResourceName) {
+	if a.ctr == nil {
+		return
+	}
+	claim, ofClaim := strings.CutPrefix(string(name), "claim:")
+	if !ofClaim {
+		if _, ok := a.ctr.Resources.Requests[name]; !ok {
+			at.Invalid(name, "must match one of the container's resource requests")
 		}
 		return
 	}
-}
-
-// isExtendedClaim reports whether CLAIM/REQUEST is the request that was made for an extended resource
-// of a container.
-func isExtendedClaim(name string, ctr *corev1.Container, status *corev1.PodExtendedResourceClaimStatus) bool {
-	claim, request, _ := strings.Cut(name, "/")
-	if status == nil || request == "" || claim != status.ResourceClaimName {
-		return false
+	extendedClaim, request, _ := strings.Cut(claim, "/")
+	if isExtended := request != "" && extendedClaim == a.extendedClaim && a.extended[request]; !isExtended && !a.claims.Has(claim) {
+		at.Invalid(name, "must match one of the container's resource claims as 'claim:<claimName>/<requestName>' when container.resources.claims[*].request is set or 'claim:<claimName>' when it is empty")
 	}
-	return slices.ContainsFunc(status.RequestMappings, func(m corev1.ContainerExtendedResourceRequest) bool {
-		q := ctr.Resources.Requests[corev1.ResourceName(m.ResourceName)]
-		return m.ContainerName == ctr.Name && m.RequestName == request && !q.IsZero()
-	})
 }

@@ -93,16 +93,12 @@ func deadlineChange(at *validation.Path, value, old *int64) bool {
 // tolerationsAdded validates that tolerations are only added, and that only tolerationSeconds
 // of others changes.
 func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
-	for _, old := range stored {
-		found := false
-		for _, t := range list {
-			old.TolerationSeconds = t.TolerationSeconds
-			if equality.Semantic.DeepEqual(old, t) {
-				found = true
-				break
-			}
-		}
-		if !found {
+	withoutSeconds := func(t *corev1.Toleration) corev1.Toleration {
+		return corev1.Toleration{Key: t.Key, Operator: t.Operator, Value: t.Value, Effect: t.Effect}
+	}
+	now := validation.IndexOf(list, withoutSeconds)
+	for i := range stored {
+		if !now.Has(withoutSeconds(&stored[i])) {
 			at.Forbidden("existing toleration can not be modified except its tolerationSeconds")
 			return
 		}
@@ -113,9 +109,13 @@ func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 // gatesRemoved validates that no scheduling gate is added. Of several new gates with one name, the
 // last one has the error.
 func gatesRemoved(at *validation.Path, list, old []corev1.PodSchedulingGate) {
+	was := validation.IndexOf(old, func(g *corev1.PodSchedulingGate) string { return g.Name })
+	last := make(map[string]int, len(list))
 	for i, gate := range list {
-		same := func(g corev1.PodSchedulingGate) bool { return g.Name == gate.Name }
-		if !slices.ContainsFunc(old, same) && !slices.ContainsFunc(list[i+1:], same) {
+		last[gate.Name] = i
+	}
+	for i, gate := range list {
+		if !was.Has(gate.Name) && last[gate.Name] == i {
 			at.Index(i).Child("name").Forbidden(fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name))
 		}
 	}

@@ -90,8 +90,10 @@ type podCheck struct {
 	// pod is nil for a template.
 	pod *corev1.Pod
 	// volumes are the valid volumes; containers can mount only these.
-	volumes []*corev1.Volume
-	lenient podLeniency
+	volumes validation.Index[*corev1.Volume, string]
+	// claimNames is a message with the names of the resource claims, made when it is first needed.
+	claimNames string
+	lenient    podLeniency
 }
 
 // specRules validates the spec of a pod. The order of the rules is the order of the errors.

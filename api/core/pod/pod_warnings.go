@@ -226,6 +226,10 @@ func envWarnings(at *validation.Path, env []corev1.EnvVar) {
 	}
 }
 
+// maxCompared is the number of pairs of ports, or of files of a volume, that are compared for warnings.
+// Further pairs have none, so that a pod with many does not cost the square of their number.
+const maxCompared = 1 << 20
+
 // portWarnings warns about duplicate ports in all containers.
 func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	type portKey struct {
@@ -236,7 +240,7 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 		at   *validation.Path
 		port corev1.ContainerPort
 	}
-	seen, names := map[portKey][]defined{}, map[string]*validation.Path{}
+	seen, names, compared := map[portKey][]defined{}, map[string]*validation.Path{}, 0
 	visitContainers(spec, s, func(at *validation.Path, c *corev1.Container) {
 		for i, port := range c.Ports {
 			at := at.Child("ports").Index(i)
@@ -245,6 +249,9 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 			}
 			key := portKey{port.ContainerPort, port.Protocol}
 			for _, other := range seen[key] {
+				if compared++; compared > maxCompared || at.IsFull() {
+					break
+				}
 				if how := portConflict(&port, &other.port); how != "" {
 					at.Warn(how + " port definition with " + other.at.ToField().String())
 				}

@@ -15,7 +15,7 @@ func (c *podCheck) volumeListRules(at *validation.Path) {
 	if len(list) == 0 {
 		return
 	}
-	c.volumes = make([]*corev1.Volume, 0, len(list))
+	valid := make([]*corev1.Volume, 0, len(list))
 	var names validation.Unique[string]
 	for i := range list {
 		v, at := &list[i], at.Index(i)
@@ -27,9 +27,10 @@ func (c *podCheck) volumeListRules(at *validation.Path) {
 		}
 		if at.ErrorCount() == before {
 			names.Insert(v.Name)
-			c.volumes = append(c.volumes, v)
+			valid = append(valid, v)
 		}
 	}
+	c.volumes = validation.IndexOf(valid, func(v **corev1.Volume) string { return (*v).Name })
 }
 
 // volumeRules validates a volume, which has exactly one source.

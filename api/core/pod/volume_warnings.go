@@ -46,8 +46,9 @@ func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume, gitRepo boo
 			at.Child("rbd").Warn("deprecated in v1.28, non-functional in v1.31+")
 		}
 	}
+	var overlaps fileOverlaps
 	for i := range volumes {
-		overlapWarnings(at, &volumes[i])
+		overlaps.warn(at, &volumes[i])
 	}
 }
 
@@ -61,16 +62,19 @@ func (f volumeFile) String() string {
 	return fmt.Sprintf("%q (%s)", f.path, f.source)
 }
 
-// overlapWarnings warns about files of a volume with the same path, and about a file whose path is a
-// directory of another.
-func overlapWarnings(at *validation.Path, v *corev1.Volume) {
+// fileOverlaps finds files of a volume that overwrite each other.
+type fileOverlaps struct{ compared int }
+
+// warn warns about files of a volume with the same path, and about a file whose path is a directory of
+// another.
+func (o *fileOverlaps) warn(at *validation.Path, v *corev1.Volume) {
 	switch {
 	case v.ConfigMap != nil:
-		fileWarnings(at, v.Name, fmt.Sprintf("ConfigMap %q", v.ConfigMap.Name), nil, keyFiles(v.ConfigMap.Items, ""))
+		o.files(at, v.Name, fmt.Sprintf("ConfigMap %q", v.ConfigMap.Name), nil, keyFiles(v.ConfigMap.Items, ""))
 	case v.Secret != nil:
-		fileWarnings(at, v.Name, fmt.Sprintf("Secret %q", v.Secret.SecretName), nil, keyFiles(v.Secret.Items, ""))
+		o.files(at, v.Name, fmt.Sprintf("Secret %q", v.Secret.SecretName), nil, keyFiles(v.Secret.Items, ""))
 	case v.DownwardAPI != nil:
-		fileWarnings(at, v.Name, "DownwardAPI", nil, downwardFiles(v.DownwardAPI.Items, ""))
+		o.files(at, v.Name, "DownwardAPI", nil, downwardFiles(v.DownwardAPI.Items, ""))
 	case v.Projected != nil:
 		var seen []volumeFile
 		for i := range v.Projected.Sources {
@@ -79,24 +83,31 @@ func overlapWarnings(at *validation.Path, v *corev1.Volume) {
 				at.Warnings([]string{fmt.Sprintf("volume %q (Projected) has no sources provided", v.Name)})
 				continue
 			}
-			seen = fileWarnings(at, v.Name, "Projected", seen, sourceFiles(s))
+			seen = o.files(at, v.Name, "Projected", seen, sourceFiles(s))
 		}
 	}
 }
 
-// fileWarnings warns about each of the files that overlaps with an earlier one, and returns all.
-func fileWarnings(at *validation.Path, volume, kind string, seen, files []volumeFile) []volumeFile {
+// files warns about each of the files that overlaps with an earlier one, and returns all.
+func (o *fileOverlaps) files(at *validation.Path, volume, kind string, seen, files []volumeFile) []volumeFile {
 	for _, f := range files {
 		f.path = strings.TrimRight(f.path, "/")
 		for _, other := range seen {
-			if f.path == "" || other.path == "" || !strings.HasPrefix(other.path+"/", f.path+"/") && !strings.HasPrefix(f.path+"/", other.path+"/") {
-				continue
+			if o.compared++; o.compared > maxCompared || at.IsFull() {
+				break
 			}
-			at.Warnings([]string{fmt.Sprintf("volume %q (%s): overlapping paths: %s with %s", volume, kind, f, other)})
+			if f.path != "" && other.path != "" && (isWithin(f.path, other.path) || isWithin(other.path, f.path)) {
+				at.Warnings([]string{fmt.Sprintf("volume %q (%s): overlapping paths: %s with %s", volume, kind, f, other)})
+			}
 		}
 		seen = append(seen, f)
 	}
 	return seen
+}
+
+// isWithin reports whether path is directory or a path below it.
+func isWithin(path, directory string) bool {
+	return strings.HasPrefix(path, directory) && (len(path) == len(directory) || path[len(directory)] == '/')
 }
 
 // sourceFiles returns the files that a source of a projected volume writes.

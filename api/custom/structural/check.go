@@ -372,12 +372,16 @@ func (c *checker) listKeys(s *props, path *field.Path) {
 	if listType(s) == "set" {
 		return
 	}
+	required := make(map[string]bool, len(item.Required))
+	for _, name := range item.Required {
+		required[name] = true
+	}
 	for _, key := range s.XListMapKeys {
 		f, ok := item.Properties[key]
 		if !ok {
 			continue
 		}
-		if f.Default == nil && !slices.Contains(item.Required, key) {
+		if f.Default == nil && !required[key] {
 			c.require(at.Child("properties").Key(key).Child("default"),
 				"this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property")
 		}

@@ -14,16 +14,26 @@ func Merge(byHand, declared field.ErrorList, hubPath func(path string) string) f
 	if len(declared) == 0 {
 		return byHand
 	}
-	if hubPath == nil {
-		hubPath = func(path string) string { return path }
+	at := make(map[fault][]*field.Error, len(declared))
+	for _, d := range declared {
+		at[fault{d.Type, d.Field}] = append(at[fault{d.Type, d.Field}], d)
+		if hubPath == nil {
+			continue
+		}
+		if path := hubPath(d.Field); path != d.Field {
+			at[fault{d.Type, path}] = append(at[fault{d.Type, path}], d)
+		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(byHand), func(h *field.Error) bool {
-		return slices.ContainsFunc(declared, func(d *field.Error) bool { return isSameFault(h, d, hubPath) })
+		return slices.ContainsFunc(at[fault{h.Type, h.Field}], func(d *field.Error) bool {
+			return h.Type != field.ErrorTypeInvalid || h.Origin != "" && h.Origin == d.Origin || h.Detail == d.Detail
+		})
 	})
 	return append(kept, declared...)
 }
 
-func isSameFault(h, d *field.Error, hubPath func(path string) string) bool {
-	return h.Type == d.Type && (h.Field == d.Field || h.Field == hubPath(d.Field)) &&
-		(h.Type != field.ErrorTypeInvalid || h.Origin != "" && h.Origin == d.Origin || h.Detail == d.Detail)
+// fault is the type and the field of an error.
+type fault struct {
+	kind field.ErrorType
+	path string
 }
