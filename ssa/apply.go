@@ -84,7 +84,7 @@ func (a *applyOperation) prepare() error {
 	if a.before, err = a.m.decoded(a.v, a.live); err != nil {
 		return errorf("failed to convert live object (%s) to proper version: %w", a.name(), err)
 	}
-	if _, err := a.v.parse.FromUnstructured(a.patch); err != nil {
+	if err := a.v.checkDistinct(a.patch); err != nil {
 		return errorf("failed to create typed patch object (%s): %w", a.name(), err)
 	}
 	if a.v.plan == nil && a.live != nil {

@@ -48,7 +48,7 @@ func (a *applyOperation) lastApplied() (fields Set, ok bool) {
 		return nil, false
 	}
 	for _, object := range []map[string]any{a.before, u.Object} {
-		if _, err := a.v.parse.FromUnstructured(object); err != nil {
+		if a.v.checkDistinct(object) != nil {
 			return nil, false
 		}
 	}

@@ -133,16 +133,6 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 	return d, err
 }
 
-// checkType returns an error if the schema does not allow an object, which a stored object and the
-// object of a write that keeps its faults may be. Their fields cannot be owned.
-func (v *view) checkType(content map[string]any) error {
-	if v.root.conforms(content) {
-		return nil
-	}
-	_, err := v.parse.FromUnstructured(content, typed.AllowDuplicates)
-	return err
-}
-
 // name identifies an object of version v, without its kind, in messages.
 func (v *view) name(content map[string]any) string {
 	u := untyped.FromContent(content)

@@ -1,7 +1,6 @@
 package ssa
 
 import (
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -149,33 +148,4 @@ func (c *compiler) list(l *schema.List) (*listType, error) {
 	}
 	coldsort.Func(t.keys, func(a, b listKey) int { return strings.Compare(a.name, b.name) })
 	return t, nil
-}
-
-// conforms reports whether the schema allows v and the values within it. Null is allowed everywhere.
-func (t *Type) conforms(v any) bool {
-	switch x := v.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		if t.object == nil {
-			return false
-		}
-		for name, y := range x {
-			if ft, _ := t.object.fieldType(name); ft == nil || !ft.conforms(y) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return t.list != nil && !slices.ContainsFunc(x, func(y any) bool { return !t.list.item.conforms(y) })
-	case string:
-		return t.allowsScalar(schema.String)
-	case bool:
-		return t.allowsScalar(schema.Boolean)
-	}
-	return t.allowsScalar(schema.Numeric)
-}
-
-func (t *Type) allowsScalar(s schema.Scalar) bool {
-	return t.scalar && (t.scalarType == s || t.scalarType == schema.Untyped)
 }
