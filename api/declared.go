@@ -54,12 +54,20 @@ func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorL
 	return declarative.Merge(byHand, program.Validate(obj, stored), v.HubPath)
 }
 
+// maxCompared is the length of messages, in bytes, that distinct compares. It is more than a response
+// contains: the message of an error can repeat a list that has as many errors as elements.
+const maxCompared = 2 << 20
+
 // distinct returns errors without those that are equal to an earlier one, which come from
 // validation functions that overlap.
 func distinct(errs field.ErrorList) field.ErrorList {
-	seen := make(map[string]bool, len(errs))
+	seen, length := make(map[string]bool, len(errs)), 0
 	return slices.DeleteFunc(errs, func(err *field.Error) bool {
+		if length > maxCompared {
+			return false
+		}
 		text := err.Error()
+		length += len(text)
 		isRepeated := seen[text]
 		seen[text] = true
 		return isRepeated
