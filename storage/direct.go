@@ -19,21 +19,22 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 	key := []byte(w.key)
 	// One allocation for all messages, because they have the same lifetime.
 	m := &struct {
-		request pb.TxnRequest
-		guard   pb.Compare
-		at      pb.Compare_ModRevision
-		put     pb.PutRequest
-		remove  pb.DeleteRangeRequest
-		read    pb.RangeRequest
-		then    pb.RequestOp
-		or      pb.RequestOp
-		guards  [1]*pb.Compare
-		ops     [2]*pb.RequestOp
+		request  pb.TxnRequest
+		compares [1 + maxGuards]revisionCompare
+		put      pb.PutRequest
+		remove   pb.DeleteRangeRequest
+		read     pb.RangeRequest
+		then     pb.RequestOp
+		or       pb.RequestOp
+		all      [1 + maxGuards]*pb.Compare
+		ops      [2]*pb.RequestOp
 	}{}
-	m.at.ModRevision = w.expectedRev
-	m.guard.Result, m.guard.Target, m.guard.Key, m.guard.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &m.at
-	m.guards[0], m.ops[0], m.ops[1] = &m.guard, &m.then, &m.or
-	m.request.Compare, m.request.Success = m.guards[:], m.ops[:1]
+	m.all[0] = m.compares[0].set(key, w.expectedRev)
+	for i, g := range w.guards {
+		m.all[1+i] = m.compares[1+i].set([]byte(g.key), g.revision)
+	}
+	m.ops[0], m.ops[1] = &m.then, &m.or
+	m.request.Compare, m.request.Success = m.all[:1+len(w.guards)], m.ops[:1]
 	if w.op == opDelete {
 		m.remove.Key = key
 		m.then.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.remove}
@@ -41,8 +42,8 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 		m.put.Key, m.put.Value, m.put.Lease = key, w.stored, int64(w.lease)
 		m.then.Request = &pb.RequestOp_RequestPut{RequestPut: &m.put}
 	}
-	if w.expectedRev != 0 { // a create does not need the current value
-		m.read.Key = key
+	if w.expectedRev != 0 || len(w.guards) > 0 { // else only the existence of the key can be the reason
+		m.read.Key, m.read.KeysOnly = key, w.expectedRev == 0
 		m.or.Request = &pb.RequestOp_RequestRange{RequestRange: &m.read}
 		m.request.Failure = m.ops[1:]
 	}
@@ -55,6 +56,21 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 		return resp.Header.Revision, nil, nil
 	}
 	return 0, firstKeyValue(resp), nil
+}
+
+// maxGuards is the maximum number of guards of a creation: its namespace and its definition.
+const maxGuards = 2
+
+// revisionCompare compares the revision of a key.
+type revisionCompare struct {
+	compare pb.Compare
+	at      pb.Compare_ModRevision
+}
+
+func (c *revisionCompare) set(key []byte, revision int64) *pb.Compare {
+	c.at.ModRevision = revision
+	c.compare.Result, c.compare.Target, c.compare.Key, c.compare.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &c.at
+	return &c.compare
 }
 
 // follow applies the events of the server's watch of all keys until ctx ends.

@@ -17,16 +17,20 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Create writes a new object. It returns ErrExists if the key exists.
+// Create writes a new object. It returns ErrExists if the key exists, and ErrGuard if a guard
+// does not hold.
 //
 // Create clears the resourceVersion and selfLink of obj for encoding. The caller must not
 // change obj afterwards, even after an error, because obj may become the item's object. On
 // success obj has the resourceVersion of the item.
-func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*Item, error) {
+func (c *Collection) Create(ctx context.Context, key string, obj api.Object, guards ...Guard) (*Item, error) {
 	if c.closed.Load() {
 		return nil, c.closedError()
 	}
 	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	if err := c.store.checkGuards(guards); err != nil {
 		return nil, err
 	}
 	value, err := c.encode(obj)
@@ -37,12 +41,14 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*I
 	if err != nil {
 		return nil, err
 	}
-	w.obj = obj
+	w.obj, w.guards = obj, guards
 	w.normalizeObject(c.config())
-	item, _, err := c.commit(ctx, key, w)
+	item, existing, err := c.commit(ctx, key, w)
 	switch {
 	case err != nil:
 		return nil, err
+	case item == nil && existing == nil && len(guards) > 0:
+		return nil, ErrGuard
 	case item == nil:
 		return nil, ErrExists
 	}
@@ -91,8 +97,8 @@ func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
 	return item, err
 }
 
-// keyWrite is a transaction on one key. If the key is at the expected revision, it is put or
-// deleted; else, unless it was to be created, it is read.
+// keyWrite is a transaction on one key. If the key is at the expected revision and the guards
+// hold, it is put or deleted; else it is read, unless it was to be created without guards.
 type keyWrite struct {
 	key         string // in etcd
 	expectedRev int64  // the expected revision; 0 means that the key does not exist
@@ -100,6 +106,7 @@ type keyWrite struct {
 	value       []byte // the value to put, or the deleted value
 	stored      []byte // the form of value in etcd, which Transformer may encrypt
 	lease       clientv3.LeaseID
+	guards      []Guard
 	obj         api.Object // the object that value encodes; nil if unknown
 	// decodedBy is the configuration whose Decode would return obj for value. It is nil if
 	// there is none, or if an item owns obj already.
@@ -171,8 +178,11 @@ func (s *Store) transactRemote(ctx context.Context, w *keyWrite) (int64, *mvccpb
 	if w.op != opDelete {
 		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
 	}
-	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)
-	resp, err := s.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(w.key)).Commit()
+	compares := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)}
+	for _, g := range w.guards {
+		compares = append(compares, clientv3.Compare(clientv3.ModRevision(g.key), "=", g.revision))
+	}
+	resp, err := s.client.Txn(ctx).If(compares...).Then(op).Else(clientv3.OpGet(w.key)).Commit()
 	switch {
 	case err != nil:
 		return 0, nil, err
