@@ -148,6 +148,7 @@ func eraseChangeResult[T Object, R any](f func(obj, old T) R) func(obj, old Obje
 func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 	out := CreateStrategy[Object]{
 		RefusesNew:                 s.RefusesNew,
+		Fence:                      s.Fence,
 		KeepStatusOnCreate:         s.KeepStatusOnCreate,
 		PrepareForCreate:           eraseType(s.PrepareForCreate),
 		ValidateName:               s.ValidateName,
@@ -216,6 +217,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 		Protected:           s.Protected,
 		BeginDelete:         eraseType(s.BeginDelete),
 		OnlyBegins:          s.OnlyBegins,
+		IsScope:             s.IsScope,
 		HasFinalizers:       eraseResult(s.HasFinalizers),
 		ReturnDeletedObject: s.ReturnDeletedObject,
 	}

@@ -69,6 +69,9 @@ type CreateStrategy[T Object] struct {
 	// RefusesNew returns the reason for which no object can be created at present,
 	// or nil.
 	RefusesNew func() error
+	// Fence, if set, is the name of a fence in storage. Once it is there, no object is created
+	// any more, however long ago the creation began.
+	Fence string
 	// KeepStatusOnCreate: the status that the client sent is stored. It is dropped
 	// otherwise, if the kind serves a status subresource.
 	KeepStatusOnCreate bool
@@ -188,6 +191,8 @@ type DeleteStrategy[T Object] struct {
 	// OnlyBegins: the first deletion only marks the object, regardless of its options; the
 	// next one removes the object.
 	OnlyBegins bool
+	// IsScope: objects of other kinds are created within an object of this kind (a namespace).
+	IsScope bool
 	// HasFinalizers reports whether the object has finalizers outside metadata (a
 	// namespace's spec.finalizers).
 	HasFinalizers func(obj T) bool

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/big"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,7 +120,10 @@ func (w *creation) manageFields(ctx context.Context) error {
 }
 
 // checkCreatable refuses objects of kinds that cannot currently be created.
-func (w *creation) checkCreatable(context.Context) error {
+func (w *creation) checkCreatable(ctx context.Context) error {
+	if err := w.awaitEstablished(ctx); err != nil {
+		return err
+	}
 	if w.t.Resource.Create.RefusesNew == nil {
 		return nil
 	}
@@ -127,6 +131,33 @@ func (w *creation) checkCreatable(context.Context) error {
 		return apierrors.NewForbidden(w.t.groupResource(), w.t.Name, err)
 	}
 	return nil
+}
+
+// establishWait bounds how long a creation waits for a kind that was just added.
+const establishWait = 10 * time.Second
+
+// awaitEstablished waits until the kind is established, which takes a moment after it was added to
+// the catalogue. A definition that ends before has no objects to delete.
+func (w *creation) awaitEstablished(ctx context.Context) error {
+	established := w.t.Resource.Established
+	if established == nil {
+		return nil
+	}
+	select {
+	case <-established:
+		return nil
+	default:
+	}
+	bound := time.NewTimer(establishWait)
+	defer bound.Stop()
+	select {
+	case <-established:
+		return nil
+	case <-bound.C:
+		return errResourceRemoved()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // prepareOther is prepare for another object, which it gives a name.
@@ -238,7 +269,7 @@ func (w *creation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	item, err := c.Create(ctx, t.Key(), stored)
+	item, err := w.store(ctx, c, stored)
 	if errors.Is(err, storage.ErrTooLarge) && w.dropManagedFields(w.applied) {
 		return w.commit(ctx)
 	}

@@ -283,6 +283,9 @@ func (w *update) commit(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil { // nothing was written yet
 		return err
 	}
+	if err := w.fenceScope(ctx); err != nil {
+		return err
+	}
 	switch {
 	case completesDeletion(w.t.Resource, w.obj, w.old):
 		w.out, err = w.r.finishDelete(ctx, w.t, w.collection, w.item, w.old, w.obj, w.o.DryRun)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,21 +31,26 @@ func namespaceLifecycle(o *admission.Objects) admission.Plugin {
 				isAccessReview(a):
 				return nil
 			}
-			// The read bypasses the cache: no object may be created in a namespace after deletion
-			// of its content has begun.
 			ns, err := namespaces.GetAt(ctx, "", a.Namespace, storage.Read{})
 			if err != nil {
 				return err
 			}
-			if ns.DeletionTimestamp == nil {
-				return nil
+			revision, err := strconv.ParseInt(ns.ResourceVersion, 10, 64)
+			if err != nil {
+				return err
 			}
-			return terminatingNamespace(a)
+			// A webhook may hold the creation for longer than the namespace lasts.
+			a.AddGuard(registry.Guard{Scope: namespaces.Target("", a.Namespace), UID: ns.UID, Revision: revision, Check: refuseTerminating})
+			return refuseTerminating(a, ns)
 		},
 	}
 }
 
-func terminatingNamespace(a *registry.Attributes) error {
+// refuseTerminating returns an error if a namespace is being deleted.
+func refuseTerminating(a *registry.Attributes, namespace api.Object) error {
+	if namespace.GetDeletionTimestamp() == nil {
+		return nil
+	}
 	refusal := admission.Forbidden(a, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type:    corev1.NamespaceTerminatingCause,

@@ -37,6 +37,7 @@ func Namespace() *api.Resource {
 		Delete: api.DeleteStrategy[*corev1.Namespace]{
 			BeginDelete:       terminateNamespace,
 			PreconditionError: "Precondition failed",
+			IsScope:           true,
 			HasFinalizers:     func(obj *corev1.Namespace) bool { return len(obj.Spec.Finalizers) > 0 },
 		},
 		Fields: api.Fields[*corev1.Namespace]{

@@ -128,6 +128,7 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 				}
 				return errors.New("create not allowed while custom resource definition is terminating")
 			},
+			Fence:                      string(d.UID),
 			AllowUnqualifiedFinalizers: true,
 			WarningsOnCreate:           func(obj api.Object) []string { return finalizerWarnings(obj, nil) },
 		},

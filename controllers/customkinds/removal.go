@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
@@ -39,8 +40,12 @@ func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.I
 	if d == nil || err != nil {
 		return reconcile.Done, err
 	}
+	// A webhook may hold a creation that began before the condition. After the fence none is stored.
+	if err := k.Registry.Fence(ctx, schema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}, string(d.UID)); err != nil {
+		return reconcile.Retry, err
+	}
 	reason, message := "NeverEstablished", "resource was never established"
-	if isTrue(d, apiextensionsv1.Established) {
+	if isTrue(d, apiextensionsv1.Established) || k.isInstalled(d) { // it is installed shortly before it is established
 		if !k.isInstalled(d) && k.installEstablished(d, item) != nil { // the kind could not be served, so it has no objects
 			reason, message = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
 		} else {
