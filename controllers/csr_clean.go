@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
-	"net/http"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -38,9 +37,7 @@ func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.Certificate
 	if left := end.Sub(c.Now()); left >= 0 {
 		return reconcile.Result(left + time.Millisecond), nil
 	}
-	err := c.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(c.resource, "", r.Name), "application/json",
-		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}}, nil)
-	return reconcile.Done, reconcile.IgnoreDeleted(err)
+	return reconcile.AfterWrite(c.client.DeleteUnchanged(ctx, c.resource, r, nil))
 }
 
 // deletionTime returns the time after which a request is deleted, or zero if it stays.

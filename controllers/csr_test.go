@@ -241,7 +241,7 @@ func TestCleaning(t *testing.T) {
 	})
 	resource := &api.Resource{Names: api.Names{Name: "certificatesigningrequests"}, Versions: []api.Version{{GroupVersion: certificatesv1.SchemeGroupVersion}}}
 	end := time.Unix(1e9, 0).Add(24 * time.Hour)
-	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "u", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))}}
+	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "u", ResourceVersion: "7", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))}}
 	for _, c := range []struct {
 		now  time.Time
 		left reconcile.Result
@@ -253,7 +253,7 @@ func TestCleaning(t *testing.T) {
 			t.Errorf("at %v: sync again after %v, %v; sent %q", c.now, time.Duration(left), err, sent)
 		}
 	}
-	if want := `DELETE /apis/certificates.k8s.io/v1/certificatesigningrequests/r {"preconditions":{"uid":"u"}}`; sent[0] != want {
+	if want := `DELETE /apis/certificates.k8s.io/v1/certificatesigningrequests/r {"preconditions":{"uid":"u","resourceVersion":"7"}}`; sent[0] != want {
 		t.Errorf("sent %s\nwant %s", sent[0], want)
 	}
 }

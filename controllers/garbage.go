@@ -75,9 +75,9 @@ func (g *garbageCollector) sync(ctx context.Context, uid types.UID) (reconcile.R
 	}
 	switch {
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		return reconcile.Done, g.orphanDependents(ctx, n, obj)
+		return reconcile.AfterWrite(g.orphanDependents(ctx, n, obj))
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
-		return reconcile.Done, g.finishForegroundDeletion(ctx, n, obj)
+		return reconcile.AfterWrite(g.finishForegroundDeletion(ctx, n, obj))
 	}
 	return reconcile.Done, nil
 }
@@ -112,7 +112,7 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 	case len(drop) == 0:
 		return reconcile.Done, nil
 	case solid > 0:
-		return reconcile.Done, g.dropOwners(ctx, n, obj, drop)
+		return reconcile.AfterWrite(g.dropOwners(ctx, n, obj, drop))
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -121,7 +121,8 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents), waiting && g.graph.owns(n.uid):
 		policy = metav1.DeletePropagationForeground
 	}
-	return reconcile.Done, g.delete(ctx, n, policy)
+	// An object that a client has given another owner meanwhile stays.
+	return reconcile.AfterWrite(g.client.DeleteUnchanged(ctx, n.resource, obj, &policy))
 }
 
 // owner returns the owner of a reference. known is false if its kind is not served or has a
@@ -146,12 +147,6 @@ func (g *garbageCollector) owner(ctx context.Context, n graphNode, ref metav1.Ow
 // inForegroundDeletion reports whether the deletion of an object waits for its dependents.
 func inForegroundDeletion(obj api.Object) bool {
 	return obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents)
-}
-
-func (g *garbageCollector) delete(ctx context.Context, n graphNode, policy metav1.DeletionPropagation) error {
-	err := g.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(n.resource, n.namespace, n.name), "application/json",
-		&metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &n.uid}}, nil)
-	return reconcile.IgnoreDeleted(err)
 }
 
 // dropOwners removes owner references from an object.

@@ -55,9 +55,8 @@ func (l *leaseCleaner) sync(ctx context.Context, name string) (reconcile.Result,
 	}
 	t := l.target
 	t.Name = name
-	preconditions := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
-	_, err = l.Registry.Delete(reconcile.AsServer(ctx), t, registry.DeleteOptions{Preconditions: preconditions})
-	return reconcile.Done, reconcile.IgnoreDeleted(err)
+	_, err = l.Registry.Delete(reconcile.AsServer(ctx), t, registry.DeleteOptions{Preconditions: reconcile.Unchanged(lease)})
+	return reconcile.AfterWrite(err)
 }
 
 // leaseRemaining returns the remaining duration of a Lease.

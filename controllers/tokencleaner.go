@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +36,5 @@ func (t *tokenCleaner) sync(ctx context.Context, name string) (reconcile.Result,
 	if !limited || left > 0 {
 		return reconcile.Result(max(left, 0)), nil
 	}
-	err = t.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(t.secrets, metav1.NamespaceSystem, name), "application/json",
-		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-	return reconcile.Done, reconcile.IgnoreDeleted(err)
+	return reconcile.AfterWrite(t.client.DeleteUnchanged(ctx, t.secrets, secret, nil))
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -115,9 +114,7 @@ func (t *tokenSecretController) sync(ctx context.Context, key tokenSecret) (reco
 		return reconcile.Done, err
 	}
 	if uid := secret.Annotations[corev1.ServiceAccountUIDKey]; account == nil || uid != "" && uid != string(account.UID) {
-		err = t.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(t.secrets, key.namespace, key.name), "application/json",
-			&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-		return reconcile.Done, reconcile.IgnoreDeleted(err)
+		return reconcile.AfterWrite(t.client.DeleteUnchanged(ctx, t.secrets, secret, nil))
 	}
 	return t.fill(ctx, account, secret)
 }
@@ -149,11 +146,7 @@ func (t *tokenSecretController) fill(ctx context.Context, account *corev1.Servic
 		return left, nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
-	err := t.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil)
-	if apierrors.IsNotFound(err) {
-		err = nil
-	}
-	return reconcile.Done, err
+	return reconcile.AfterWrite(t.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil))
 }
 
 // dropReference removes a deleted Secret from its service account.

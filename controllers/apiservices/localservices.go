@@ -242,7 +242,7 @@ func (l *LocalServices) create(ctx context.Context, want *apiService) error {
 func (l *LocalServices) remove(ctx context.Context, is *apiService) error {
 	t := l.services
 	t.Name = is.Name
-	_, err := l.Registry.Delete(reconcile.AsServer(ctx), t, registry.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(is.UID))})
+	_, err := l.Registry.Delete(reconcile.AsServer(ctx), t, registry.DeleteOptions{Preconditions: reconcile.Unchanged(is)})
 	return reconcile.IgnoreDeleted(err)
 }
 

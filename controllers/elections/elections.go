@@ -110,9 +110,8 @@ func (e *elector) removeExpired(ctx context.Context, key types.NamespacedName) (
 	if left := expiry(c).Sub(e.Now()); left > 0 {
 		return reconcile.Result(left), nil
 	}
-	_, err = e.Registry.Delete(reconcile.AsServer(ctx), e.target(e.candidates, key), registry.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &c.UID, ResourceVersion: &c.ResourceVersion}})
-	return reconcile.Done, reconcile.IgnoreDeleted(err)
+	_, err = e.Registry.Delete(reconcile.AsServer(ctx), e.target(e.candidates, key), registry.DeleteOptions{Preconditions: reconcile.Unchanged(c)})
+	return reconcile.AfterWrite(err)
 }
 
 // sync holds one step of the election for a Lease: it pings candidates, or waits for their answers,

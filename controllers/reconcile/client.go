@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -70,11 +73,10 @@ func (c *Client) Do(ctx context.Context, method, path, contentType string, body,
 	w := &memoryResponse{header: http.Header{}, code: http.StatusOK}
 	c.handler.ServeHTTP(w, r)
 	if w.code >= http.StatusBadRequest {
-		var status metav1.Status
-		if err := json.Unmarshal(w.body.Bytes(), &status); err != nil {
-			return fmt.Errorf("%s %s: code %d: %s", method, path, w.code, w.body.String())
-		}
-		return &apierrors.StatusError{ErrStatus: status}
+		return w.statusError(method)
+	}
+	if w.tooLarge {
+		return fmt.Errorf("%s %s: the response has more than %d bytes", method, path, maxResponse)
 	}
 	if out == nil {
 		return nil
@@ -85,7 +87,22 @@ func (c *Client) Do(ctx context.Context, method, path, contentType string, body,
 	return nil
 }
 
-// IgnoreDeleted returns nil if err means that the object was deleted or replaced.
+// DeleteUnchanged deletes an object of a resource if it is still in the state obj, on which the
+// decision to delete it is based. It returns a conflict otherwise, so that the caller decides
+// anew; see AfterWrite.
+func (c *Client) DeleteUnchanged(ctx context.Context, res *api.Resource, obj api.Object, policy *metav1.DeletionPropagation) error {
+	return c.Do(ctx, http.MethodDelete, ObjectPath(res, obj.GetNamespace(), obj.GetName()), "application/json",
+		&metav1.DeleteOptions{PropagationPolicy: policy, Preconditions: Unchanged(obj)}, nil)
+}
+
+// Unchanged returns the precondition that an object is in the state obj.
+func Unchanged(obj api.Object) *metav1.Preconditions {
+	uid, version := obj.GetUID(), obj.GetResourceVersion()
+	return &metav1.Preconditions{UID: &uid, ResourceVersion: &version}
+}
+
+// IgnoreDeleted returns nil if err means that the object was deleted, or was changed by another
+// writer. It is for syncs that this change triggers again.
 func IgnoreDeleted(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
@@ -102,11 +119,30 @@ func IgnoreNotCreatable(err error) error {
 	return err
 }
 
+// maxResponse bounds the response of a remote server.
+const maxResponse = 64 << 20
+
 // memoryResponse is an in-memory http.ResponseWriter.
 type memoryResponse struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
+	header   http.Header
+	code     int
+	body     bytes.Buffer
+	tooLarge bool
+}
+
+// statusError returns the Status in the response. A remote server may respond with another
+// document, which yields the error that clients make of it.
+func (a *memoryResponse) statusError(method string) error {
+	var status metav1.Status
+	if err := json.Unmarshal(a.body.Bytes(), &status); err == nil && status.Status == metav1.StatusFailure {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
+	const maxMessage = 2048
+	message := a.body.Bytes()
+	if len(message) > maxMessage {
+		message = message[:maxMessage]
+	}
+	return apierrors.NewGenericServerResponse(a.code, method, schema.GroupResource{}, "", string(message), 0, true)
 }
 
 // Header implements http.ResponseWriter.
@@ -116,4 +152,10 @@ func (a *memoryResponse) Header() http.Header { return a.header }
 func (a *memoryResponse) WriteHeader(code int) { a.code = code }
 
 // Write implements http.ResponseWriter.
-func (a *memoryResponse) Write(b []byte) (int, error) { return a.body.Write(b) }
+func (a *memoryResponse) Write(b []byte) (int, error) {
+	if a.body.Len()+len(b) > maxResponse {
+		a.tooLarge = true
+		return 0, errors.New("the response is too large")
+	}
+	return a.body.Write(b)
+}
