@@ -19,6 +19,7 @@
 //
 //   - csr*.go: the controllers of certificate signing requests.
 //   - garbage.go, graph.go: the garbage collector.
+//   - namespace.go, namespacecontent.go, namespaceconditions.go: the end of namespaces.
 //   - protection.go and *protection.go: finalizers of objects that are in use.
 //   - bootstraptoken.go, clusterinfo.go, tokencleaner.go: bootstrap tokens.
 package controllers
@@ -30,6 +31,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
@@ -85,6 +87,9 @@ type Config struct {
 	// NamespaceConditionDelay is the time from the deletion of a namespace until
 	// its conditions report what remains in it.
 	NamespaceConditionDelay time.Duration
+	// Remotes are the remote servers whose objects are deleted with their namespace; nil means
+	// that there are none.
+	Remotes *aggregation.Services
 	// RecordClaimUsage sets the condition Unused of persistent volume claims.
 	RecordClaimUsage bool
 	// Ledger has the quota charges of admission; nil means no charges.

@@ -59,6 +59,7 @@ func (p *parts) controllersConfig() (controllers.Config, error) {
 		BaseConfig:              reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger, QueueMetrics: queues},
 		SigningDuration:         p.o.ClusterSigningDuration,
 		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
+		Remotes:                 p.remotes,
 		RecordClaimUsage:        p.gates.Enabled(features.PersistentVolumeClaimUnusedSinceTime),
 		Ledger:                  p.ledger,
 		Uncounted:               quota.ExclusionsOf(p.gates),
