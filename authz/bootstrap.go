@@ -158,37 +158,52 @@ func defaultSubjects(words []string) (out []rbacv1.Subject) {
 // are created by the caller.
 func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.InitialObject, manager string) error {
 	for _, m := range defaults {
-		t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
-		item, err := reg.Get(ctx, t, storage.Read{Match: storage.Any})
-		if err != nil {
-			continue
+		err := reconcileDefault(ctx, reg, m, manager, storage.Read{Match: storage.Any})
+		for apierrors.IsConflict(err) && ctx.Err() == nil { // another writer was faster
+			err = reconcileDefault(ctx, reg, m, manager, storage.Read{})
 		}
-		current, err := item.Object()
-		if err != nil {
-			return err
-		}
-		if current.GetAnnotations()[autoUpdate] == "false" {
-			continue
-		}
-		o := registry.WriteOptions{Manager: manager}
-		if refersToOtherRole(current, m.Object) {
-			if _, err := reg.Delete(ctx, t, registry.DeleteOptions{WriteOptions: o}); err != nil && !apierrors.IsNotFound(err) {
-				return err
-			}
-			continue
-		}
-		if equality.Semantic.DeepEqual(reconciled(current, m.Object), current) {
-			continue
-		}
-		_, err = reg.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-			return reconciled(old, m.Object), nil
-		}, registry.UpdateOptions{WriteOptions: o})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
 	return nil
 }
+
+// reconcileDefault reconciles one object. It returns a conflict if a binding that it wants to
+// delete was changed meanwhile.
+func reconcileDefault(ctx context.Context, reg *registry.Registry, m registry.InitialObject, manager string, how storage.Read) error {
+	t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
+	item, err := reg.Get(ctx, t, how)
+	if err != nil {
+		return nil
+	}
+	current, err := item.Object()
+	if err != nil {
+		return err
+	}
+	if isUserControlled(current) {
+		return nil
+	}
+	o := registry.WriteOptions{Manager: manager}
+	if refersToOtherRole(current, m.Object) {
+		uid, revision := current.GetUID(), current.GetResourceVersion()
+		_, err := reg.Delete(ctx, t, registry.DeleteOptions{WriteOptions: o, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
+		return err
+	}
+	if equality.Semantic.DeepEqual(reconciled(current, m.Object), current) {
+		return nil
+	}
+	_, err = reg.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		if isUserControlled(old) {
+			return old, nil
+		}
+		return reconciled(old, m.Object), nil
+	}, registry.UpdateOptions{WriteOptions: o})
+	return err
+}
+
+// isUserControlled reports whether an object is annotated to be left as it is.
+func isUserControlled(obj api.Object) bool { return obj.GetAnnotations()[autoUpdate] == "false" }
 
 // reconciled returns current with the missing parts of want added.
 func reconciled(current, want api.Object) api.Object {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -62,8 +61,8 @@ func (a *roleAggregator) sync(ctx context.Context, _ string) (reconcile.Result, 
 		if slices.EqualFunc(rules, role.Rules, equalRules) {
 			continue
 		}
-		if err := a.apply(ctx, role.Name, rules); err != nil {
-			return reconcile.Done, err
+		if err := a.apply(ctx, role, rules); err != nil {
+			return reconcile.AfterWrite(err)
 		}
 	}
 	return reconcile.Done, nil
@@ -100,15 +99,12 @@ func equalRules(a, b rbacv1.PolicyRule) bool {
 		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
 }
 
-// apply sets the rules of a role by a forced apply, so that the controller owns them.
-func (a *roleAggregator) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
-	path := reconcile.ObjectPath(a.roles, "", name) + "?force=true&fieldManager=" + roleAggregationName
-	err := a.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
+// apply sets the rules of a role by a forced apply, so that the controller owns them. It returns a
+// conflict if the role was changed, such as to one with rules of its own, or deleted meanwhile.
+func (a *roleAggregator) apply(ctx context.Context, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
+	path := reconcile.ObjectPath(a.roles, "", role.Name) + "?force=true&fieldManager=" + roleAggregationName
+	return a.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
 		"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": "ClusterRole",
-		"metadata": map[string]any{"name": name}, "rules": rules,
+		"metadata": map[string]any{"name": role.Name, "uid": role.UID, "resourceVersion": role.ResourceVersion}, "rules": rules,
 	}, nil)
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the change triggers another sync
-	}
-	return err
 }

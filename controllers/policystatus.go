@@ -46,12 +46,12 @@ func (s *policyStatus) sync(ctx context.Context, name string) (reconcile.Result,
 	}
 	applied := &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: p.UID, ResourceVersion: p.ResourceVersion},
 		Status: admissionv1.ValidatingAdmissionPolicyStatus{
 			ObservedGeneration: p.Generation,
 			TypeChecking:       &admissionv1.TypeChecking{ExpressionWarnings: warnings},
 		},
 	}
 	path := reconcile.ObjectPath(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
-	return reconcile.Done, reconcile.IgnoreDeleted(s.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
+	return reconcile.AfterWrite(s.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -215,19 +217,26 @@ func (a *allocation) createAddressObject(ctx context.Context, ip netip.Addr, own
 	if err != nil {
 		return err
 	}
-	_, err = a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
+	out, err := a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
 	if err == nil {
-		a.undo = append(a.undo, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip) })
+		uid := out.Object.GetUID()
+		a.undo = append(a.undo, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip, &uid) })
 	}
 	return err
 }
 
-func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr) error {
+// deleteAddressObject deletes the IPAddress object of an address. If uid is not nil, it deletes only
+// the object with that UID: the address may have been released and allocated again.
+func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr, uid *types.UID) error {
 	t, err := a.addresses(ip)
 	if err != nil {
 		return err
 	}
-	if _, err = a.r.Delete(ctx, t, DeleteOptions{WriteOptions: WriteOptions{SkipAdmission: true}}); apierrors.IsNotFound(err) {
+	o := DeleteOptions{WriteOptions: WriteOptions{SkipAdmission: true}}
+	if uid != nil {
+		o.Preconditions = &metav1.Preconditions{UID: uid}
+	}
+	if _, err = a.r.Delete(ctx, t, o); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
@@ -235,7 +244,7 @@ func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr) err
 
 // ReleaseIP implements api.Allocator.
 func (a *allocation) ReleaseIP(ip netip.Addr, _ api.Object) {
-	a.free = append(a.free, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip) })
+	a.free = append(a.free, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip, nil) })
 }
 
 // AllocatePort implements api.Allocator.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -215,6 +216,6 @@ func (e *Endpoints) deleteSliceOfOtherType(ctx context.Context, want discoveryv1
 	if err != nil || current.(*discoveryv1.EndpointSlice).AddressType == want {
 		return err
 	}
-	_, err = e.Registry.Delete(ctx, t, registry.DeleteOptions{})
-	return err
+	_, err = e.Registry.Delete(ctx, t, registry.DeleteOptions{Preconditions: reconcile.Unchanged(current)})
+	return reconcile.IgnoreDeleted(err) // put reports a slice that still has another type
 }
