@@ -49,7 +49,7 @@ type Attributes struct {
 	write      WriteOptions
 	deletion   *DeleteOptions
 	onWriteEnd []func(ctx context.Context, written bool)
-	guards     []Guard // of a creation
+	guard      Guard // of a creation
 
 	reinvocationRequested, isReinvocation bool
 	pluginState                           map[any]any

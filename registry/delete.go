@@ -136,7 +136,11 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	case o.DryRun:
 		return Outcome{Object: obj}, nil
 	}
-	return r.replace(ctx, t, c, item, obj)
+	var fences []string
+	if old.GetDeletionTimestamp() == nil {
+		fences = ownFence(t.Resource, old)
+	}
+	return r.replace(ctx, t, c, item, obj, fences...)
 }
 
 // propagationFinalizers returns the finalizers of a deleted object: its own, and the one
@@ -203,7 +207,7 @@ func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collec
 	if dryRun {
 		return Outcome{Object: last, Deleted: true}, nil
 	}
-	removed, err := c.Delete(ctx, item)
+	removed, err := c.Delete(ctx, item, ownFence(t.Resource, old)...)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -10,7 +10,7 @@
 //   - registry.go, read.go: the registry, get, list and watch; converted.go, form.go: lists
 //     and objects of custom kinds that a webhook converts.
 //   - write.go, create.go, update.go, delete.go: the writes, each as a list of its steps.
-//     update.go has the only compare-and-swap loop of the server (attempts.go); guard.go: what
+//     update.go has the only compare-and-swap loop of the server (attempts.go); fence.go: what
 //     a creation depends on until it is stored.
 //   - admit.go: what admission sees of a write; manage.go: managedFields and apply;
 //     status.go, subresource.go: the parts of an object that a subresource shows.

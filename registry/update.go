@@ -300,14 +300,14 @@ func (w *update) commit(ctx context.Context) (err error) {
 	return err
 }
 
-// replace stores obj in place of item.
-func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object) (Outcome, error) {
+// replace stores obj in place of item, and writes the fences.
+func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object, fences ...string) (Outcome, error) {
 	obj.SetSelfLink("") // as in kube-apiserver, only the response of a dry run has it
 	stored, err := t.toStored(ctx, obj)
 	if err != nil {
 		return Outcome{}, err
 	}
-	after, err := c.Update(ctx, item, stored)
+	after, err := c.Update(ctx, item, stored, fences...)
 	if err != nil {
 		return Outcome{}, err
 	}

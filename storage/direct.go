@@ -13,28 +13,29 @@ import (
 // watch, call the server directly. An in-process client would copy values three times and
 // pass each event through four goroutines.
 
-// transact executes w as the server's own request handler would. Its results
-// are the results of transactRemote.
-func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
+// transactEmbedded executes w, which writes no fences, as the server's own request handler would.
+// Its results are the results of transactRemote.
+func (s *Store) transactEmbedded(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
+	e := s.embedded
 	key := []byte(w.key)
 	// One allocation for all messages, because they have the same lifetime.
 	m := &struct {
 		request  pb.TxnRequest
-		compares [1 + maxGuards]revisionCompare
+		compares [1 + maxFences]revisionCompare
 		put      pb.PutRequest
 		remove   pb.DeleteRangeRequest
 		read     pb.RangeRequest
 		then     pb.RequestOp
 		or       pb.RequestOp
-		all      [1 + maxGuards]*pb.Compare
+		all      [1 + maxFences]*pb.Compare
 		ops      [2]*pb.RequestOp
 	}{}
 	m.all[0] = m.compares[0].set(key, w.expectedRev)
-	for i, g := range w.guards {
-		m.all[1+i] = m.compares[1+i].set([]byte(g.key), g.revision)
+	for i, name := range w.absent {
+		m.all[1+i] = m.compares[1+i].set(s.fenceKey(name), 0)
 	}
 	m.ops[0], m.ops[1] = &m.then, &m.or
-	m.request.Compare, m.request.Success = m.all[:1+len(w.guards)], m.ops[:1]
+	m.request.Compare, m.request.Success = m.all[:1+len(w.absent)], m.ops[:1]
 	if w.op == opDelete {
 		m.remove.Key = key
 		m.then.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.remove}
@@ -42,7 +43,7 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 		m.put.Key, m.put.Value, m.put.Lease = key, w.stored, int64(w.lease)
 		m.then.Request = &pb.RequestOp_RequestPut{RequestPut: &m.put}
 	}
-	if w.expectedRev != 0 || len(w.guards) > 0 { // else only the existence of the key can be the reason
+	if w.expectedRev != 0 || len(w.absent) > 0 { // else only the existence of the key can be the reason
 		m.read.Key, m.read.KeysOnly = key, w.expectedRev == 0
 		m.or.Request = &pb.RequestOp_RequestRange{RequestRange: &m.read}
 		m.request.Failure = m.ops[1:]
@@ -57,9 +58,6 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 	}
 	return 0, firstKeyValue(resp), nil
 }
-
-// maxGuards is the maximum number of guards of a creation: its namespace and its definition.
-const maxGuards = 2
 
 // revisionCompare compares the revision of a key.
 type revisionCompare struct {

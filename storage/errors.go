@@ -16,8 +16,8 @@ var (
 	ErrNotFound = errors.New("storage: not found")
 	// ErrExists means that the key to create exists.
 	ErrExists = errors.New("storage: already exists")
-	// ErrGuard means that a guard of a creation does not hold.
-	ErrGuard = errors.New("storage: an object on which the creation depends has changed")
+	// ErrFenced means that there is a fence that the creation requires to be absent.
+	ErrFenced = errors.New("storage: the object in which the creation takes place has ended")
 	// ErrTooLarge means that etcd rejects a request of this size. Its text is etcd's.
 	ErrTooLarge = errors.New("etcdserver: request is too large")
 )

@@ -17,20 +17,20 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Create writes a new object. It returns ErrExists if the key exists, and ErrGuard if a guard
-// does not hold.
+// Create writes a new object. It returns ErrExists if the key exists, and ErrFenced if there is one
+// of the fences.
 //
 // Create clears the resourceVersion and selfLink of obj for encoding. The caller must not
 // change obj afterwards, even after an error, because obj may become the item's object. On
 // success obj has the resourceVersion of the item.
-func (c *Collection) Create(ctx context.Context, key string, obj api.Object, guards ...Guard) (*Item, error) {
+func (c *Collection) Create(ctx context.Context, key string, obj api.Object, fences ...string) (*Item, error) {
 	if c.closed.Load() {
 		return nil, c.closedError()
 	}
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	if err := c.store.checkGuards(guards); err != nil {
+	if err := checkFences(fences); err != nil {
 		return nil, err
 	}
 	value, err := c.encode(obj)
@@ -41,14 +41,14 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, gua
 	if err != nil {
 		return nil, err
 	}
-	w.obj, w.guards = obj, guards
+	w.obj, w.absent = obj, fences
 	w.normalizeObject(c.config())
 	item, existing, err := c.commit(ctx, key, w)
 	switch {
 	case err != nil:
 		return nil, err
-	case item == nil && existing == nil && len(guards) > 0:
-		return nil, ErrGuard
+	case item == nil && existing == nil && len(fences) > 0:
+		return nil, ErrFenced
 	case item == nil:
 		return nil, ErrExists
 	}
@@ -58,13 +58,14 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, gua
 // Update replaces old by obj. It returns a ConflictError if the key was changed since old
 // was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old, and
 // the stored value is not stale (Transformer), Update only verifies that old is current and returns
-// it. obj may share memory with the object of old; otherwise the rules of Create apply to it.
-func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*Item, error) {
+// it. obj may share memory with the object of old; otherwise the rules of Create apply to it. The
+// fences are written in the same transaction.
+func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, fences ...string) (*Item, error) {
 	value, err := c.encode(obj)
 	if err != nil {
 		return nil, err
 	}
-	if bytes.Equal(value, old.value) {
+	if bytes.Equal(value, old.value) && len(fences) == 0 {
 		if item, err := c.verifyCurrent(ctx, old); item != nil || err != nil {
 			return item, err
 		}
@@ -73,7 +74,7 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*It
 	if err != nil {
 		return nil, err
 	}
-	w.expectedRev, w.obj = old.rev, obj
+	w.expectedRev, w.obj, w.fences = old.rev, obj, fences
 	if old.config == c.config() {
 		w.normalizeObject(old.config)
 	}
@@ -88,17 +89,17 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*It
 }
 
 // Delete deletes old, with the errors of Update. It returns the last state with the revision
-// of the deletion.
-func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
-	item, current, err := c.commit(ctx, old.key, &keyWrite{expectedRev: old.rev, op: opDelete, value: old.value})
+// of the deletion. The fences are written in the same transaction.
+func (c *Collection) Delete(ctx context.Context, old *Item, fences ...string) (*Item, error) {
+	item, current, err := c.commit(ctx, old.key, &keyWrite{expectedRev: old.rev, op: opDelete, value: old.value, fences: fences})
 	if err == nil && item == nil {
 		return nil, c.conflictError(old.key, current)
 	}
 	return item, err
 }
 
-// keyWrite is a transaction on one key. If the key is at the expected revision and the guards
-// hold, it is put or deleted; else it is read, unless it was to be created without guards.
+// keyWrite is a transaction on one key. If the key is at the expected revision and the fences
+// are absent, it is put or deleted; else it is read, unless it was to be created without fences.
 type keyWrite struct {
 	key         string // in etcd
 	expectedRev int64  // the expected revision; 0 means that the key does not exist
@@ -106,7 +107,8 @@ type keyWrite struct {
 	value       []byte // the value to put, or the deleted value
 	stored      []byte // the form of value in etcd, which Transformer may encrypt
 	lease       clientv3.LeaseID
-	guards      []Guard
+	absent      []string   // fences that must not exist
+	fences      []string   // fences to write
 	obj         api.Object // the object that value encodes; nil if unknown
 	// decodedBy is the configuration whose Decode would return obj for value. It is nil if
 	// there is none, or if an item owns obj already.
@@ -145,8 +147,8 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	w.key = c.prefix + key
 	c.handoff.begin(key, w)
 	transact := c.store.transactRemote
-	if e := c.store.embedded; e != nil {
-		transact = e.transact
+	if c.store.embedded != nil && len(w.fences) == 0 {
+		transact = c.store.transactEmbedded
 	}
 	if request.From(ctx).Traced {
 		var span *request.Span
@@ -179,10 +181,14 @@ func (s *Store) transactRemote(ctx context.Context, w *keyWrite) (int64, *mvccpb
 		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
 	}
 	compares := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)}
-	for _, g := range w.guards {
-		compares = append(compares, clientv3.Compare(clientv3.ModRevision(g.key), "=", g.revision))
+	for _, name := range w.absent {
+		compares = append(compares, clientv3.Compare(clientv3.ModRevision(string(s.fenceKey(name))), "=", 0))
 	}
-	resp, err := s.client.Txn(ctx).If(compares...).Then(op).Else(clientv3.OpGet(w.key)).Commit()
+	fences, err := s.putFences(ctx, w.fences)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := s.client.Txn(ctx).If(compares...).Then(append(fences, op)...).Else(clientv3.OpGet(w.key)).Commit()
 	switch {
 	case err != nil:
 		return 0, nil, err

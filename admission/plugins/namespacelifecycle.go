@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,12 +34,8 @@ func namespaceLifecycle(o *admission.Objects) admission.Plugin {
 			if err != nil {
 				return err
 			}
-			revision, err := strconv.ParseInt(ns.ResourceVersion, 10, 64)
-			if err != nil {
-				return err
-			}
 			// A webhook may hold the creation for longer than the namespace lasts.
-			a.AddGuard(registry.Guard{Scope: namespaces.Target("", a.Namespace), UID: ns.UID, Revision: revision, Check: refuseTerminating})
+			a.SetGuard(registry.Guard{Scope: namespaces.Target("", a.Namespace), UID: ns.UID, Check: refuseTerminating})
 			return refuseTerminating(a, ns)
 		},
 	}

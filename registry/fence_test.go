@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +22,6 @@ type guarding struct {
 	r         *Registry
 	scope     Target
 	meanwhile func()
-	checks    int
 }
 
 // Mutate implements Admission.
@@ -35,18 +33,11 @@ func (g *guarding) Mutate(ctx context.Context, a *Attributes) error {
 	if err != nil {
 		return err
 	}
-	revision, err := strconv.ParseInt(obj.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return err
-	}
-	for range 2 { // the second one, as of a reinvocation, takes the place of the first
-		a.AddGuard(Guard{Scope: g.scope, UID: obj.GetUID(), Revision: revision, Check: g.check})
-	}
+	a.SetGuard(Guard{Scope: g.scope, UID: obj.GetUID(), Check: g.check})
 	return g.check(a, obj)
 }
 
 func (g *guarding) check(_ *Attributes, scope api.Object) error {
-	g.checks++
 	if scope.GetDeletionTimestamp() != nil {
 		return errors.New("the scope is terminating")
 	}
@@ -170,9 +161,9 @@ func TestTerminatingScope(t *testing.T) {
 	}
 }
 
-// TestFenceIsAnnounced checks that the removal of a finalizer from a scope is refused once if there
-// are objects in another etcd, because they may have been created after the last look.
-func TestFenceIsAnnounced(t *testing.T) {
+// TestMissingFence checks that the removal of a finalizer from a scope is refused once if a fence
+// is missing, because objects may have been created after the last look.
+func TestMissingFence(t *testing.T) {
 	for apart, want := range map[bool]int{false: 0, true: 1} {
 		r, g := newGuarded(t, apart)
 		if _, err := r.Delete(t.Context(), g.scope, DeleteOptions{}); err != nil {
