@@ -13,7 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
-// profilingRoutes adds the profiles of the process.
+// profilingRoutes adds the profiles of the process. As in kube-apiserver, there is no cmdline: the
+// command line can contain addresses and files that a reader of profiles need not see.
 func (h *Handler) profilingRoutes(m *mux.Router) {
 	if h.NoProfiling {
 		return
@@ -22,7 +23,6 @@ func (h *Handler) profilingRoutes(m *mux.Router) {
 	m.HandleFunc(root, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, root+"/", http.StatusMovedPermanently)
 	})
-	m.HandleFunc(root+"/cmdline", pprof.Cmdline)
 	m.HandleFunc(root+"/profile", pprof.Profile)
 	m.HandleFunc(root+"/symbol", pprof.Symbol)
 	m.HandleFunc(root+"/trace", pprof.Trace)

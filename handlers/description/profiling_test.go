@@ -13,10 +13,15 @@ func TestProfiling(t *testing.T) {
 	for path, want := range map[string]string{
 		"/debug/pprof/":                  "goroutine",
 		"/debug/pprof/heap?debug=1":      "heap profile",
-		"/debug/pprof/cmdline":           "description.test",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile",
 	} {
 		if got := send(t, h, http.MethodGet, path); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: %d %.200s", path, got.Code, got.Body)
+		}
+	}
+	// kube-apiserver has no path that shows the command line.
+	for _, path := range []string{"/debug/pprof/cmdline", "/debug/pprof/cmdline/", "/debug/pprof/./cmdline", "/debug/pprof/%63mdline"} {
+		if got := send(t, h, http.MethodGet, path); got.Code != http.StatusNotFound || strings.Contains(got.Body.String(), "description.test") {
 			t.Errorf("%s: %d %.200s", path, got.Code, got.Body)
 		}
 	}
