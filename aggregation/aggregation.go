@@ -14,7 +14,6 @@
 package aggregation
 
 import (
-	"context"
 	"crypto/tls"
 	"net"
 	"strings"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/services"
@@ -40,7 +40,9 @@ type Config struct {
 	// user headers.
 	Certificate func() (*tls.Certificate, error)
 	// Dial opens connections; nil means net.Dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial outbound.DialFunc
+	// Guard restricts the addresses of connections.
+	Guard outbound.Guard
 	// PeerCertificates counts weak certificates of remote servers.
 	PeerCertificates *peercert.Counters
 	// NoUserUIDs omits the UID from the user headers.
@@ -71,7 +73,9 @@ func New(c Config) (*Services, error) {
 		return nil, err
 	}
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{}).DialContext
+		c.Dial = c.Guard.Dialer(net.Dialer{})
+	} else {
+		c.Dial = c.Guard.Restrict(c.Dial)
 	}
 	return &Services{Config: c, cursor: cursor, entries: map[string]*apiServiceEntry{}, remotes: map[schema.GroupVersion]*Remote{}}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // jwtRules are the compiled expressions of a JWT.
@@ -34,6 +36,8 @@ type Restrictions struct {
 	Issuers []string
 	// NoEgressSelectors refuses the field egressSelectorType, because its feature is disabled.
 	NoEgressSelectors bool
+	// Guard restricts the addresses of issuers.
+	Guard outbound.Guard
 }
 
 // validate validates a configuration and compiles its expressions.

@@ -55,7 +55,7 @@ func (o *JWTIssuers) build(c *Config) (*issuerSet, error) {
 	}
 	set := &issuerSet{}
 	for i, j := range c.JWT {
-		tokens, err := newOIDCTokens(j, rules[i], o.metrics, o.logger)
+		tokens, err := newOIDCTokens(j, rules[i], o.refuse.Guard, o.metrics, o.logger)
 		if err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ type oidcTokens struct {
 	resolver atomic.Pointer[claimResolver]
 }
 
-func newOIDCTokens(config JWT, r jwtRules, metrics *JWTMetrics, logger *slog.Logger) (*oidcTokens, error) {
+func newOIDCTokens(config JWT, r jwtRules, guard outbound.Guard, metrics *JWTMetrics, logger *slog.Logger) (*oidcTokens, error) {
 	o := &oidcTokens{config: config, rules: r, logger: logger}
 	var roots *x509.CertPool
 	if ca := config.Issuer.CertificateAuthority; ca != "" {
@@ -64,7 +64,7 @@ func newOIDCTokens(config JWT, r jwtRules, metrics *JWTMetrics, logger *slog.Log
 			roots.AddCert(c)
 		}
 	}
-	var transport http.RoundTripper = outbound.Transport(outbound.Config{TLS: &tls.Config{RootCAs: roots}, HTTP2: true, UseProxy: true})
+	var transport http.RoundTripper = outbound.Transport(outbound.Config{TLS: &tls.Config{RootCAs: roots}, HTTP2: true, UseProxy: true, Guard: guard})
 	if d := config.Issuer.DiscoveryURL; d != "" {
 		at, err := url.Parse(d)
 		if err != nil {

@@ -319,7 +319,7 @@ func TestOIDCRedirects(t *testing.T) {
 	for target, want := range map[string]bool{p.URL + "/elsewhere": true, other.URL: false, "http" + strings.TrimPrefix(p.URL, "https"): false} {
 		from := httptest.NewRequest(http.MethodGet, p.URL+discoveryPath, nil)
 		to := httptest.NewRequest(http.MethodGet, target, nil)
-		o, err := newOIDCTokens(JWT{Issuer: JWTIssuer{URL: p.URL}}, jwtRules{}, nil, slog.New(slog.DiscardHandler))
+		o, err := newOIDCTokens(JWT{Issuer: JWTIssuer{URL: p.URL}}, jwtRules{}, nil, nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

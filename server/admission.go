@@ -62,6 +62,7 @@ func (p *parts) buildAdmission() error {
 		Certificates:  p.webhookCertificates,
 		ClientMetrics: p.clientMetrics,
 		Dial:          p.o.Dial,
+		Guard:         p.guard(),
 		Logger:        p.o.Logger,
 		Endpoints:     p.o.AggregatorRouting,
 		Gates:         p.gates,

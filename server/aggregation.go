@@ -25,7 +25,7 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 	}
 	return aggregation.New(aggregation.Config{
 		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
-		Certificate: certificate, Dial: p.o.Dial, PeerCertificates: presented,
+		Certificate: certificate, Dial: p.o.Dial, Guard: p.guard(), PeerCertificates: presented,
 		NoUserUIDs: !p.gates.Enabled(features.RemoteRequestHeaderUID),
 	})
 }

@@ -143,13 +143,12 @@ func (p *parts) buildRegistry() (err error) {
 // buildProxies makes the connections to kubelets, pods and services, and to the
 // servers of aggregated APIs.
 func (p *parts) buildProxies() (err error) {
-	listening := newOwnAddresses(p.listenAddresses(), p.o.pools().Addresses)
 	kubelets, err := kubeletCertificate(&p.o, p.own)
 	if err != nil {
 		return err
 	}
 	p.presented = append(p.presented, kubelets)
-	if p.proxy, err = newConnections(&p.o, kubelets, listening); err != nil {
+	if p.proxy, err = newConnections(&p.o, kubelets, p.ownAddresses()); err != nil {
 		return err
 	}
 	p.remotes, err = p.newRemotes()

@@ -72,7 +72,7 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer(), p.gates)
+	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer(), p.guard(), p.gates)
 	if err != nil {
 		return err
 	}

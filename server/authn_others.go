@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // externalTokens are the tokens of other issuers.
@@ -23,7 +24,7 @@ type externalTokens struct {
 
 // newExternalTokens returns the authenticators of tokens of other issuers: those in an
 // AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
-func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial, gates features.Gates) (e externalTokens, err error) {
+func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial, guard outbound.Guard, gates features.Gates) (e externalTokens, err error) {
 	a := &o.Authentication
 	config, data, err := a.config()
 	if err != nil {
@@ -31,6 +32,7 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 	}
 	if config != nil {
 		refuse := authn.Restrictions{
+			Guard:   guard,
 			Issuers: a.Issuers, NoEgressSelectors: !gates.Enabled(features.StructuredAuthenticationConfigurationEgressSelector),
 		}
 		flag := "--oidc-issuer-url"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"time"
@@ -71,15 +72,15 @@ const webhookTimeout = 30 * time.Second
 func (p *parts) webhookDialer() webhookDial {
 	return newWebhookDialer(func(t http.RoundTripper) http.RoundTripper {
 		return p.clientMetrics.InstrumentTransport(p.webhookCertificates.InstrumentTransport(t))
-	}, p.o.Logger)
+	}, p.guard(), p.o.Logger)
 }
 
 // newWebhookDialer returns a webhookDial whose clients follow changes of the kubeconfig file and of
 // the files that it names.
-func newWebhookDialer(instrument func(http.RoundTripper) http.RoundTripper, logger *slog.Logger) webhookDial {
+func newWebhookDialer(instrument func(http.RoundTripper) http.RoundTripper, guard outbound.Guard, logger *slog.Logger) webhookDial {
 	return func(file string) (*http.Client, string, error) {
 		target, err := reload.New("kubeconfig of a webhook", logger, func(files *reload.Files) (*webhookTarget, error) {
-			t, err := readWebhookTarget(file, files)
+			t, err := readWebhookTarget(file, files, guard)
 			if err == nil {
 				t.transport = instrument(t.transport)
 			}
@@ -100,7 +101,7 @@ type webhookTarget struct {
 	transport http.RoundTripper
 }
 
-func readWebhookTarget(file string, files *reload.Files) (*webhookTarget, error) {
+func readWebhookTarget(file string, files *reload.Files, guard outbound.Guard) (*webhookTarget, error) {
 	if _, err := files.Read(file); err != nil {
 		return nil, err
 	}
@@ -128,6 +129,7 @@ func readWebhookTarget(file string, files *reload.Files) (*webhookTarget, error)
 	if t.url, _, err = rest.DefaultServerUrlFor(config); err != nil {
 		return nil, err
 	}
+	config.Dial = guard.Dialer(net.Dialer{Timeout: webhookTimeout, KeepAlive: webhookTimeout})
 	t.transport, err = rest.TransportFor(config)
 	return t, err
 }

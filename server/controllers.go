@@ -33,7 +33,7 @@ func (p *parts) buildControllers() (err error) {
 		return err
 	}
 	p.converters = hooks.New(hooks.Config{
-		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
+		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Guard: p.guard(), Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
 		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
 	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.gates.Enabled(features.CBORServingAndStorage), p.converters, p.metrics); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
@@ -49,12 +50,40 @@ func newOwnAddresses(listening []netip.AddrPort, serviceRanges []netip.Prefix) o
 	return own
 }
 
-// contain reports whether a connection to an address reaches this server.
+// contain reports whether a connection to an address reaches this server. The system connects the
+// unspecified address to this machine.
 func (own ownAddresses) contain(a netip.AddrPort) bool {
+	a = outbound.Normal(a)
 	return slices.ContainsFunc(own, func(l netip.AddrPort) bool {
-		return l.Port() == a.Port() && (l.Addr().Unmap() == a.Addr().Unmap() || l.Addr().IsUnspecified() && isLocalAddress(a.Addr().Unmap()))
+		l = outbound.Normal(l)
+		return l.Port() == a.Port() && (l == a || a.Addr().IsUnspecified() || l.Addr().IsUnspecified() && isLocalAddress(a.Addr()))
 	})
 }
+
+// refuse is an outbound.Guard that refuses the addresses of this server.
+func (own ownAddresses) refuse(a netip.AddrPort) error {
+	if own.contain(a) {
+		return fmt.Errorf("address not allowed: %s leads to this server itself", a)
+	}
+	return nil
+}
+
+// ownAddresses returns the addresses at which this server can be reached.
+func (p *parts) ownAddresses() ownAddresses {
+	listening := p.listenAddresses()
+	port := listenAddress(p.secure).Port()
+	if ip, err := netip.ParseAddr(p.o.AdvertiseAddress); err == nil {
+		listening = append(listening, netip.AddrPortFrom(ip, port))
+	}
+	if p.o.ServiceNodePort > 0 { // leads to this server from each node
+		listening = append(listening, netip.AddrPortFrom(netip.IPv6Unspecified(), uint16(p.o.ServiceNodePort)))
+	}
+	return newOwnAddresses(listening, p.o.pools().Addresses)
+}
+
+// guard keeps the server from sending requests to itself that it does not recognize as its own. All
+// of its HTTP clients have it.
+func (p *parts) guard() outbound.Guard { return p.ownAddresses().refuse }
 
 // isLocalAddress reports whether an address belongs to this machine. It returns true if the
 // interfaces cannot be listed.

@@ -44,7 +44,7 @@ func TestWebhookDialerReloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dial := newWebhookDialer(certificates.InstrumentTransport, nil)
+	dial := newWebhookDialer(certificates.InstrumentTransport, nil, nil)
 	if _, _, err := dial(file); !os.IsNotExist(err) {
 		t.Fatalf("without a file: %v", err)
 	}

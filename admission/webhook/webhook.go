@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"time"
 
@@ -64,7 +63,9 @@ type Config struct {
 	// ClientMetrics measures the requests to webhooks; nil measures none.
 	ClientMetrics *outbound.Metrics
 	// Dial connects to webhooks; nil means directly.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial outbound.DialFunc
+	// Guard restricts the addresses of webhooks.
+	Guard outbound.Guard
 	// Logger reports that credentials changed; nil discards all messages.
 	Logger *slog.Logger
 }
@@ -115,7 +116,7 @@ func New(c Config) (*Webhooks, error) {
 			return nil, admission.PluginError(plugin.name, err)
 		}
 		*plugin.to = &caller{clients: hooks.New(hooks.Config{
-			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates, Metrics: c.ClientMetrics,
+			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Guard: c.Guard, Certificates: c.Certificates, Metrics: c.ClientMetrics,
 			ResolveRequests: c.Gates.Enabled(features.WebhookRoundTripLoadBalancing),
 		}), decoder: decoder, mutating: plugin.name == mutatingName}
 		if err := w.openManifests(&c, plugin.name, settings.StaticManifestsDir); err != nil {

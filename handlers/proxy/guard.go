@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // guard restricts the addresses to which the proxy connects. Users who may write the status of
@@ -18,10 +19,10 @@ import (
 //
 // A transport dials through a guard, which resolves the host, checks all its addresses and
 // connects to one of them, so that a name that resolves differently later (DNS rebinding) is
-// checked again.
+// checked again. The sockets of the default dialer check the address to which they connect.
 type guard struct {
 	lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
-	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	dial   outbound.DialFunc
 	own    func(netip.AddrPort) bool
 	// loopback allows addresses of the loopback interface.
 	loopback bool
@@ -33,10 +34,13 @@ type guard struct {
 func errAddress() error   { return apierrors.NewBadRequest("address not allowed") }
 func errNoAddress() error { return apierrors.NewBadRequest("no addresses for hostname") }
 
-// allowed reports whether the proxy may connect to an address.
-func (g *guard) allowed(a netip.AddrPort) bool {
+// check returns an error unless the proxy may connect to an address in its normal form.
+func (g *guard) check(a netip.AddrPort) error {
 	ip := a.Addr()
-	return (ip.IsGlobalUnicast() || g.loopback && ip.IsLoopback()) && !(g.own != nil && g.own(a))
+	if (ip.IsGlobalUnicast() || g.loopback && ip.IsLoopback()) && !(g.own != nil && g.own(a)) {
+		return nil
+	}
+	return errAddress()
 }
 
 // resolve returns the addresses of host:port. If one of them is refused, all are.
@@ -68,8 +72,8 @@ func (g *guard) resolve(ctx context.Context, network, address string) ([]netip.A
 	out := make([]netip.AddrPort, len(ips))
 	for i, ip := range ips {
 		out[i] = netip.AddrPortFrom(ip.Unmap(), uint16(port))
-		if !g.allowed(out[i]) {
-			return nil, errAddress()
+		if err := g.check(outbound.Normal(out[i])); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -39,7 +39,9 @@ func newGuarded(t *testing.T, loopback bool, hosts map[string][]string) (*Proxy,
 			}
 			return out, nil
 		},
-		Own:              func(a netip.AddrPort) bool { return a.Port() == 6443 && !a.Addr().IsMulticast() },
+		Own: func(a netip.AddrPort) bool {
+			return a.Port() == 6443 && !a.Addr().IsMulticast() && a.Addr().Zone() == ""
+		},
 		LoopbackKubelets: loopback,
 	})
 	t.Cleanup(p.Close)
@@ -70,6 +72,13 @@ func TestGuard(t *testing.T) {
 		{"[::]:10250", false, refused, refused, nil},
 		{"169.254.169.254:443", false, refused, refused, nil},
 		{"[fe80::1%25lo]:10250", false, refused, refused, nil},
+		{"[::%25lo]:10250", false, refused, refused, nil},
+		{"[::1%25lo]:10250", false, refused, refused, nil},
+		{"[0:0:0:0:0:0:0:0%251]:10250", false, refused, refused, nil},
+		{"[::ffff:127.0.0.1%25lo]:10250", false, refused, refused, nil},
+		{"[::ffff:0.0.0.0]:10250", false, refused, refused, nil},
+		{"[::ffff:7f00:1]:10250", false, refused, refused, nil},
+		{"[2001:db8::7%25lo]:6443", false, refused, refused, nil},
 		{"224.0.0.1:10250", false, refused, refused, nil},
 		{"[ff02::1]:10250", false, refused, refused, nil},
 		{"255.255.255.255:10250", false, refused, refused, nil},
@@ -86,6 +95,8 @@ func TestGuard(t *testing.T) {
 		{"127.0.0.1:10250", true, "", refused, []string{"127.0.0.1:10250"}},
 		{"inside:10250", true, "", refused, []string{"127.0.0.1:10250"}},
 		{"127.0.0.1:6443", true, refused, refused, nil},
+		{"[::1%25lo]:6443", true, refused, refused, nil},
+		{"[::%25lo]:10250", true, refused, refused, nil},
 		{"0.0.0.0:10250", true, refused, refused, nil},
 		{"mixed:10250", true, refused, refused, nil},
 	} {
@@ -113,6 +124,20 @@ func TestGuard(t *testing.T) {
 					t.Errorf("%s %s (kubelet %v): %v were dialled, want %v", name, c.host, kubelet, *dialed, c.dialed)
 				}
 				*dialed = nil
+			}
+		}
+	}
+}
+
+// TestGuardOfSockets checks that the sockets of the default dialer refuse an address that was resolved
+// to an allowed one.
+func TestGuardOfSockets(t *testing.T) {
+	p := New(Config{})
+	t.Cleanup(p.Close)
+	for name, g := range map[string]*guard{"kubelets": &p.kubeletGuard, "others": &p.othersGuard} {
+		for _, address := range []string{"127.0.0.1:1", "[::1]:1", "[::%lo]:1", "localhost:1"} {
+			if _, err := g.dial(t.Context(), "tcp", address); message(err) != "address not allowed" {
+				t.Errorf("%s at %s: %v", name, address, err)
 			}
 		}
 	}

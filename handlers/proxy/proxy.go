@@ -36,7 +36,7 @@ type Config struct {
 	// MaxBytesPerSecond limits each connection, in each direction; 0 means no limit.
 	MaxBytesPerSecond int
 	// Dial makes connections; nil means net.Dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial outbound.DialFunc
 	// Lookup resolves host names, before their addresses are checked and dialled;
 	// nil means net.DefaultResolver.
 	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
@@ -68,21 +68,23 @@ func New(c Config) *Proxy {
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second
 	}
-	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: keepAlive}).DialContext
-	}
-	if c.MaxBytesPerSecond > 0 {
-		c.Dial = throttled(c.Dial, c.MaxBytesPerSecond)
-	}
 	if c.Lookup == nil {
 		c.Lookup = net.DefaultResolver.LookupIPAddr
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{othersGuard: guard{lookup: c.Lookup, dial: c.Dial, own: c.Own}, logger: c.Logger}
+	p := &Proxy{othersGuard: guard{lookup: c.Lookup, own: c.Own}, logger: c.Logger}
 	p.kubeletGuard = p.othersGuard
 	p.kubeletGuard.timeout, p.kubeletGuard.loopback = c.Timeout, c.LoopbackKubelets
+	for _, g := range []*guard{&p.othersGuard, &p.kubeletGuard} {
+		if g.dial = c.Dial; g.dial == nil {
+			g.dial = outbound.Guard(g.check).Dialer(net.Dialer{Timeout: 30 * time.Second, KeepAlive: keepAlive})
+		}
+		if c.MaxBytesPerSecond > 0 {
+			g.dial = throttled(g.dial, c.MaxBytesPerSecond)
+		}
+	}
 	transport := func(g *guard, t *tls.Config) *http.Transport {
 		return outbound.Transport(outbound.Config{TLS: t, Dial: g.connect, Verbatim: true})
 	}

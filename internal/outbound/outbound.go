@@ -32,8 +32,10 @@ type Config struct {
 	// TLS configures certificates and their verification; nil means the system's roots.
 	// Transport raises its MinVersion to TLS 1.2.
 	TLS *tls.Config
-	// Dial opens connections; nil means a net.Dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Dial opens connections; nil means a net.Dialer that Guard restricts.
+	Dial DialFunc
+	// Guard restricts the addresses of connections if Dial is nil.
+	Guard Guard
 	// HTTP2 permits HTTP/2. HTTP/1.1 spreads connections over the instances behind an
 	// address, and can switch protocols.
 	HTTP2 bool
@@ -53,6 +55,9 @@ func Transport(c Config) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(c.HTTP2)
+	if c.Dial == nil {
+		c.Dial = c.Guard.Dialer(net.Dialer{})
+	}
 	t := &http.Transport{
 		DialContext: c.Dial, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout, Protocols: &protocols,
 		IdleConnTimeout: idleTimeout, MaxIdleConnsPerHost: maxIdleConnsPerHost, DisableCompression: c.Verbatim,

@@ -33,7 +33,9 @@ type Config struct {
 	Credentials Credentials
 	Resolver    *services.Resolver
 	// Dial opens connections to services; nil means a net.Dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial outbound.DialFunc
+	// Guard restricts the addresses of all connections.
+	Guard outbound.Guard
 	// ResolveRequests resolves a service for each request, which spreads requests over the endpoints
 	// of the service. Otherwise it is resolved for each connection, whose endpoint then serves
 	// all requests.
@@ -66,7 +68,9 @@ type endpointKey struct {
 // New returns Clients, which the caller must close.
 func New(config Config) *Clients {
 	if config.Dial == nil {
-		config.Dial = new(net.Dialer).DialContext
+		config.Dial = config.Guard.Dialer(net.Dialer{})
+	} else {
+		config.Dial = config.Guard.Restrict(config.Dial)
 	}
 	c := &Clients{Config: config, clients: map[endpointKey]*Client{}}
 	c.lifetime, c.end = context.WithCancel(context.Background())
@@ -171,8 +175,7 @@ func (c *Clients) dial(e *Endpoint) func(context.Context, string, string) (net.C
 		defer context.AfterFunc(c.lifetime, cancel)()
 		switch {
 		case e.Service == nil:
-			var d net.Dialer
-			return d.DialContext(ctx, network, address)
+			return c.Guard.Dialer(net.Dialer{})(ctx, network, address)
 		case address == e.Host:
 			leads, err := c.Resolver.Resolve(ctx, *e.Service)
 			if err != nil {
