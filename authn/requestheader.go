@@ -15,6 +15,7 @@ import (
 // identifies itself by a client certificate. The headers of other clients are ignored.
 type Proxy struct {
 	chains *chainVerifier[string] // maps certificates to common names
+	own    *OwnCertificates
 	names  []string
 	ProxyHeaders
 }
@@ -25,10 +26,10 @@ type Proxy struct {
 type ProxyHeaders struct{ Users, UIDs, Groups, Extra []string }
 
 // NewProxy returns the method for proxies with a certificate issued by one of the CAs and a common
-// name in names; empty names allow any.
-func NewProxy(cas *CAFile, names []string, headers ProxyHeaders) *Proxy {
-	common := func(c *x509.Certificate) (string, error) { return c.Subject.CommonName, nil }
-	return &Proxy{chains: newChains(cas, common), names: names, ProxyHeaders: headers}
+// name in names; empty names allow any. It refuses certificates that API servers show to others.
+func NewProxy(cas *CAFile, own *OwnCertificates, names []string, headers ProxyHeaders) *Proxy {
+	common := func(c *x509.Certificate) (string, error) { return c.Subject.CommonName, own.checkMarks(c) }
+	return &Proxy{chains: newChains(cas, common), own: own, names: names, ProxyHeaders: headers}
 }
 
 // Authenticate implements Authenticator. It removes the headers from r.
@@ -36,6 +37,9 @@ func (p *Proxy) Authenticate(r *http.Request) (Identity, bool, error) {
 	name := firstHeader(r.Header, p.Users)
 	if name == "" || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
+	}
+	if err := p.own.checkRequest(r); err != nil {
+		return Identity{}, false, err
 	}
 	proxy, err := p.chains.check(r.TLS.PeerCertificates)
 	if err != nil {

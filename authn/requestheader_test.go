@@ -47,7 +47,7 @@ func TestProxy(t *testing.T) {
 			if names == nil {
 				names = []string{"front"}
 			}
-			proxy := NewProxy(cas, names, headers)
+			proxy := NewProxy(cas, nil, names, headers)
 			for range 2 { // the second result comes from the cache
 				r := c.r.Clone(t.Context())
 				for name, values := range c.headers {

@@ -20,23 +20,32 @@ const uidOID = "1.3.6.1.4.1.57683.2"
 // are the groups.
 type X509 struct {
 	chains  *chainVerifier[*request.User]
+	own     *OwnCertificates
 	metrics *TokenMetrics
 }
 
-// NewX509 returns the method that accepts certificates of the given CAs. Nil metrics
-// count nothing. withUIDs: a certificate can have the UID of its user.
-func NewX509(cas *CAFile, metrics *TokenMetrics, withUIDs bool) *X509 {
+// NewX509 returns the method that accepts certificates of the given CAs, except those that API servers
+// show to others. Nil metrics count nothing. withUIDs: a certificate can have the UID of its user.
+func NewX509(cas *CAFile, own *OwnCertificates, metrics *TokenMetrics, withUIDs bool) *X509 {
 	uidOf := subjectUID
 	if !withUIDs {
 		uidOf = func(*x509.Certificate) (string, error) { return "", nil }
 	}
-	return &X509{chains: newChains(cas, func(c *x509.Certificate) (*request.User, error) { return userOfCertificate(c, uidOf) }), metrics: metrics}
+	return &X509{own: own, metrics: metrics, chains: newChains(cas, func(c *x509.Certificate) (*request.User, error) {
+		if err := own.checkMarks(c); err != nil {
+			return nil, err
+		}
+		return userOfCertificate(c, uidOf)
+	})}
 }
 
 // Authenticate implements Authenticator. A certificate without a common name is not a credential.
 func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
+	}
+	if err := x.own.checkRequest(r); err != nil {
+		return Identity{}, false, err
 	}
 	user, err := x.chains.check(r.TLS.PeerCertificates)
 	if err == nil {

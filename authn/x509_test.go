@@ -86,7 +86,7 @@ func newX509(t *testing.T, i *issuer) *X509 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewX509(cas, nil, true)
+	return NewX509(cas, nil, nil, true)
 }
 
 // TestX509WithoutUIDs checks that the UID of a certificate counts only if its feature is enabled.
@@ -100,7 +100,7 @@ func TestX509WithoutUIDs(t *testing.T) {
 	for _, names := range [][]pkix.AttributeTypeAndValue{{uid}, {uid, uid}} { // two are invalid
 		cert := ca.client(t, pkix.Name{CommonName: "jane", ExtraNames: names})
 		for enabled, want := range map[bool]string{true: "42", false: ""} {
-			id, ok, err := NewX509(cas, nil, enabled).Authenticate(with(cert))
+			id, ok, err := NewX509(cas, nil, nil, enabled).Authenticate(with(cert))
 			valid := !enabled || len(names) == 1
 			if ok != valid || (err == nil) != valid || ok && (id.User.Name != "jane" || id.User.UID != want) {
 				t.Errorf("%d UIDs, enabled %t: got %+v, %t, %v", len(names), enabled, id.User, ok, err)
@@ -206,7 +206,7 @@ func testCAFileReloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := NewX509(cas, nil, true)
+	x := NewX509(cas, nil, nil, true)
 	accepts := func(i *issuer) bool {
 		_, ok, _ := x.Authenticate(with(i.client(t, pkix.Name{CommonName: "jane"})))
 		return ok

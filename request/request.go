@@ -27,6 +27,11 @@ const (
 	GroupUnauthenticated = "system:unauthenticated"
 )
 
+// HeaderForKubelet marks requests that an API server sends to a kubelet with its client certificate. Users
+// who choose the address of a kubelet can direct them to another API server, where the certificate is
+// no credential.
+const HeaderForKubelet = "Miniapiserver-For-Kubelet"
+
 // Scope is the state of one request that the layers share. The handler chain creates it
 // first and fills it in.
 type Scope struct {

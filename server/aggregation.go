@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/tls"
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
@@ -15,31 +14,22 @@ import (
 
 // newRemotes returns the index of the group versions that other servers serve.
 func (p *parts) newRemotes() (*aggregation.Services, error) {
-	certificate, err := p.proxyCertificate()
-	if err != nil {
-		return nil, err
-	}
 	presented, err := peercert.New(p.metrics, "kube_aggregator", "ALPHA")
 	if err != nil {
 		return nil, err
 	}
 	return aggregation.New(aggregation.Config{
 		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
-		Certificate: certificate, Dial: p.o.Dial, Guard: p.guard(), PeerCertificates: presented,
+		Certificate: p.proxyClient.Present, Dial: p.o.Dial, Guard: p.guard(), PeerCertificates: presented,
 		NoUserUIDs: !p.gates.Enabled(features.RemoteRequestHeaderUID),
 	})
 }
 
 // proxyCertificate returns the certificate that the server presents to other API
 // servers.
-func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
-	generated := generatedFiles{p.own.Proxy, p.o.ownCertDir(), credentials.FrontProxyName}
-	pair, err := presentedPair("client certificate for API servers", "proxy-client-cert-file", p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile, generated, p.logger)
-	if err != nil {
-		return nil, err
-	}
-	p.presented = append(p.presented, pair)
-	return pair.Present, nil
+func proxyCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
+	generated := generatedFiles{own.Proxy, o.ownCertDir(), credentials.FrontProxyName}
+	return presentedPair("client certificate for API servers", "proxy-client-cert-file", o.ProxyClientCertFile, o.ProxyClientKeyFile, generated, o.Logger)
 }
 
 // newTrust returns a function that returns the CAs and headers that other API servers should trust:

@@ -38,6 +38,9 @@ type parts struct {
 	logging   *logProgress
 	own       *credentials.Certificates
 	presented []credentials.ReloadedPair // the certificates that the server shows to others
+	// kubeletClient and proxyClient are the client certificates for kubelets and for API servers.
+	kubeletClient, proxyClient credentials.ReloadedPair
+
 	gates     features.Gates
 	catalogue *api.Catalogue
 	// otherStores are the stores of the resources that are in another etcd.
@@ -143,12 +146,7 @@ func (p *parts) buildRegistry() (err error) {
 // buildProxies makes the connections to kubelets, pods and services, and to the
 // servers of aggregated APIs.
 func (p *parts) buildProxies() (err error) {
-	kubelets, err := kubeletCertificate(&p.o, p.own)
-	if err != nil {
-		return err
-	}
-	p.presented = append(p.presented, kubelets)
-	if p.proxy, err = newConnections(&p.o, kubelets, p.ownAddresses()); err != nil {
+	if p.proxy, err = newConnections(&p.o, p.kubeletClient, p.ownAddresses()); err != nil {
 		return err
 	}
 	p.remotes, err = p.newRemotes()

@@ -46,12 +46,13 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	own := authn.TokenFile{}
-	own.Add(p.Token, &request.User{Name: credentials.AdminName, Groups: []string{request.GroupMasters}})
-	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(audiences, own)}}
+	token := authn.TokenFile{}
+	token.Add(p.Token, &request.User{Name: credentials.AdminName, Groups: []string{request.GroupMasters}})
+	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(audiences, token)}}
+	own := p.ownCertificates()
 	var headers authn.ProxyHeaders
 	if p.proxyCAs != nil {
-		proxy := newProxy(o, p.proxyCAs)
+		proxy := newProxy(o, p.proxyCAs, own)
 		headers = proxy.ProxyHeaders
 		methods = append(methods, proxy)
 	}
@@ -77,7 +78,7 @@ func (p *parts) buildAuthentication() error {
 		return err
 	}
 	tokens = append(tokens, external.tokens...)
-	methods = append(methods, authn.NewX509(p.clientCAs, counts, p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+	methods = append(methods, authn.NewX509(p.clientCAs, own, counts, p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	authenticator, err := withAnonymous(methods, o, external.anonymous)
 	if err != nil {
 		return err
@@ -192,9 +193,9 @@ func readKeys(o *Options) (*authn.Keys, error) {
 }
 
 // newProxy returns the authenticator of requests from authenticating proxies.
-func newProxy(o *Options, cas *authn.CAFile) *authn.Proxy {
+func newProxy(o *Options, cas *authn.CAFile, own *authn.OwnCertificates) *authn.Proxy {
 	a := &o.Authentication
-	return authn.NewProxy(cas, a.ProxyNames, authn.ProxyHeaders{
+	return authn.NewProxy(cas, own, a.ProxyNames, authn.ProxyHeaders{
 		Users: a.ProxyUserHeaders, UIDs: a.ProxyUIDHeaders, Groups: a.ProxyGroupHeaders, Extra: a.ProxyPrefixes,
 	})
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,7 +57,13 @@ func (p *parts) loadCredentials() (err error) {
 		return err
 	}
 	p.tls.GetConfigForClient = withAcceptableCAs(p.tls, p.clientCAs, p.proxyCAs)
-	p.presented = append(p.presented, certificate)
+	if p.kubeletClient, err = kubeletCertificate(&p.o, p.own); err != nil {
+		return err
+	}
+	if p.proxyClient, err = proxyCertificate(&p.o, p.own); err != nil {
+		return err
+	}
+	p.presented = append(p.presented, certificate, p.kubeletClient, p.proxyClient)
 	for _, c := range named {
 		p.presented = append(p.presented, c.ReloadedPair)
 	}
@@ -77,6 +84,16 @@ func (p *parts) loadCredentials() (err error) {
 	}
 	p.KubeconfigFile = filepath.Join(p.o.Dir, "admin.kubeconfig")
 	return credentials.WriteFile(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
+}
+
+// ownCertificates recognizes the client certificates of this server, and those that servers with the
+// same certificate directory generate.
+func (p *parts) ownCertificates() *authn.OwnCertificates {
+	return &authn.OwnCertificates{
+		Shown:   []func() *x509.Certificate{p.kubeletClient.Certificate, p.proxyClient.Certificate},
+		Clients: credentials.KubeletClientGroup,
+		Proxies: credentials.FrontProxyGroup, ProxyCA: p.own.ProxyCA.Cert,
+	}
 }
 
 // loadCAs loads the CAs of clients and of authenticating proxies.

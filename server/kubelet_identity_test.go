@@ -8,13 +8,13 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
@@ -91,44 +90,76 @@ func TestNodeProxyToServerItself(t *testing.T) {
 	}
 }
 
-// TestKubeletClientCertificateAsCaller checks that the server's client certificate for
-// kubelets has only the permissions of its group here, which is access to kubelets.
-func TestKubeletClientCertificateAsCaller(t *testing.T) {
-	dir := t.TempDir()
-	s, admin := startForKubelets(t, Options{CertDir: dir})
-	cert, err := credentials.ReadPair(filepath.Join(dir, "apiserver-kubelet-client.crt"), filepath.Join(dir, "apiserver-kubelet-client.key"))
-	if err != nil {
+// TestOwnCertificatesAsCaller checks that no server takes the client certificates that it, or another
+// server with the same CA, shows to kubelets and API servers for a credential.
+func TestOwnCertificatesAsCaller(t *testing.T) {
+	dir, copied := t.TempDir(), t.TempDir()
+	if _, err := credentials.Load(dir, credentials.Names{}, time.Now(), false); err != nil {
 		t.Fatal(err)
 	}
-	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA, CertData: cert.CertPEM, KeyData: cert.KeyPEM}}
-	client := kubernetes.NewForConfigOrDie(config)
-	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if u := me.Status.UserInfo; u.Username != credentials.KubeletClientName || slices.Contains(u.Groups, request.GroupMasters) || !slices.Contains(u.Groups, credentials.KubeletClientGroup) {
-		t.Errorf("the certificate is of %+v", u)
-	}
-	if _, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Errorf("nodes, which system:kubelet-api-admin lists: %v", err)
-	}
-	attempts := map[string]func() error{
-		"secrets": func() error {
-			_, err := client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{})
-			return err
-		},
-		"pods":           func() error { _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); return err },
-		"a node's write": func() error { return client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}) },
-		"metrics":        func() error { return client.RESTClient().Get().AbsPath("/metrics").Do(t.Context()).Error() },
-	}
-	for name, attempt := range attempts {
-		if err := attempt(); !apierrors.IsForbidden(err) {
-			t.Errorf("%s: %v", name, err)
+	// The second server has the CAs of the first, and client certificates of its own.
+	for _, name := range []string{"ca", "front-proxy-ca"} {
+		for _, extension := range []string{".crt", ".key"} {
+			data, err := os.ReadFile(filepath.Join(dir, name+extension))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(copied, name+extension), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	binding, err := admin.RbacV1().ClusterRoleBindings().Get(t.Context(), bootstrap.KubeletClientBinding().Name, metav1.GetOptions{})
-	if err != nil || binding.RoleRef.Name != "system:kubelet-api-admin" || len(binding.Subjects) != 1 || binding.Subjects[0].Name != credentials.KubeletClientGroup || binding.Subjects[0].Kind != rbacv1.GroupKind {
-		t.Errorf("%+v, %v", binding, err)
+	for at, pki := range map[string]string{"itself": dir, "another": copied} {
+		s, admin := startForKubelets(t, Options{CertDir: pki, Authentication: Authentication{
+			ProxyCAFile: filepath.Join(pki, "front-proxy-ca.crt"), ProxyUserHeaders: []string{"X-Remote-User"}, ProxyGroupHeaders: []string{"X-Remote-Group"}, ProxyPrefixes: []string{"X-Remote-Extra-"},
+		}})
+		for _, name := range []string{"apiserver-kubelet-client", "front-proxy-client"} {
+			cert, err := credentials.ReadPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA, CertData: cert.CertPEM, KeyData: cert.KeyPEM}}
+			request := kubernetes.NewForConfigOrDie(config).RESTClient().Get().AbsPath("/api").SetHeader("X-Remote-User", "kubernetes-admin").SetHeader("X-Remote-Group", "system:masters")
+			if err := request.Do(t.Context()).Error(); !apierrors.IsUnauthorized(err) {
+				t.Errorf("%s at %s: %v", name, at, err)
+			}
+		}
+		binding, err := admin.RbacV1().ClusterRoleBindings().Get(t.Context(), bootstrap.KubeletClientBinding().Name, metav1.GetOptions{})
+		if err != nil || binding.RoleRef.Name != "system:kubelet-api-admin" || len(binding.Subjects) != 1 || binding.Subjects[0].Name != credentials.KubeletClientGroup || binding.Subjects[0].Kind != rbacv1.GroupKind {
+			t.Errorf("%+v, %v", binding, err)
+		}
+	}
+}
+
+// TestRelayedKubeletRequest checks that a server does not serve requests that another server sends to
+// a kubelet, whatever client certificate for kubelets that one was given.
+func TestRelayedKubeletRequest(t *testing.T) {
+	dir := t.TempDir()
+	own, err := credentials.Load(dir, credentials.Names{}, time.Now(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An administrator's certificate is given, which the second server accepts from others.
+	second, _ := startForKubelets(t, Options{CertDir: dir})
+	_, admin := startForKubelets(t, Options{LoopbackKubelets: true, KubeletCertFile: filepath.Join(dir, "admin.crt"), KubeletKeyFile: filepath.Join(dir, "admin.key")})
+	config := &rest.Config{Host: second.URL, TLSClientConfig: rest.TLSClientConfig{CAData: second.CA, CertData: own.Admin.CertPEM, KeyData: own.Admin.KeyPEM}}
+	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(second.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(at.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addNode(t, admin, "relay", at.Hostname(), port)
+	for _, path := range []string{"/api/v1/secrets", "/api/v1/nodes", "/version"} {
+		body, err := admin.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/relay/proxy" + path).Do(t.Context()).Raw()
+		if !apierrors.IsUnauthorized(err) {
+			t.Errorf("%s: %s, %v", path, body, err)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // flushInterval is the time after which a partial response is flushed.
@@ -49,7 +50,14 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, loc *api.Locatio
 	if !WantsUpgrade(r) && redirectToRoot(w, r, target.Path) {
 		return
 	}
-	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(loc)}, fail)
+	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(loc), SetHeaders: func(h http.Header) { mark(h, loc) }}, fail)
+}
+
+// mark marks a request that carries the client certificate for kubelets.
+func mark(h http.Header, loc *api.Location) {
+	if loc.Kubelet {
+		h[request.HeaderForKubelet] = []string{"true"}
+	}
 }
 
 // Backend is a server to which a request is forwarded.

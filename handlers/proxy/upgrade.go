@@ -50,6 +50,7 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location
 		out.Header.Set("X-Forwarded-For", strings.Join(append(r.Header["X-Forwarded-For"], client), ", "))
 	}
 	out.Header[protocolHeader] = protocols
+	mark(out.Header, loc)
 	response, err := p.transport(loc).RoundTrip(out)
 	if err != nil {
 		return nil, "", fmt.Errorf("error dialing backend: %w", err)

@@ -28,7 +28,8 @@ const AdminName = "kubernetes-admin"
 
 // The user and the group in the server's client certificate for kubelets. Users who may
 // write the status of nodes choose the addresses to which the server presents it. The group
-// therefore has only the permissions of system:kubelet-api-admin, which kubelets check.
+// therefore has only the permissions of system:kubelet-api-admin, which kubelets check, and marks
+// certificates that no API server accepts.
 const (
 	KubeletClientName  = "kube-apiserver-kubelet-client"
 	KubeletClientGroup = "miniapiserver:kubelet-clients"
@@ -125,8 +126,12 @@ func (p pki) load(names Names) (*Certificates, error) {
 	return c, c.loadProxy(authority)
 }
 
-// FrontProxyName is the server's user name at other API servers.
-const FrontProxyName = "front-proxy-client"
+// FrontProxyName is the server's user name at other API servers. FrontProxyGroup marks the certificate,
+// so that servers with the same CA do not take it for that of an authenticating proxy.
+const (
+	FrontProxyName  = "front-proxy-client"
+	FrontProxyGroup = "miniapiserver:front-proxy-clients"
+)
 
 func (c *Certificates) loadProxy(p pki) (err error) {
 	if c.ProxyCA, err = p.loadCA("front-proxy-ca", "front-proxy-ca"); err != nil {
@@ -134,7 +139,7 @@ func (c *Certificates) loadProxy(p pki) (err error) {
 	}
 	p.ca = c.ProxyCA
 	c.Proxy, err = p.loadLeaf(FrontProxyName, &x509.Certificate{
-		Subject:     pkix.Name{CommonName: FrontProxyName},
+		Subject:     pkix.Name{CommonName: FrontProxyName, Organization: []string{FrontProxyGroup}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})

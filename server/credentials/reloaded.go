@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"log/slog"
 	"time"
 
@@ -64,6 +65,9 @@ func (p ReloadedPair) Serve(*tls.ClientHelloInfo) (*tls.Certificate, error) { re
 
 // Present returns the certificate for a server that requests one. It never fails.
 func (p ReloadedPair) Present() (*tls.Certificate, error) { return p.current.Get().certificate, nil }
+
+// Certificate returns the current certificate.
+func (p ReloadedPair) Certificate() *x509.Certificate { return p.current.Get().Cert }
 
 // WarnOfExpiry logs which of the pairs have expired or expire within 30 days.
 func WarnOfExpiry(logger *slog.Logger, pairs []ReloadedPair, now time.Time) {
