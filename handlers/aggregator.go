@@ -22,20 +22,49 @@ const remoteDiscoveryTimeout = 5 * time.Second
 // isForwardable reports whether another server understands a path as it was
 // authorized. Paths without a resource are authorized as such, which all users are
 // for discovery: of those, only the discovery document of the group version is
-// forwarded. A path with empty or dot segments may lead to another resource at a
-// server that cleans paths.
+// forwarded. A path with empty or dot segments leads to another resource at a
+// server that cleans paths, and one with escapes to another resource at a server
+// that resolves escapes twice.
 func isForwardable(info *request.Info) bool {
+	segments := strings.Split(strings.TrimSuffix(info.Path, "/"), "/")[1:]
 	if !info.IsResource {
-		segments := strings.Split(strings.TrimSuffix(info.Path, "/"), "/")
-		switch segments[1] {
-		case "apis":
-			return len(segments) == 4 // /apis/GROUP/VERSION
-		default:
-			return len(segments) <= 3 // /api, /api/VERSION
+		last := 2 // /api, /api/VERSION
+		if segments[0] == "apis" {
+			last = 3 // /apis/GROUP/VERSION
+			if len(segments) < last {
+				return false
+			}
+		}
+		return len(segments) <= last && !slices.ContainsFunc(segments, isAmbiguous)
+	}
+	authorized, below := segments, []string(nil)
+	if rest := len(info.Parts) - 3; rest > 0 {
+		// The path below a subresource belongs to that subresource, unless it leads out of it.
+		n := strings.Count(strings.Trim(info.Path, "/"), "/") + 1 - rest
+		authorized, below = segments[:n], segments[n:]
+	}
+	return info.Resource != "" && !slices.ContainsFunc(authorized, isAmbiguous) && !slices.ContainsFunc(below, leadsOut)
+}
+
+// isAmbiguous reports whether servers can differ about what a decoded segment of a path means. No name of
+// an object contains a slash or a percent sign.
+func isAmbiguous(segment string) bool {
+	control := func(r rune) bool { return r < ' ' || r == 0x7f }
+	return segment == "" || leadsOut(segment) || strings.ContainsAny(segment, `%\`) || strings.ContainsFunc(segment, control)
+}
+
+// leadsOut reports whether a server that cleans paths may take a decoded segment for the one above it.
+func leadsOut(segment string) bool {
+	if again, err := url.PathUnescape(segment); err == nil {
+		segment = again
+	}
+	isSlash := func(r rune) bool { return r == '/' || r == '\\' }
+	for part := range strings.FieldsFuncSeq(segment, isSlash) {
+		if part, _, _ = strings.Cut(part, ";"); part == "." || part == ".." {
+			return true
 		}
 	}
-	isDot := func(segment string) bool { return segment == "." || segment == ".." }
-	return info.Resource != "" && !isDot(info.Namespace) && !slices.ContainsFunc(info.Parts, isDot)
+	return false
 }
 
 // forwardToRemote forwards a request to the aggregated server that serves its group
@@ -69,7 +98,8 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 		clearDeadlines(w)
 	}
 	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{
-		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
+		// The path and the query are those that were authorized, whatever their encoding was.
+		URL:  url.URL{Scheme: "https", Host: host, Path: scope.Info.Path, RawQuery: scope.Info.Query.Encode()},
 		Host: host, Transport: transport, NoRedirects: !h.AggregationRedirects,
 		SetHeaders: func(header http.Header) {
 			to.SetUserHeaders(header, scope.User)

@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
@@ -67,7 +68,8 @@ func (h *Handler) connect(c *call) error {
 	return nil
 }
 
-// rest returns the path below the subresource, which is empty or begins with a slash.
+// rest returns the path below the subresource, which is empty or begins with a slash. It is clean, as the
+// path at the backend, so that admission sees the path that the backend gets.
 func (c *call) rest() string {
 	rest := strings.Join(c.info.Parts[3:], "/")
 	if rest != "" {
@@ -76,7 +78,7 @@ func (c *call) rest() string {
 	if strings.HasSuffix(c.info.Path, "/") && !strings.HasSuffix(rest, "/") {
 		rest += "/"
 	}
-	return rest
+	return utilnet.JoinPreservingTrailingSlash("", rest)
 }
 
 // serveText copies the text response of a kubelet to the client, over a WebSocket if

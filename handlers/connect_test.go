@@ -146,6 +146,19 @@ func TestConnect(t *testing.T) {
 		{"GET " + ns + "services/gone/proxy/a", "", 503, `no endpoints available for service \"gone\"`},
 		{"GET " + ns + "services/gone:80/proxy/a", "", 404, `services \"gone\" not found`},
 		{"GET /api/v1/nodes/n/proxy/metrics", "", 200, "GET /metrics |/api/v1/nodes/n/proxy/metrics|"},
+		// The path at the backend is clean and resolved, as in kube-apiserver.
+		{"GET " + pod + "/a/../b", "", 200, "GET /b "},
+		{"GET " + pod + "/%2e%2e/%2E%2E/b/", "", 200, "GET /b/ "},
+		{"GET " + pod + "//a//b", "", 200, "GET /a/b "},
+		{"GET " + pod + "/a%2Fb", "", 200, "GET /a/b "},
+		{"GET " + pod + "/a%2F..%2Fb", "", 200, "GET /b "},
+		{"GET " + pod + "/a%252Fb", "", 200, "GET /a%252Fb "},
+		{"GET " + pod + "/a%20b/", "", 200, "GET /a%20b/ "},
+		{"GET " + ns + "services/s:web/proxy/a/./b/", "", 200, "GET /a/b/ "},
+		{"GET /api/v1/nodes/n%2Fproxy/metrics", "", 200, "GET /metrics "},
+		{"GET /api/v1/nodes/n//proxy/metrics", "", 404, "could not find the requested resource"},
+		{"GET " + ns + "pods//p/proxy/a", "", 404, "could not find the requested resource"},
+		{"GET //api/v1/nodes/n/proxy", "", 404, "404 page not found"},
 		{"GET /api/v1/nodes/bare/proxy/metrics", "", 500, "no preferred addresses found"},
 	} {
 		method, path, _ := strings.Cut(c.ask, " ")

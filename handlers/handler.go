@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -148,7 +149,7 @@ func (h *Handler) routes() http.HandlerFunc {
 			h.forwardToRemote(w, r, remote)
 			return
 		}
-		if info.IsResource {
+		if info.IsResource && !strings.HasPrefix(info.Path, "//") { // a browser takes such a path for another host
 			h.serveResource(w, r, info)
 			return
 		}
