@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 // rotatedFile is a log file that is renamed and replaced when it is full. The names of the
@@ -50,7 +51,7 @@ func openRotated(c *LogConfig, now func() time.Time, faults *faultLog) (*rotated
 	f := &rotatedFile{path: c.Path, maxSize: int64(c.MaxSize) << 20, backups: c.MaxBackups,
 		age: time.Duration(c.MaxAge) * 24 * time.Hour, compress: c.Compress, now: now, faults: faults}
 	var err error
-	if f.file, err = openAppend(f.path); err != nil {
+	if f.file, err = safefile.OpenAppend(f.path); err != nil {
 		return nil, err
 	}
 	info, err := f.file.Stat()
@@ -59,10 +60,6 @@ func openRotated(c *LogConfig, now func() time.Time, faults *faultLog) (*rotated
 	}
 	f.size = info.Size()
 	return f, nil
-}
-
-func openAppend(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
 
 // Write writes a line. A line that does not fit begins a new file.
@@ -101,7 +98,7 @@ func (f *rotatedFile) rotate() error {
 	if err := os.Rename(f.path, backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := openAppend(f.path)
+	file, err := safefile.OpenAppend(f.path)
 	if err != nil {
 		return errors.Join(err, os.Rename(backup, f.path))
 	}
@@ -188,27 +185,27 @@ func (f *rotatedFile) rotatedFiles() (files []rotated, err error) {
 // compressFile replaces a file by a compressed one. After a crash either the file or the
 // compressed one is complete.
 func compressFile(path string) error {
-	temporary := path + gzSuffix + ".tmp"
-	if err := writeCompressed(temporary, path); err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	if err := os.Rename(temporary, path+gzSuffix); err != nil {
+	if err := writeCompressed(path+gzSuffix, path); err != nil {
 		return err
 	}
 	return os.Remove(path)
 }
 
 func writeCompressed(to, from string) error {
-	in, err := os.Open(from)
+	in, err := safefile.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	out, err := safefile.Create(to)
 	if err != nil {
 		return err
 	}
+	defer out.Discard()
 	z := gzip.NewWriter(out)
 	_, err = io.Copy(z, in)
-	return errors.Join(err, z.Close(), out.Sync(), out.Close())
+	if err = errors.Join(err, z.Close()); err != nil {
+		return err
+	}
+	return out.Commit(0o600, true)
 }

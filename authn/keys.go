@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/miniapiserver/miniapiserver/internal/reload"
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 // PublicKey verifies signatures of tokens.
@@ -151,7 +151,7 @@ func NewGeneratedKeys(path string, fromFiles *Keys) *Keys {
 		if signer != nil {
 			return signer, nil
 		}
-		s, err := readSigner(path, os.ReadFile)
+		s, err := readSigner(path, readOwn)
 		if errors.Is(err, os.ErrNotExist) {
 			if !create {
 				return nil, nil
@@ -310,11 +310,11 @@ func generateSigner(path string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // 0600
+	f, err := safefile.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name())
+	defer f.Discard()
 	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err == nil {
 		err = f.Sync()
@@ -326,11 +326,19 @@ func generateSigner(path string) (crypto.Signer, error) {
 		return nil, err
 	}
 	if err := os.Link(f.Name(), path); errors.Is(err, os.ErrExist) {
-		return readSigner(path, os.ReadFile)
+		return readSigner(path, readOwn)
 	} else if err != nil {
 		return nil, err
 	}
 	return key, nil
+}
+
+// readOwn reads a file that the server generated. It refuses one that another user owns or may write.
+func readOwn(path string) ([]byte, error) {
+	if err := safefile.CheckFile(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 func readSigner(path string, read func(path string) ([]byte, error)) (crypto.Signer, error) {

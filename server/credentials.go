@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
@@ -83,7 +84,7 @@ func (p *parts) loadCredentials() (err error) {
 		return nil
 	}
 	p.KubeconfigFile = filepath.Join(p.o.Dir, "admin.kubeconfig")
-	return credentials.WriteFile(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
+	return safefile.Write(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
 }
 
 // ownCertificates recognizes the client certificates of this server, and those that servers with the

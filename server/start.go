@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -146,7 +146,7 @@ func (s *Server) openDataDir() (err error) {
 		s.ephemeral = true
 	} else {
 		if s.o.Dir, err = filepath.Abs(s.o.Dir); err == nil {
-			err = os.MkdirAll(s.o.Dir, 0o700)
+			err = safefile.MakeDir(s.o.Dir, 0o700)
 		}
 		if err == nil {
 			s.lock, err = storage.LockDir(s.o.Dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,7 +12,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/snapshot"
+
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 // SaveSnapshot writes a snapshot of a running etcd to a file that only its owner can read: of the
@@ -24,16 +26,34 @@ func SaveSnapshot(ctx context.Context, o Options, file string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	partial := file + ".unverified"
-	defer os.Remove(partial)
-	if _, err := snapshot.SaveWithVersion(ctx, config.Logger, config, partial); err != nil {
+	f, err := safefile.Create(file)
+	if err != nil {
+		return 0, fmt.Errorf("saving a snapshot: %w", err)
+	}
+	defer f.Discard()
+	size, err := receiveSnapshot(ctx, config, f)
+	if err != nil {
 		return 0, fmt.Errorf("saving a snapshot of etcd at %s: %w", config.Endpoints[0], err)
 	}
-	size, err := verifySnapshot(partial)
-	if err != nil {
+	if err := verifySnapshot(f.File, size); err != nil {
 		return 0, &SnapshotError{file, err}
 	}
-	return size, os.Rename(partial, file)
+	return size, f.Commit(0o600, true)
+}
+
+// receiveSnapshot writes a snapshot of the etcd to which config leads and returns its size.
+func receiveSnapshot(ctx context.Context, config clientv3.Config, to io.Writer) (size int64, err error) {
+	client, err := clientv3.New(config)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	response, err := client.SnapshotWithVersion(ctx)
+	if err != nil {
+		return 0, err
+	}
+	size, err = io.Copy(to, response.Snapshot)
+	return size, errors.Join(err, response.Snapshot.Close())
 }
 
 // maintenanceConfig returns the configuration of a client for the first member of the etcd of o
@@ -93,7 +113,7 @@ func probeMember(ctx context.Context, c clientv3.Config) error {
 // RestoreSnapshot creates the data of an embedded etcd in a directory from a snapshot, so that a
 // server can start there. The directory must have no data, and no server may run in it.
 func RestoreSnapshot(file, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := safefile.MakeDir(dir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
 	lock, err := lockEtcdDir(dir)

@@ -64,7 +64,7 @@ func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram,
 			return e, fmt.Errorf("making a directory for etcd: %w", err)
 		}
 	}
-	if err := os.MkdirAll(e.dir, 0o700); err != nil {
+	if err := makeMemberDirs(e.dir); err != nil {
 		e.ephemeral = false // so that close removes no directory
 		return e, fmt.Errorf("making the data directory: %w", err)
 	}

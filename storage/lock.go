@@ -14,7 +14,7 @@ const LockName = "lock"
 // LockDir locks a directory for this process, until the returned file is closed or the process
 // ends, in whatever way.
 func LockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("locking the directory: %w", err)
 	}

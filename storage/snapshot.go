@@ -3,6 +3,7 @@ package storage
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 // SnapshotError is a failure to restore an etcd snapshot into a data directory.
@@ -33,32 +36,40 @@ func (e *SnapshotError) Unwrap() error { return e.Err }
 func restoreSnapshot(file, dir string) error {
 	fail := func(err error) error { return &SnapshotError{file, err} }
 	for _, name := range []string{"member/wal", "member/snap/db"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 			return fail(errors.Join(fmt.Errorf("data directory %s is not empty, a snapshot can only be restored into a new one", dir), err))
 		}
 	}
-	snap := filepath.Join(dir, "member", "snap")
-	if err := os.MkdirAll(snap, 0o700); err != nil {
+	if err := makeMemberDirs(dir); err != nil {
 		return fail(err)
 	}
-	temp := filepath.Join(snap, "tmp-restore.db")
-	err := copySnapshot(file, temp)
-	if err == nil {
-		err = resetDatabase(temp)
-	}
-	if err == nil {
-		err = os.Rename(temp, filepath.Join(snap, "db"))
-	}
+	temp, err := safefile.CreateTemp(filepath.Join(dir, "member", "snap", "db"), "tmp-restore-*.db")
 	if err != nil {
-		_ = os.Remove(temp) // the first error is returned
+		return fail(err)
+	}
+	defer temp.Discard()
+	if err := copySnapshot(file, temp.File); err != nil {
+		return fail(err)
+	}
+	if err := resetDatabase(temp.Name()); err != nil {
+		return fail(err)
+	}
+	if err := temp.Commit(0o600, true); err != nil {
 		return fail(err)
 	}
 	return nil
 }
 
-// copySnapshot writes the database in a snapshot to a new file and verifies the SHA-256 that
+// makeMemberDirs makes the directories of the database in the data directory of an etcd. It returns
+// an error if other users may write in one of them.
+func makeMemberDirs(dir string) error {
+	member := filepath.Join(dir, "member")
+	return cmp.Or(safefile.MakeDir(dir, 0o700), safefile.MakeDir(member, 0o700), safefile.MakeDir(filepath.Join(member, "snap"), 0o700))
+}
+
+// copySnapshot writes the database in a snapshot to an empty file and verifies the SHA-256 that
 // follows the database.
-func copySnapshot(file, to string) error {
+func copySnapshot(file string, out *os.File) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return errors.Unwrap(err) // unwrapped, because the caller adds the file's name
@@ -68,11 +79,6 @@ func copySnapshot(file, to string) error {
 	if err != nil {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
 	size, err := io.Copy(out, data)
 	if err != nil {
 		return fmt.Errorf("reading the snapshot: %w", err)
@@ -83,18 +89,25 @@ func copySnapshot(file, to string) error {
 	return out.Truncate(size - sha256.Size)
 }
 
-// verifySnapshot verifies the checksum at the end of an uncompressed snapshot and returns its size.
-func verifySnapshot(file string) (int64, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return 0, err
+// verifySnapshot verifies the checksum at the end of an uncompressed snapshot, and that its database can be
+// opened.
+func verifySnapshot(f *os.File, size int64) error {
+	if err := verifyChecksum(f, size); err != nil {
+		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	db, err := bolt.Open(f.Name(), 0o600, &bolt.Options{Timeout: time.Second, ReadOnly: true})
 	if err != nil {
-		return 0, err
+		return fmt.Errorf("opening the database in the snapshot: %w", err)
 	}
-	return info.Size(), verifyChecksum(f, info.Size())
+	return errors.Join(db.View(checkEtcdDatabase), db.Close())
+}
+
+// checkEtcdDatabase returns an error unless a database has the bucket with etcd's keys.
+func checkEtcdDatabase(tx *bolt.Tx) error {
+	if tx.Bucket([]byte("key")) == nil {
+		return errors.New("the database in the snapshot is not etcd's")
+	}
+	return nil
 }
 
 // verifyChecksum verifies that a database is followed by its SHA-256.
@@ -139,8 +152,8 @@ func resetDatabase(file string) error {
 		return fmt.Errorf("opening the database in the snapshot: %w", err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		if tx.Bucket([]byte("key")) == nil {
-			return errors.New("the database in the snapshot is not etcd's")
+		if err := checkEtcdDatabase(tx); err != nil {
+			return err
 		}
 		for _, name := range []string{"members", "members_removed", "cluster", "alarm"} {
 			if err := emptyBucket(tx, []byte(name)); err != nil {

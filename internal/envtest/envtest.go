@@ -23,6 +23,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 //go:embed kubectl.sh
@@ -66,11 +68,12 @@ func Dir(binDir, version, goos, goarch string) string {
 	return filepath.Join(binDir, "k8s", baseName(version, goos, goarch))
 }
 
-// Write writes the programs into dir, which it creates. server is the path of the server's
+// Write writes the programs into dir, which it creates. It returns an error if another user could replace
+// the programs. server is the path of the server's
 // executable, and release the release of Kubernetes that it is to have, such as 1.35.4. Programs
 // that run already, from an earlier Write, are not disturbed.
 func Write(dir, server, release string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := safefile.MakeDir(dir, 0o755); err != nil {
 		return err
 	}
 	for _, name := range serverNames {

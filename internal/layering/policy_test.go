@@ -174,6 +174,9 @@ NONE < internal/monotonic < storage, authz;
 # Values from files that are read again when they change.
 internal/monotonic < internal/reload < authn, authz, registry/hooks, server, server/credentials;
 
+# Files with secrets.
+NONE < internal/safefile < storage, audit, authn, server/credentials, server, internal/envtest;
+
 # Metrics of configuration files that are read again when they change.
 NONE < internal/configmetrics < authn, authz, storage/encryption, admission, server;
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -52,7 +53,7 @@ type Certificates struct {
 // expire or for other names than wanted, but leaves a certificate of another CA alone, which
 // an administrator has put there.
 func Load(dir string, names Names, now time.Time, durable bool) (*Certificates, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := safefile.MakeDir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	return pki{dir: dir, now: now, durable: durable}.load(names)
@@ -81,7 +82,7 @@ func Generate(dir string, names Names, now time.Time) (*Certificates, error) {
 			return nil, fmt.Errorf("%s: certificate and key must be supplied as a pair", file)
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := safefile.MakeDir(dir, 0o755); err != nil {
 		return nil, err
 	}
 	c.Serving.CertPEM = slices.Concat(c.Serving.CertPEM, c.CA.CertPEM)

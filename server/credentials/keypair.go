@@ -1,7 +1,6 @@
 package credentials
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 // ErrMismatch is the error for a certificate and a key that do not match.
@@ -40,6 +40,11 @@ func (p *pki) read(name string) (*KeyPair, error) {
 	for _, f := range files {
 		if _, err := os.Stat(f); errors.Is(err, os.ErrNotExist) {
 			return nil, nil
+		}
+	}
+	for _, f := range files {
+		if err := safefile.CheckFile(f); err != nil {
+			return nil, err
 		}
 	}
 	return ReadPair(files[0], files[1])
@@ -124,35 +129,8 @@ func (p *pki) write(name string, pair *KeyPair) error {
 	}
 	files := p.files(name)
 	// The key is written first, so that a certificate is never without a key.
-	if err := WriteFile(files[1], pair.KeyPEM, 0o600, p.durable); err != nil {
+	if err := safefile.Write(files[1], pair.KeyPEM, 0o600, p.durable); err != nil {
 		return err
 	}
-	return WriteFile(files[0], pair.CertPEM, 0o644, p.durable)
-}
-
-// WriteFile replaces the file at path atomically, and syncs it if durable. It only sets the
-// mode of a file that already has the content.
-func WriteFile(path string, data []byte, mode os.FileMode, durable bool) error {
-	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
-		return os.Chmod(path, mode)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // fails after the file is renamed
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil && durable {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return safefile.Write(files[0], pair.CertPEM, 0o644, p.durable)
 }
