@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,15 +13,23 @@ import (
 )
 
 const (
-	mergePatchType  = "application/merge-patch+json"
-	strategicType   = "application/strategic-merge-patch+json"
-	jsonPatchType   = "application/json-patch+json"
-	applyType       = "application/apply-patch+yaml"
-	growthBytes     = 250_000
-	growthElements  = 12_000
-	growthIgnored   = 150 * time.Millisecond
-	growthTolerated = 3.0
+	mergePatchType = "application/merge-patch+json"
+	strategicType  = "application/strategic-merge-patch+json"
+	applyType      = "application/apply-patch+yaml"
 )
+
+// growthScale is the size of the long lists and maps: about 250 kB times GROWTH_SCALE (default 1). An attempt
+// that costs less than growthIgnored is not compared with a smaller one.
+func growthScale() (bytes, elements int, ignored time.Duration) {
+	scale, err := strconv.Atoi(os.Getenv("GROWTH_SCALE"))
+	if err != nil {
+		scale = 1
+	}
+	return 250_000 * scale, 12_000 * scale, time.Duration(scale) * 150 * time.Millisecond
+}
+
+// growthTolerated is the maximum ratio of the cost of 2n elements and of n.
+const growthTolerated = 3.0
 
 // TestGrowth writes objects with long lists and maps, of n and of 2n elements, in each way of writing.
 // Twice as many elements may cost at most three times as much CPU.
@@ -55,7 +64,8 @@ func (g growth) try(f Field) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	n := min(growthElements, growthBytes/(len(one)+8)) / 2
+	bytes, elements, _ := growthScale()
+	n := min(elements, bytes/(len(one)+8)) / 2
 	if f.Path[0] == "status" && g.hasStatus {
 		g.tryStatus(f, n)
 		return
@@ -106,7 +116,10 @@ func (g growth) tryStatus(f Field, n int) {
 	if !a.ok() {
 		g.t.Fatalf("%s: %d %s", g.path, a.code, a.status.Message)
 	}
-	defer g.do(http.MethodDelete, g.on(g.base)+"?gracePeriodSeconds=0", jsonType, nil)
+	defer func() {
+		g.do(http.MethodDelete, g.on(g.base)+"?gracePeriodSeconds=0&propagationPolicy=Background", jsonType, nil)
+		g.until(func() bool { return g.do(http.MethodGet, g.on(g.base), jsonType, nil).code == http.StatusNotFound })
+	}()
 	status := g.on(a.object) + "/status?fieldManager=m"
 	g.compareGrowth(fmt.Sprintf("%s %s: %s", g.kind, f, "update"), n, func(n int) answer {
 		return g.do(http.MethodPut, status+"&dryRun=All", jsonType, f.Set(a.object, f.Grown(g.base, n, false)))
@@ -140,14 +153,15 @@ func (c *client) compareGrowth(what string, n int, attempt func(n int) answer) {
 	if os.Getenv("GROWTH_LOG") != "" {
 		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), what, n)
 	}
+	_, _, ignored := growthScale()
 	large, a := cpuOf(func() answer { return attempt(2 * n) })
-	if large < growthIgnored {
+	if large < ignored {
 		return
 	}
 	if again, _ := cpuOf(func() answer { return attempt(2 * n) }); again < large {
 		large = again
 	}
-	if large < growthIgnored {
+	if large < ignored {
 		return
 	}
 	attempt(n)
