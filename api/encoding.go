@@ -49,7 +49,7 @@ func (r *Resource) StoredEncoder() func(Object) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", r.Name, err)
 		}
-		return value, nil
+		return value, r.checkEncoded(value)
 	}
 }
 
@@ -164,8 +164,8 @@ func (r *Resource) completeStored(v *Version, obj Object) error {
 	if form.Prune != nil {
 		form.Prune(obj)
 	}
-	if form.Default != nil {
-		form.Default(obj)
+	if form.DefaultUntyped != nil {
+		return form.DefaultUntyped(obj)
 	}
 	return nil
 }

@@ -113,6 +113,9 @@ type Resource struct {
 	// version, and for written objects, parts of which others may read at the same
 	// time: it changes only fields that differ from their default.
 	Default func(obj Object)
+	// DefaultUntyped replaces Default for an untyped kind, whose schema can have defaults of any size.
+	// It returns an error that names the field if the object becomes larger than ObjectLimit.
+	DefaultUntyped func(obj Object) error
 	// CheckConversion returns an error if kube-apiserver could not convert an object from a client to
 	// its internal type, which has a field where the hub version has an annotation. Default does not
 	// change this annotation.
@@ -155,6 +158,11 @@ type Resource struct {
 	// enum that the release did not have. Both are nil if the release had everything.
 	Reductions  openapi.Reductions
 	Unsupported func(obj Object) field.ErrorList
+
+	// MaxObjectBytes is the maximum size of an object in bytes, as JSON or as it is stored, with
+	// everything that defaults, conversion, patches and admission add; 0 means
+	// DefaultMaxObjectBytes.
+	MaxObjectBytes int
 
 	// Virtual replaces storage for a kind whose objects are not stored, and is nil for others.
 	Virtual *Virtual

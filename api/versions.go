@@ -90,6 +90,10 @@ func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
 	switch {
 	case v.HubDefault != nil:
 		v.HubDefault(hub)
+	case r.DefaultUntyped != nil:
+		if err := r.DefaultUntyped(hub); err != nil {
+			return nil, &ObjectSizeError{err}
+		}
 	case r.Default != nil:
 		r.Default(hub)
 	}

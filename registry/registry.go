@@ -141,15 +141,16 @@ func (r *Registry) storeOf(gr schema.GroupResource) *storage.Store {
 func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig {
 	gr := res.GroupResource()
 	cfg := storage.CollectionConfig{
-		Prefix:   res.Storage.Prefix,
-		Group:    gr.Group,
-		Resource: gr.Resource,
-		Encode:   res.StoredEncoder(),
-		Decode:   res.DecodeStored,
-		Check:    checkOf(res),
-		AsStored: res.AsStored(),
-		Fields:   res.Fields.Selectable,
-		Index:    res.Fields.Indexed,
+		Prefix:     res.Storage.Prefix,
+		Group:      gr.Group,
+		Resource:   gr.Resource,
+		Encode:     res.StoredEncoder(),
+		Decode:     res.DecodeStored,
+		CheckValue: res.CheckStored,
+		Check:      checkOf(res),
+		AsStored:   res.AsStored(),
+		Fields:     res.Fields.Selectable,
+		Index:      res.Fields.Indexed,
 	}
 	if res.Storage.Expires {
 		cfg.TTL = r.o.EventTTL

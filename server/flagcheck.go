@@ -33,6 +33,15 @@ func notNegative[T int | int64 | time.Duration](n T) error {
 	return nil
 }
 
+// maxObjectBytes checks that a limit of objects has room for those of the server itself.
+func maxObjectBytes(n int) error {
+	const least = 1 << 20
+	if n < least {
+		return fmt.Errorf("%d is below %d", n, least)
+	}
+	return nil
+}
+
 func positive(d time.Duration) error {
 	if d <= 0 {
 		return fmt.Errorf("%v is not above 0", d)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
@@ -163,6 +164,8 @@ func requestFlags(o *Options) []Flag {
 			Help: "Maximum duration of a request other than a watch."},
 		{Name: "min-request-timeout", Value: seconds(&o.MinRequestTimeout, 30*time.Minute, notNegative),
 			Help: "Minimum duration, in seconds, of a watch without a timeout of its own. The server picks a random duration above it, to spread the load of clients that reconnect."},
+		{Name: "max-object-bytes", Value: number(&o.MaxObjectBytes, api.DefaultMaxObjectBytes, maxObjectBytes),
+			Help: "Maximum size, in bytes, of an object with everything that its schema's defaults, conversion, patches and admission add to it. Larger objects are refused, and cannot be read if they are stored. The default is three times the size of a request that etcd accepts by default."},
 		{Name: "max-requests-inflight", Value: orZero(number(&o.MaxRequestsInflight, 400, notNegative)),
 			Help: "Maximum number of read requests in flight; further requests are rejected. If 0, there is no limit. If --enable-priority-and-fairness is true, the sum of this flag and --max-mutating-requests-inflight is the number of seats that the priority levels share."},
 		{Name: "max-mutating-requests-inflight", Value: orZero(number(&o.MaxMutatingRequestsInflight, 200, notNegative)),

@@ -75,6 +75,7 @@ type Options struct {
 
 	RequestTimeout        time.Duration // --request-timeout
 	MinRequestTimeout     time.Duration // --min-request-timeout
+	MaxObjectBytes        int           // --max-object-bytes
 	NoPriorityAndFairness bool          // --enable-priority-and-fairness=false
 	GoawayChance          float64       // --goaway-chance
 	ShutdownDelay         time.Duration // --shutdown-delay-duration

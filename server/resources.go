@@ -31,6 +31,7 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	}
 	encoding := storageEncodings()[o.StorageMediaType]
 	for _, r := range resources {
+		r.MaxObjectBytes = o.MaxObjectBytes
 		if r.Storage.Encoding == api.Protobuf {
 			r.Storage.Encoding = encoding
 		}

@@ -131,10 +131,7 @@ func (i *Item) decode() (api.Object, error) {
 	if h != nil && h != notCorrupt {
 		return nil, h
 	}
-	obj, err := i.config.Decode(i.value)
-	if err == nil && h == nil && i.config.Check != nil {
-		err = i.config.Check(obj)
-	}
+	obj, err := i.decodeValue(h == nil)
 	if err != nil {
 		isSealed := i.config.Transformer == nil && isEncrypted(i.value)
 		if isSealed {
@@ -150,6 +147,20 @@ func (i *Item) decode() (api.Object, error) {
 	d := &decodedObject{obj}
 	i.object = weak.Make(d)
 	return d.Object, nil
+}
+
+// decodeValue decodes the value. If check is true, nothing is known of its content.
+func (i *Item) decodeValue(check bool) (api.Object, error) {
+	if check && i.config.CheckValue != nil {
+		if err := i.config.CheckValue(i.value); err != nil {
+			return nil, err
+		}
+	}
+	obj, err := i.config.Decode(i.value)
+	if err == nil && check && i.config.Check != nil {
+		err = i.config.Check(obj)
+	}
+	return obj, err
 }
 
 // corruptError returns the error of an item that cannot be decoded or, if isEncrypted is set, not
@@ -237,7 +248,7 @@ type Slot struct{ _ byte } // not empty: distinct empty values may share an addr
 func NewSlot() *Slot { return &Slot{} }
 
 // Encoding returns the item's encoding in slot. The first call computes it with encode,
-// which must not call methods of the item, and caches it. The returned bytes must not be
+// which must not call methods of the item, and caches it unless it is too large. The returned bytes must not be
 // changed.
 func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	if e := i.findEncoding(slot); e != nil {
@@ -256,9 +267,25 @@ func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]
 	if err != nil {
 		return nil, err
 	}
+	return i.storeEncoding(slot, data), nil
+}
+
+// An encoding is cached unless it is both larger than smallEncoding and more than maxGrowth times as
+// large as the value. Defaults and conversion webhooks can make megabytes of a small value, of
+// which the memory could not hold one for each object.
+const (
+	smallEncoding = 64 << 10
+	maxGrowth     = 8
+)
+
+// storeEncoding caches an encoding in slot, unless it is too large; i.mu is held. It returns the
+// encoding without room for more.
+func (i *Item) storeEncoding(slot *Slot, data []byte) []byte {
 	data = data[:len(data):len(data)]
-	i.encodings.Store(&itemEncoding{slot: slot, data: data, next: i.encodings.Load()})
-	return data, nil
+	if len(data) <= max(smallEncoding, maxGrowth*len(i.value)) {
+		i.encodings.Store(&itemEncoding{slot: slot, data: data, next: i.encodings.Load()})
+	}
+	return data
 }
 
 // CachedEncoding returns the cached encoding in slot, or nil.
@@ -269,17 +296,15 @@ func (i *Item) CachedEncoding(slot *Slot) []byte {
 	return nil
 }
 
-// CacheEncoding caches an encoding in slot, unless slot has one already, and returns the
-// cached one.
+// CacheEncoding caches an encoding in slot, unless it is too large or slot has one already, and
+// returns the encoding of slot.
 func (i *Item) CacheEncoding(slot *Slot, data []byte) []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if e := i.findEncoding(slot); e != nil {
 		return e.data
 	}
-	data = data[:len(data):len(data)]
-	i.encodings.Store(&itemEncoding{slot: slot, data: data, next: i.encodings.Load()})
-	return data
+	return i.storeEncoding(slot, data)
 }
 
 // PrefetchEncodings reads both ends of each item's cached encoding in slot or, if it has none, of its

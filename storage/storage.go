@@ -90,6 +90,10 @@ type CollectionConfig struct {
 	// Decode decodes a stored value. The result must not share memory with the value; the
 	// store sets its resourceVersion.
 	Decode func([]byte) (api.Object, error)
+	// CheckValue returns an error if a value must not be given to Decode, because its decoder might
+	// not end or might exhaust the memory. The store calls it for values that another writer
+	// stored. Nil accepts every value.
+	CheckValue func([]byte) error
 	// Transformer encrypts and decrypts the values; nil stores them as Encode returns them.
 	Transformer Transformer
 	// Check returns an error if a decoded object cannot be served. The store calls it for

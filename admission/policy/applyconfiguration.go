@@ -38,14 +38,14 @@ func applyConfiguration(_ context.Context, t *target, change ref.Val) (runtime.O
 		return nil, fmt.Errorf("invalid return type: %T", change)
 	}
 	fields["apiVersion"], fields["kind"] = kind.GroupVersion().String(), kind.Kind
-	if err := bounds.Value(fields); err != nil {
+	if err := bounds.Value(fields, t.Attributes.Resource.ObjectLimit()); err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
 	merged, err := t.merge(schema, fields)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
-	if err := bounds.Value(merged); err != nil {
+	if err := bounds.Value(merged, t.Attributes.Resource.ObjectLimit()); err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
 	return t.object(merged)

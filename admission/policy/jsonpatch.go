@@ -46,9 +46,12 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (runtime.Objec
 	case err != nil:
 		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
+	if err := bounds.Object(after, t.Attributes.Resource.ObjectLimit()); err != nil {
+		return nil, fmt.Errorf("JSON Patch: %w", err)
+	}
 	obj := t.New(t.form)
 	if err := bounds.JSONInto(after, obj); err != nil {
-		return nil, apierrors.NewInternalError(err)
+		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
 	strict, err := kjson.UnmarshalStrict(after, obj)
 	if err == nil && len(strict) > 0 {

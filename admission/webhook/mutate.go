@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -158,14 +159,27 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 		return false, &callError{hook: h.name, reason: fmt.Errorf("unsupported patch type %q", response.patchType), code: 400}
 	}
 	made, err := p.Apply(ctx, sent, maxCopiedBytes)
-	if err != nil {
-		return false, apierrors.NewInternalError(err)
+	if err == nil {
+		err = bounds.Object(made, s.Attributes.Resource.ObjectLimit())
 	}
-	changed, err := s.replaceObject(form, made)
+	changed := false
+	if err == nil {
+		changed, err = s.replaceObject(form, made)
+	}
 	if err != nil {
-		return false, apierrors.NewInternalError(err)
+		return false, errPatched(h, err)
 	}
 	return changed, nil
+}
+
+// errPatched returns the error of an object that a hook has patched.
+func errPatched(h *hook, err error) error {
+	var limit *bounds.Error
+	var size *api.ObjectSizeError
+	if errors.As(err, &limit) || errors.As(err, &size) {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object with the patch of admission webhook %q is out of bounds: %v", h.name, err))
+	}
+	return apierrors.NewInternalError(err)
 }
 
 // replaceObject decodes the patched object and reports whether it differs from the current one.

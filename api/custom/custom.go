@@ -48,6 +48,8 @@ type Options struct {
 	// ObserveComparison, when set, is called for each update with the time that ratcheting
 	// took to compare the new object with the old one.
 	ObserveComparison func(time.Duration)
+	// MaxObjectBytes is api.Resource.MaxObjectBytes of the kind.
+	MaxObjectBytes int
 	// StoreCBOR stores objects in CBOR instead of JSON.
 	StoreCBOR bool
 	// Established is api.Resource.Established of the kind.
@@ -72,7 +74,7 @@ func Compile(d *Definition, readDefinition func() (*Definition, error), o Option
 		if o.StoreCBOR {
 			form.Storage.Encoding = api.CBOR
 		}
-		form.Established = o.Established
+		form.Established, form.MaxObjectBytes = o.Established, o.MaxObjectBytes
 		form.Versions[0].OpenAPI = openAPIDefinitions(d, v, readDefinition)
 		forms = append(forms, form)
 		if v.Storage {
@@ -117,7 +119,6 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 		Versions:            []api.Version{buildVersion(d, gvk, v, s, compared)},
 		New:                 func() api.Object { return untyped.New(gvk) },
 		Untyped:             true,
-		Default:             func(obj api.Object) { s.Default(contentOf(obj)) },
 		Prune:               func(obj api.Object) { s.Prune(contentOf(obj)) },
 		DefaultIsIdempotent: s.DefaultIsIdempotent,
 		Storage:             api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, Encoding: api.JSON},
@@ -140,6 +141,7 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 		Fields: api.Fields[api.Object]{Selectable: selectableFields(d)},
 		Table:  printerColumns(v.AdditionalPrinterColumns),
 	}
+	res.DefaultUntyped = func(obj api.Object) error { return s.Default(contentOf(obj), res.ObjectLimit()) }
 	if sub := v.Subresources; sub != nil {
 		if res.Status.Served = sub.Status != nil; res.Status.Served {
 			res.Status.PrepareForUpdate = keepMetadata

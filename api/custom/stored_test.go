@@ -152,7 +152,9 @@ func TestAsStored(t *testing.T) {
 			if _, err := res.Versions[0].Coerce(obj); err != nil {
 				t.Skip(err)
 			}
-			res.Default(obj)
+			if err := res.DefaultUntyped(obj); err != nil {
+				t.Fatal(err)
+			}
 		}
 		value, err := res.EncodeStored(obj)
 		if err != nil {
@@ -176,7 +178,9 @@ func TestAsStored(t *testing.T) {
 		}
 		if kind.Schemas[res.Hub()].DefaultIsIdempotent() {
 			settled++
-			res.Default(read)
+			if err := res.DefaultUntyped(read); err != nil {
+				t.Fatal(err)
+			}
 			if !reflect.DeepEqual(want, before) {
 				t.Errorf("settled, and changed to %v\nfrom %v\nschema %s", want, before, jsonOf(t, p))
 			}
@@ -214,7 +218,9 @@ func TestUnsettled(t *testing.T) {
 	}
 	res := kind.Resource
 	obj := untyped.FromContent(map[string]any{"apiVersion": "example.com/v1", "kind": "Thing"})
-	res.Default(obj)
+	if err := res.DefaultUntyped(obj); err != nil {
+		t.Fatal(err)
+	}
 	before := runtime.DeepCopyJSON(obj.Object)
 	if res.AsStored()(obj) || !reflect.DeepEqual(obj.Object, before) {
 		t.Errorf("%v became %v", before, obj.Object)

@@ -117,7 +117,11 @@ func (s *definitionSource) full() (*definition, error) {
 // schemas.
 func OutlineReader(definitions *api.Resource) reconcile.ItemReader {
 	return func(item *storage.Item) (api.Object, error) {
-		obj, err := definitions.DecodeStored(custom.Outline(item.Value()))
+		outline := custom.Outline(item.Value())
+		if err := definitions.CheckStored(outline); err != nil {
+			return nil, err
+		}
+		obj, err := definitions.DecodeStored(outline)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +142,7 @@ func New(c reconcile.BaseConfig, forget func(*api.Resource), storeCBOR bool, cli
 	if !ok {
 		return nil, nil
 	}
-	converters, err := newConverters(clients, metrics)
+	converters, err := newConverters(clients, res.ObjectLimit(), metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +266,7 @@ func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, er
 	var err error
 	established := make(chan struct{})
 	panicked := recovery.Call(k.Logger, "compiling a custom kind", func() {
-		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared, StoreCBOR: k.storeCBOR, Established: established})
+		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared, StoreCBOR: k.storeCBOR, Established: established, MaxObjectBytes: k.definitions.Resource.MaxObjectBytes})
 	})
 	if err = errors.Join(panicked, err); err != nil {
 		return nil, errUninstallable{err}

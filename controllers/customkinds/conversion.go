@@ -20,6 +20,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -29,7 +30,13 @@ import (
 const (
 	conversionTimeout     = 30 * time.Second
 	maxConversionResponse = 64 << 20
+	// maxConversionRequest is the sum of the sizes of the objects, except that a call has at least
+	// one object.
+	maxConversionRequest = 8 << 20
 )
+
+// maxConverted is the maximum memory of the objects of one conversion when they are decoded.
+const maxConverted = 160 << 20
 
 // conversionKind is the kind of webhook requests and responses.
 const conversionKind = "ConversionReview"
@@ -39,15 +46,17 @@ type converters struct {
 	clients *hooks.Clients
 	decoder runtime.Decoder
 	metrics *conversionMetrics
+	// maxObject is the maximum size of a converted object.
+	maxObject int
 }
 
-func newConverters(clients *hooks.Clients, reg prometheus.Registerer) (*converters, error) {
+func newConverters(clients *hooks.Clients, maxObject int, reg prometheus.Registerer) (*converters, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(apiextensionsv1.AddToScheme(scheme), apiextensionsv1beta1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	metrics, err := newConversionMetrics(reg)
-	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer(), metrics}, err
+	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer(), metrics, maxObject}, err
 }
 
 // converterOf returns the converter of a definition. That of a stored definition without a webhook,
@@ -86,17 +95,31 @@ func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, ob
 
 func (h *conversionHook) inBatches(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	out := make([]*untyped.Object, 0, len(objects))
-	for batch := range slices.Chunk(objects, registry.MaxConversionBatch) {
-		converted, err := h.callWebhook(ctx, to, batch)
+	memory := 0
+	for len(objects) > 0 {
+		n := batchLength(objects)
+		converted, err := h.callWebhook(ctx, to, objects[:n], &memory)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, converted...)
+		out, objects = append(out, converted...), objects[n:]
 	}
 	return out, nil
 }
 
-func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
+// batchLength returns the number of the first objects that one call converts.
+func batchLength(objects []*untyped.Object) int {
+	size := 0
+	for i, u := range objects[:min(len(objects), registry.MaxConversionBatch)] {
+		if size += bounds.TextSize(u.Object); size > maxConversionRequest && i > 0 {
+			return i
+		}
+	}
+	return min(len(objects), registry.MaxConversionBatch)
+}
+
+// callWebhook converts a batch. memory is the memory of the objects that are converted already.
+func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object, memory *int) ([]*untyped.Object, error) {
 	from := objects[0].GroupVersionKind()
 	failed := func(err error) error {
 		return fmt.Errorf("conversion webhook for %v failed: %w", from, opaqueError{err})
@@ -132,13 +155,17 @@ func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion
 	failure = conversionInvalid
 	out := make([]*untyped.Object, len(objects))
 	for i := range objects {
+		if *memory += bounds.DecodedSize(converted[i].Raw); *memory > maxConverted {
+			return nil, fmt.Errorf("conversion webhook for %v returned objects that together need more than %d bytes of memory", from, maxConverted)
+		}
 		where := ""
 		if len(objects) > 1 {
 			where = fmt.Sprintf(" at index %d", i)
 		}
-		if out[i], err = validateConverted(objects[i], &converted[i], to, where); err != nil {
+		if out[i], err = validateConverted(objects[i], &converted[i], to, where, h.maxObject); err != nil {
 			return nil, fmt.Errorf("conversion webhook for %v returned %w", from, err)
 		}
+		converted[i].Raw = nil // which may be as large
 	}
 	failure = ""
 	return out, nil

@@ -17,12 +17,12 @@ import (
 // labels and annotations of its metadata.
 
 // validateConverted returns a converted object if it is valid. where is its position in the
-// error text, or "" for a single object.
-func validateConverted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*untyped.Object, error) {
+// error text, or "" for a single object. The JSON of the object may have maxObject bytes.
+func validateConverted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string, maxObject int) (*untyped.Object, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("invalid converted object"+where+": "+format, args...)
 	}
-	if err := bounds.Result(raw.Raw); err != nil {
+	if err := bounds.Object(raw.Raw, maxObject); err != nil {
 		return nil, invalid("%w", err)
 	}
 	u := &untyped.Object{}

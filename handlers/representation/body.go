@@ -238,11 +238,13 @@ func (b *body) decodeInto(obj any, fieldValidation string) error {
 	return err
 }
 
-// checkResult checks the JSON of a patched object against the bounds.
-func checkResult(data []byte) error { return errResult(bounds.Result(data)) }
+// checkResult checks the JSON of a patched object of at most limit bytes against the bounds.
+func checkResult(data []byte, limit int) error { return errResult(bounds.Object(data, limit)) }
 
 // checkMerged is checkResult for decoded JSON.
-func checkMerged(content map[string]any) error { return errResult(bounds.Value(content)) }
+func checkMerged(content map[string]any, limit int) error {
+	return errResult(bounds.Value(content, limit))
+}
 
 func errResult(err error) error {
 	if err == nil {

@@ -15,6 +15,10 @@ import (
 // many in one call, and without holding a lock. The encoding of a converted object is cached
 // with the item, so that all readers and watchers of the item share one conversion.
 
+// maxUncached is the maximum size of the converted objects of a response that are too large to be
+// cached with their items.
+const maxUncached = 128 << 20
+
 // convertedItem is an item in the version of a request.
 type convertedItem struct {
 	item   *storage.Item
@@ -85,7 +89,7 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 			return out, nil
 		}
 	}
-	discard := len(missing) > registry.MaxConversionBatch
+	discard, uncached := len(missing) > registry.MaxConversionBatch, 0
 	for len(missing) > 0 {
 		n := min(len(missing), registry.MaxConversionBatch)
 		objects, err := t.Objects(ctx, missing[:n]...)
@@ -95,6 +99,12 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 		for i, position := range positions[:n] {
 			if err := out[position].setObject(objects[i], c, discard); err != nil {
 				return nil, err
+			}
+			if out[position].item.CachedEncoding(c.jsonSlot) == nil {
+				uncached += len(out[position].json)
+			}
+			if uncached > maxUncached {
+				return nil, fmt.Errorf("the objects converted to %s are larger than %d bytes together", c.version.GroupVersion, maxUncached)
 			}
 		}
 		missing, positions = missing[n:], positions[n:]

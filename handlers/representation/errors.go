@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -65,6 +66,7 @@ func errTimedOut() *apierrors.StatusError {
 // Status returns the Status of any error.
 func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
 	var apiStatus apierrors.APIStatus
+	var size *api.ObjectSizeError
 	switch {
 	case errors.As(err, &apiStatus):
 		s := apiStatus.Status()
@@ -76,6 +78,8 @@ func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
 			s.Code = http.StatusInternalServerError
 		}
 		return &s
+	case errors.As(err, &size):
+		return p.Status(r, errTooLarge("%v", size))
 	case errors.Is(err, context.DeadlineExceeded):
 		return p.Status(r, errTimedOut())
 	case errors.Is(err, context.Canceled):

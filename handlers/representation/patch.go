@@ -31,8 +31,9 @@ type Patch struct {
 	// apply applies the patch to the JSON of an object; nil if merge does.
 	apply func(ctx context.Context, old []byte) ([]byte, error)
 	// merge applies the patch to the JSON of an object of the type of obj, and sets obj to the
-	// result. It returns the fields that the type does not have.
-	merge func(ctx context.Context, old []byte, obj api.Object) (unknown []error, err error)
+	// result, whose JSON may have at most limit bytes. It returns the fields that the type does not
+	// have.
+	merge func(ctx context.Context, old []byte, obj api.Object, limit int) (unknown []error, err error)
 	// strict are the faults that field validation decides about.
 	strict []error
 	// text returns the patch as messages about its result show it; nil if they show the
@@ -160,7 +161,7 @@ func parseStrategicMergePatch(data []byte) (*Patch, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	merge := func(ctx context.Context, old []byte, obj api.Object) ([]error, error) {
+	merge := func(ctx context.Context, old []byte, obj api.Object, limit int) ([]error, error) {
 		var original map[string]any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(old, &original); err != nil {
 			return nil, err
@@ -169,7 +170,7 @@ func parseStrategicMergePatch(data []byte) (*Patch, error) {
 		if err != nil {
 			return nil, errStrategicMerge(err)
 		}
-		if err := checkMerged(merged); err != nil {
+		if err := checkMerged(merged, limit); err != nil {
 			return nil, err
 		}
 		if err := bounds.ContentInto(b.data, merged, func() any { return obj }); err != nil {

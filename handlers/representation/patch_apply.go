@@ -28,13 +28,13 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 		if err != nil {
 			return nil, err
 		}
-		if err := checkResult(result); err != nil {
+		if err := checkResult(result, c.resource.ObjectLimit()); err != nil {
 			return nil, err
 		}
 		return c.decodePatched(ctx, p, result, fieldValidation)
 	}
 	obj := c.newObject()
-	unknown, err := p.merge(ctx, original, obj)
+	unknown, err := p.merge(ctx, original, obj, c.resource.ObjectLimit())
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 const patched = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i"},{"name":"d"}]}}`
@@ -24,7 +26,7 @@ func applied(kind types.PatchType, data string) string {
 	var out []byte
 	if p.merge != nil {
 		pod := &corev1.Pod{}
-		if _, err = p.merge(context.Background(), []byte(patched), pod); err == nil {
+		if _, err = p.merge(context.Background(), []byte(patched), pod, bounds.MaxObject); err == nil {
 			out, err = json.Marshal(pod)
 		}
 	} else {
@@ -103,7 +105,7 @@ func TestLongStrategicPatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := &corev1.Pod{}
-	if _, err := p.merge(t.Context(), []byte(object), pod); err != nil {
+	if _, err := p.merge(t.Context(), []byte(object), pod, bounds.MaxObject); err != nil {
 		t.Fatal(err)
 	}
 	if got := pod.Spec.Containers[0].Env; len(got) != many || got[many-1].Value != "y" {

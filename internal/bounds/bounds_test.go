@@ -196,7 +196,7 @@ func TestResults(t *testing.T) {
 		}
 		return out
 	}
-	if Value(decoded(nested(MaxDepth, "1"))) != nil || Value(decoded(nested(MaxDepth+managedDepth+1, "1"))) == nil {
+	if Value(decoded(nested(MaxDepth, "1")), maxResult) != nil || Value(decoded(nested(MaxDepth+managedDepth+1, "1")), maxResult) == nil {
 		t.Error("Value: depth")
 	}
 	// Forty levels, each with the next one twice, share memory.
@@ -204,7 +204,7 @@ func TestResults(t *testing.T) {
 	for range 40 {
 		doubled = map[string]any{"a": doubled, "b": doubled}
 	}
-	if Value(doubled) == nil {
+	if Value(doubled, maxResult) == nil {
 		t.Error("Value: size")
 	}
 	bomb := "a: &a " + long[:60<<10] + "\nb:\n" + strings.Repeat("- *a\n", 10000)

@@ -53,7 +53,7 @@ func benchSchema(b *testing.B) (*Schema, map[string]any) {
 	if _, err := s.Coerce(object); err != nil {
 		b.Fatal(err)
 	}
-	s.Default(object)
+	setDefaultsOf(b, s, object)
 	return s, object
 }
 
@@ -107,7 +107,7 @@ func BenchmarkCoerceAndDefault(b *testing.B) {
 		if _, err := s.Coerce(object); err != nil {
 			b.Fatal(err)
 		}
-		s.Default(object)
+		setDefaultsOf(b, s, object)
 	}
 }
 

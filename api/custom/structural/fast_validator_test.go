@@ -167,7 +167,7 @@ func TestAnySchema(t *testing.T) {
 		}
 		value, old := object(), object()
 		_, refused := s.Coerce(value)
-		s.Default(value)
+		setDefaultsOf(t, s, value)
 		for _, w := range []Write{{Object: value}, {Object: value, Old: old}, {Object: value, Old: value}, {Object: value, Old: old, StatusOnly: true}} {
 			s.Validate(t.Context(), w)
 		}

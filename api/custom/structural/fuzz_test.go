@@ -44,7 +44,7 @@ func FuzzSchema(f *testing.F) {
 			return
 		}
 		_, err = s.Coerce(object)
-		s.Default(object)
+		setDefaultsOf(t, s, object)
 		ctx := context.Background()
 		s.Validate(ctx, Write{Object: object})
 		s.Validate(ctx, Write{Object: object, Old: before})

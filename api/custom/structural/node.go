@@ -28,6 +28,8 @@ type node struct {
 	defaulted map[string]*node
 	// defaultValue is the default, which is immutable; nil for none.
 	defaultValue any
+	// defaultSize is the approximate memory of the default.
+	defaultSize int
 
 	maxLength, maxItems, maxProperties *int64
 	required                           []string
@@ -77,6 +79,9 @@ func compile(p *props) (*node, error) {
 // summarize sets defaulted and the contains... fields from the nodes below n.
 func (n *node) summarize() {
 	n.defaulted, n.containsDefaults = nil, false
+	if n.defaultValue != nil {
+		n.defaultSize = sizeOfDefault(n.defaultValue)
+	}
 	n.containsEmbedded, n.containsKeyedLists = n.embedded, n.listType == "set" || n.listType == "map"
 	note := func(part *node) {
 		if part != nil {

@@ -69,7 +69,7 @@ func TestNulls(t *testing.T) {
 		"l":{"type":"array","items":{"type":"string","default":"z"}},"p":{"type":"array","items":{"type":"string"}}}}`)
 	const nulls = `{"a":null,"n":null,"d":null,"m":{"k":null},"v":{"k":null},"l":[null],"p":[null]}`
 	object := objectOf(t, nulls)
-	s.Default(object)
+	setDefaultsOf(t, s, object)
 	if want := objectOf(t, `{"a":null,"n":null,"d":"x","m":{"k":null},"v":{"k":"y"},"l":["z"],"p":[null]}`); !reflect.DeepEqual(object, want) {
 		t.Errorf("Default: got %v, want %v", object, want)
 	}
@@ -105,7 +105,7 @@ func TestMetadataInDefaults(t *testing.T) {
 			"r":{"type":"object","x-kubernetes-embedded-resource":true}}}}}`, `{}`, `{"o":{"r":{"metadata":{}}}}`},
 	} {
 		s, object := schemaOf(t, test.schema), objectOf(t, test.object)
-		s.Default(object)
+		setDefaultsOf(t, s, object)
 		if want := objectOf(t, test.want); !reflect.DeepEqual(object, want) {
 			t.Errorf("%s: got %v, want %v", test.name, object, want)
 		}

@@ -146,7 +146,7 @@ func TestConcurrent(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			s.Default(object)
+			setDefaultsOf(t, s, object)
 			errs := s.Validate(t.Context(), Write{Object: object})
 			if len(errs) != 1 || errs[0].Detail != "value must be an absolute path" {
 				t.Errorf("got %v", errs)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 // compiled returns the schema of p, or an error if it cannot be compiled.
@@ -78,7 +79,7 @@ func TestDefault(t *testing.T) {
 		`{"spec":{"l":[{}],"a":"b"}}`: `{"spec":{"a":"b","l":[{"c":1}],"n":"y"}}`,
 	} {
 		obj := objectOf(t, in)
-		s.Default(obj)
+		setDefaultsOf(t, s, obj)
 		got, err := json.Marshal(obj)
 		if err != nil || string(got) != want {
 			t.Errorf("%s: got %s, want %s (%v)", in, got, want, err)
@@ -186,5 +187,16 @@ func TestPruneAnything(t *testing.T) {
 		if want := objectOf(t, `{"v":`+tt.want+`}`); !reflect.DeepEqual(object, want) {
 			t.Errorf("%s makes of %s %v", tt.schema, tt.in, object)
 		}
+	}
+}
+
+// setDefaultsOf sets the defaults of an object.
+func setDefaultsOf(t interface {
+	Helper()
+	Error(...any)
+}, s *Schema, object map[string]any) {
+	t.Helper()
+	if err := s.Default(object, bounds.MaxObject); err != nil {
+		t.Error(err)
 	}
 }
