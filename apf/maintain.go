@@ -2,6 +2,7 @@ package apf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -54,7 +55,14 @@ func (k *Controller) Bootstrap(ctx context.Context) error {
 	var missing []registry.InitialObject
 	var there []maintainedObject
 	for _, w := range all {
-		_, err := k.reg.Get(ctx, w.target, storage.Read{Match: storage.Any})
+		item, err := k.reg.Get(ctx, w.target, storage.Read{Match: storage.Any})
+		if err == nil && item.Corrupt() != nil {
+			if _, err := k.reg.RemoveUnreadable(ctx, w.target, k.log); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+			missing = append(missing, registry.InitialObject{Resource: w.target.Resource, Object: w.object})
+			continue
+		}
 		switch {
 		case err == nil:
 			there = append(there, w)
@@ -79,12 +87,13 @@ func (k *Controller) Ensure(ctx context.Context) error {
 
 // maintain ensures the objects in some, and deletes maintained objects that are not in all.
 func (k *Controller) maintain(ctx context.Context, some, all []maintainedObject) error {
-	for _, w := range some {
+	var errs []error
+	for _, w := range some { // an object that cannot be repaired must not keep the others from it
 		if err := k.ensure(ctx, w); err != nil {
-			return fmt.Errorf("%s %s: %w", w.target.Resource.Name, w.target.Name, err)
+			errs = append(errs, fmt.Errorf("%s %s: %w", w.target.Resource.Name, w.target.Name, err))
 		}
 	}
-	return k.removeObsolete(ctx, all)
+	return errors.Join(append(errs, k.removeObsolete(ctx, all))...)
 }
 
 func (k *Controller) ensure(ctx context.Context, w maintainedObject) error {
@@ -100,8 +109,15 @@ func (k *Controller) ensure(ctx context.Context, w maintainedObject) error {
 		return err
 	}
 	old, err := item.Object()
-	if err != nil || w.repaired(old) == nil {
+	if err != nil {
+		if _, err := k.reg.RemoveUnreadable(ctx, w.target, k.log); err != nil {
+			return err
+		}
+		_, err = k.reg.Create(ctx, w.target, w.object, registry.WriteOptions{Manager: producerManager})
 		return err
+	}
+	if w.repaired(old) == nil {
+		return nil
 	}
 	_, err = k.reg.Update(ctx, w.target, func(_ context.Context, old api.Object) (api.Object, error) {
 		if mended := w.repaired(old); mended != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -113,6 +114,9 @@ func IPClaimOf(obj Object) (c IPClaim, ok bool) {
 // An empty value means that none is allocated.
 func DecodePorts(value []byte) (*big.Int, error) {
 	var state corev1.RangeAllocation
+	if err := bounds.YAML(value); err != nil && !proto.Is(value) {
+		return nil, fmt.Errorf("stored node ports: %w", err)
+	}
 	switch {
 	case proto.Is(value):
 		e, err := proto.Decode(value)

@@ -3,6 +3,7 @@ package authz
 import (
 	"context"
 	_ "embed"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -154,16 +155,21 @@ func defaultSubjects(words []string) (out []rbacv1.Subject) {
 }
 
 // ReconcileBootstrapPolicy updates the default roles and bindings that exist: it adds missing rules
-// and subjects and leaves others unchanged. It deletes a binding to another role. Missing objects
-// are created by the caller.
-func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.InitialObject, manager string) error {
+// and subjects and leaves others unchanged. It deletes a binding to another role, and objects that
+// cannot be decoded. Missing objects are created by the caller. An object that cannot be updated, for
+// instance because it has an invalid field of another program, stays as it is.
+func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.InitialObject, manager string, logger *slog.Logger) error {
 	for _, m := range defaults {
-		err := reconcileDefault(ctx, reg, m, manager, storage.Read{Match: storage.Any})
+		err := reconcileDefault(ctx, reg, m, manager, logger, storage.Read{Match: storage.Any})
 		for apierrors.IsConflict(err) && ctx.Err() == nil { // another writer was faster
-			err = reconcileDefault(ctx, reg, m, manager, storage.Read{})
+			err = reconcileDefault(ctx, reg, m, manager, logger, storage.Read{})
 		}
-		if err != nil && !apierrors.IsNotFound(err) {
+		switch {
+		case err == nil, apierrors.IsNotFound(err):
+		case registry.IsUnavailable(err), ctx.Err() != nil:
 			return err
+		default:
+			logger.Error("a default role or binding cannot be updated", "resource", m.Resource.Name, "namespace", m.Object.GetNamespace(), "name", m.Object.GetName(), "error", err)
 		}
 	}
 	return nil
@@ -171,14 +177,15 @@ func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defau
 
 // reconcileDefault reconciles one object. It returns a conflict if a binding that it wants to
 // delete was changed meanwhile.
-func reconcileDefault(ctx context.Context, reg *registry.Registry, m registry.InitialObject, manager string, how storage.Read) error {
+func reconcileDefault(ctx context.Context, reg *registry.Registry, m registry.InitialObject, manager string, logger *slog.Logger, how storage.Read) error {
 	t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 	item, err := reg.Get(ctx, t, how)
 	if err != nil {
-		return nil
+		return nil // which the creation of missing objects reports
 	}
 	current, err := item.Object()
 	if err != nil {
+		_, err = reg.RemoveUnreadable(ctx, t, logger)
 		return err
 	}
 	if isUserControlled(current) {

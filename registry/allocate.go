@@ -41,6 +41,9 @@ type allocation struct {
 	// ports are the node ports of a dry run, which allocates none, and lastPort is the highest.
 	ports    map[int32]bool
 	lastPort int32
+	// rebuildsPorts: a set of node ports that cannot be decoded counts as empty, since the caller adds
+	// all ports that are in use; portsUnreadable is set then.
+	rebuildsPorts, portsUnreadable bool
 }
 
 // finish releases what a failed write allocated, or what a successful one freed; err is the
@@ -363,12 +366,15 @@ func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int)
 			return err
 		}
 		used, err := api.DecodePorts(value)
-		if err != nil {
+		if err != nil && !a.rebuildsPorts {
 			return err
+		}
+		if a.portsUnreadable = err != nil; a.portsUnreadable {
+			used = new(big.Int)
 		}
 		before := new(big.Int).Set(used)
 		a.r.allocations.portsSeen(before)
-		if err := change(used); err != nil || a.dryRun || used.Cmp(before) == 0 {
+		if err := change(used); err != nil || a.dryRun || used.Cmp(before) == 0 && !a.portsUnreadable {
 			return err
 		}
 		encoded, err := api.EncodePorts(services.Storage.Encoding, a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort, used)

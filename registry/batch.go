@@ -89,12 +89,17 @@ func (r *Registry) createBatch(ctx context.Context, store *storage.Store, object
 		return err
 	}
 	// Another server has created some of the objects meanwhile.
+	var errs []error
 	for i := range creations {
-		if err := creations[i].commit(ctx); err != nil && !apierrors.IsAlreadyExists(err) {
+		err := creations[i].commit(ctx)
+		if err != nil && IsUnavailable(err) {
 			return err
 		}
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			errs = append(errs, err)
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Cursor returns a cursor over the changes of a resource's objects; see storage.Cursor.

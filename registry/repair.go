@@ -116,12 +116,15 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 	if last == 0 {
 		return nil
 	}
-	a := &allocation{r: p.r}
+	a := &allocation{r: p.r, rebuildsPorts: true}
 	var round portRound
 	err := a.changePorts(ctx, func(used *big.Int) error {
 		holdings, complete, err := p.allocatedObjects(ctx)
 		if err != nil {
 			return err
+		}
+		if a.portsUnreadable && !complete {
+			return errors.New("the set of node ports cannot be decoded, and cannot be rebuilt while an object with ports cannot be decoded")
 		}
 		round = portRound{Repairer: p, held: map[int32]int{}, suspects: map[int32]int{}, found: map[string]int{}}
 		for i, h := range holdings {

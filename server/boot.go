@@ -10,6 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 )
@@ -66,16 +67,11 @@ func (p *parts) createLease(ctx context.Context) error {
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
 	err := bootConcurrently(
-		p.publication.CreateObjects,
-		p.publication.Publish,
-		p.publishEndpoints,
-		func(ctx context.Context) error {
-			if err := p.flow.controller.Bootstrap(ctx); err != nil {
-				return fmt.Errorf("flow control: %w", err)
-			}
-			return nil
-		},
-		p.createLease,
+		p.unlessUnavailable("the default objects", p.publication.CreateObjects),
+		p.unlessUnavailable("the service kubernetes and its ServiceCIDR", p.publication.Publish),
+		p.unlessUnavailable("the endpoints of the service kubernetes", p.publishEndpoints),
+		p.unlessUnavailable("the objects of flow control", p.flow.controller.Bootstrap),
+		p.unlessUnavailable("the server's lease", p.createLease),
 	)(request.AsServer(ctx))
 	if err != nil {
 		return err
@@ -90,6 +86,23 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 	}
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil
+}
+
+// unlessUnavailable returns a step that logs an error that is due to a stored object. The start goes on
+// then: another program, or a user who may write in a namespace, may have stored an object that the server
+// cannot read or change. Only if etcd does not answer does the start fail.
+func (p *parts) unlessUnavailable(what string, step func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := step(ctx)
+		if err == nil {
+			return nil
+		}
+		if registry.IsUnavailable(err) || ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		p.logger.Error("the start goes on although objects of the server cannot be written", "objects", what, "error", err)
+		return nil
+	}
 }
 
 // configureFlowControl configures flow control by its objects.

@@ -101,7 +101,7 @@ func (p *Publication) CreateObjects(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := authz.ReconcileBootstrapPolicy(ctx, reg, objects[others:], reconcile.ServerManager); err != nil {
+	if err := authz.ReconcileBootstrapPolicy(ctx, reg, objects[others:], reconcile.ServerManager, p.Logger); err != nil {
 		return fmt.Errorf("default roles: %w", err)
 	}
 	if err := reg.CreateMissing(ctx, objects, reconcile.ServerManager); err != nil {

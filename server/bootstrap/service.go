@@ -107,7 +107,7 @@ func serviceMeta() metav1.ObjectMeta {
 
 // put changes the object with the name and namespace of empty, or creates it from empty. It writes
 // nothing if the change leaves the object as it is. If the object is deleted meanwhile, the next call
-// creates it.
+// creates it. It replaces an object that cannot be decoded.
 func (p *Publication) put(ctx context.Context, gv schema.GroupVersion, resource string, empty api.Object, change func(api.Object)) error {
 	t, err := p.target(gv, resource)
 	if err != nil {
@@ -115,6 +115,12 @@ func (p *Publication) put(ctx context.Context, gv schema.GroupVersion, resource 
 	}
 	t.Namespace, t.Name = empty.GetNamespace(), empty.GetName()
 	item, err := p.Registry.Get(ctx, t, storage.Read{})
+	if err == nil && item.Corrupt() != nil {
+		if _, err := p.Registry.RemoveUnreadable(ctx, t, p.Logger); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		err = item.Corrupt()
+	}
 	if err != nil {
 		change(empty)
 		if created, err := p.createMissing(ctx, gv, resource, empty); err != nil || created {
