@@ -46,7 +46,7 @@ func newConditions(expressions ...string) (*Conditions, error) {
 		if ast.OutputType() != cel.BoolType {
 			return nil, fmt.Errorf("%q: must evaluate to bool", text)
 		}
-		program, err := env.Program(ast, cel.CostLimit(conditionCost), cel.InterruptCheckFrequency(100), celbounds.Quantities())
+		program, err := env.Program(ast, append(celbounds.Options(env), cel.CostLimit(conditionCost), cel.InterruptCheckFrequency(100))...)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}

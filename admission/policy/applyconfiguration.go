@@ -16,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
 // applyConfiguration merges the apply configuration that an expression returns into the object,
@@ -29,6 +30,9 @@ func applyConfiguration(_ context.Context, t *target, change ref.Val) (runtime.O
 	config, ok := change.(*dynamic.ObjectVal)
 	if !ok {
 		return nil, fmt.Errorf("unsupported return type from ApplyConfiguration expression: %v", change.Type())
+	}
+	if err := celbounds.CheckSize(config, t.Attributes.Resource.ObjectLimit()); err != nil {
+		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
 	if err := config.CheckTypeNamesMatchFieldPathNames(); err != nil {
 		return nil, fmt.Errorf("type mismatch: %w", err)

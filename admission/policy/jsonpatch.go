@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
@@ -27,7 +28,7 @@ const maxCopiedBytes = 3 << 20
 // applyPatches applies the JSON patch that an expression returns. If a test operation fails, the
 // object stays unchanged.
 func applyPatches(ctx context.Context, t *target, change ref.Val) (runtime.Object, error) {
-	patch, err := newPatch(change)
+	patch, err := newPatch(change, t.Attributes.Resource.ObjectLimit())
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +64,14 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (runtime.Objec
 	return obj, nil
 }
 
-// newPatch converts a list of JSONPatch values to a JSON patch.
-func newPatch(v ref.Val) (*jsonpatch.Patch, error) {
+// newPatch converts a list of JSONPatch values to a JSON patch of at most about limit bytes.
+func newPatch(v ref.Val, limit int) (*jsonpatch.Patch, error) {
 	list, ok := v.(traits.Lister)
 	if !ok {
 		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")
+	}
+	if err := celbounds.CheckSize(list, limit); err != nil {
+		return nil, fmt.Errorf("JSONPatchType.expression: %w", err)
 	}
 	var ops []patchOperation
 	for it := list.Iterator(); it.HasNext() == types.True; {

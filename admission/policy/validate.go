@@ -116,6 +116,9 @@ func (q *validationRun) binding(ctx context.Context, p *validatingPolicy, b *bin
 		return err
 	}
 	for i := range list {
+		if err := ctx.Err(); err != nil { // expressions fail then, which a policy may ignore
+			return err
+		}
 		decisions, annotations := p.evaluate(ctx, &match.Input{Request: q.r, Form: form, Params: list[i].value, Namespace: namespace, Authorizer: q.ask})
 		for n := range decisions {
 			q.enforce(p, b, &decisions[n])

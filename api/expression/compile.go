@@ -130,7 +130,7 @@ func (c *Compiler) compile(text string, o envOptions, results []*cel.Type) *Prog
 		p.Err = &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fault}
 		return p
 	}
-	run, err := env.Program(checked, cel.InterruptCheckFrequency(checkFrequency), celbounds.Quantities())
+	run, err := env.Program(checked, append(celbounds.Options(env), cel.InterruptCheckFrequency(checkFrequency))...)
 	if err != nil {
 		p.Err = &apicel.Error{Type: apicel.ErrorTypeInternal, Detail: "program instantiation failed: " + err.Error()}
 		return p

@@ -12,6 +12,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 	apicel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
+
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
 // Cost budgets for one request: of the expressions of one type in a policy, for each
@@ -33,13 +35,14 @@ type Frame struct {
 	input     Input
 	compiled  map[string]*Program
 	variables *lazy.MapValue
+	meter     *celbounds.Meter
 	left      int64 // remaining budget
 	spent     int64 // cost of the variables that the running program computed
 }
 
 // Frame returns a frame with a budget.
 func (c *Compiler) Frame(ctx context.Context, input Input, budget int64) *Frame {
-	return &Frame{ctx: ctx, input: input, compiled: c.variables, left: budget}
+	return &Frame{ctx: ctx, input: input, compiled: c.variables, meter: celbounds.NewMeter(ctx), left: budget}
 }
 
 // RemainingBudget returns the unused part of the budget.
@@ -47,8 +50,11 @@ func (f *Frame) RemainingBudget() int64 { return f.left }
 
 // ResolveName implements the interpreter's Activation.
 func (f *Frame) ResolveName(name string) (any, bool) {
-	if name == Variables {
+	switch name {
+	case Variables:
 		return f.variablesValue(), true
+	case celbounds.MeterName:
+		return f.meter, true
 	}
 	return f.input.ResolveName(name)
 }
@@ -70,6 +76,12 @@ func (f *Frame) variablesValue() ref.Val {
 func (f *Frame) variable(name string, p *Program) ref.Val {
 	if p.Err != nil {
 		return types.NewErr("composited variable %q fails to compile: %v", name, p.Err)
+	}
+	switch {
+	case f.ctx.Err() != nil:
+		return types.NewErr("composited variable %q fails to evaluate: operation interrupted", name)
+	case f.spent > f.left: // which ends the evaluation; Evaluate reports it
+		return types.NewErr("composited variable %q fails to evaluate: operation cancelled: actual cost limit exceeded", name)
 	}
 	v, details, err := p.run.ContextEval(f.ctx, f)
 	cost, known := costOf(details)
@@ -95,6 +107,9 @@ func costOf(details *cel.EvalDetails) (int64, bool) {
 func (f *Frame) Evaluate(p *Program) (ref.Val, error) {
 	if p.Err != nil {
 		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("compilation error: %v", p.Err), Cause: p.Err}
+	}
+	if err := f.ctx.Err(); err != nil {
+		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("expression '%v' resulted in error: operation interrupted", p.Text), Cause: err}
 	}
 	f.spent = 0
 	v, details, err := p.run.ContextEval(f.ctx, f)

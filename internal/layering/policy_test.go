@@ -26,7 +26,7 @@ NONE < internal/jsonscan < internal/bounds, quickjson;
 internal/jsonscan < internal/bounds < quickjson, internal/review;
 
 # Limits of the cost of CEL functions.
-internal/bounds < internal/celbounds < api/expression;
+internal/bounds < internal/celbounds < api/expression, api/custom/structural, admission;
 
 # Releases of Kubernetes, which decide what expressions may call.
 NONE < internal/kubeversion < api/expression;

@@ -15,6 +15,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
 // maxRuleCost is the maximum cost of all rules of one object.
@@ -28,6 +30,8 @@ type evaluation struct {
 	ctx  context.Context
 	left int64 // remaining budget; negative if no more rules may run
 	errs field.ErrorList
+	// meter limits what the rules of one object make and compare; nil until the first rule.
+	meter *celbounds.Meter
 	// tolerate is called with errors of unchanged values; nil disables ratcheting.
 	tolerate func(error)
 	// metadataOnly reports whether the write changes nothing but metadata. Rules that do
@@ -100,7 +104,15 @@ func (e *evaluation) runOwn(r *rules, path *field.Path, value, old any, c correl
 		e.stop(field.Invalid(path, kind, "validation failed due to "+budgetExhausted))
 		return
 	}
+	if e.ctx.Err() != nil {
+		e.stop(field.InternalError(path, fmt.Errorf("the request ended while validation rules were checked: %w", e.ctx.Err())))
+		return
+	}
+	if e.meter == nil {
+		e.meter = celbounds.NewMeter(e.ctx)
+	}
 	in := newActivation(r, value, old)
+	in.meter = e.meter
 	for i := range r.own {
 		if e.left < 0 {
 			return
@@ -247,6 +259,7 @@ type activation struct {
 	self, oldSelf ref.Val // oldSelf is nil if there is no old value
 	// optionalOldSelf is the old value for rules with optionalOldSelf.
 	optionalOldSelf ref.Val
+	meter           *celbounds.Meter
 }
 
 func newActivation(r *rules, value, old any) activation {
@@ -277,6 +290,8 @@ func (in activation) ResolveName(name string) (any, bool) {
 		return in.self, true
 	case oldSelf:
 		return in.oldSelf, in.oldSelf != nil
+	case celbounds.MeterName:
+		return in.meter, in.meter != nil
 	}
 	return nil, false
 }
