@@ -183,7 +183,7 @@ func (p *parts) beginRepair(context.Context) error {
 	var once sync.Once
 	p.runLoop("repairing allocations", func() {
 		p.reg.NewRepairer(p.logger).Run(request.AsServer(p.lifetime), repairInterval, func(err error) {
-			if err == nil {
+			if err == nil || !registry.IsUnavailable(err) { // objects that cannot be read must not keep the server from being ready
 				p.steps.finish(stepRepair)
 			}
 			once.Do(func() { close(repaired) })

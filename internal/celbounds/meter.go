@@ -15,8 +15,8 @@ const MeterName = "@meter"
 const (
 	maxBytes     = 64 << 20
 	maxCallBytes = 16 << 20
-	maxSteps     = 64_000_000
-	maxCallSteps = 8_000_000
+	maxSteps     = 32_000_000
+	maxCallSteps = 4_000_000
 	// maxDepth is the maximum nesting of a value.
 	maxDepth = 10_000
 )
