@@ -12,6 +12,7 @@ import (
 	"k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -111,6 +112,11 @@ func (r *Remote) read(ctx context.Context, as *request.User, url string, header 
 	body, err := outbound.ReadAll(resp.Body, maxDocument)
 	if errors.Is(err, outbound.ErrTooLarge) {
 		err = fmt.Errorf("%s has more than %d bytes", url, maxDocument)
+	}
+	if err == nil {
+		if err = bounds.Depth(body); err != nil {
+			err = fmt.Errorf("%s: %w", url, err)
+		}
 	}
 	return resp, body, err
 }

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 // Protobuf can encode values that JSON cannot: raw JSON fields accept any bytes, and
@@ -89,6 +91,9 @@ const (
 
 // unshownJSON returns the problem of a raw JSON value. No bytes at all encode as null.
 func unshownJSON(raw []byte) string {
+	if err := bounds.Depth(raw); err != nil {
+		return err.Error()
+	}
 	switch {
 	case len(raw) == 0, json.Valid(raw) && utf8.Valid(raw):
 		return ""

@@ -245,3 +245,44 @@ func FuzzYAML(f *testing.F) {
 	f.Add([]byte("a: &a {b: c}\nd: [*a, <<: *a]\n"))
 	f.Fuzz(func(_ *testing.T, data []byte) { _ = YAML(data) })
 }
+
+// TestDepth checks the nesting of texts that contain brackets in strings, and of those that do not end.
+func TestDepth(t *testing.T) {
+	const most = MaxDepth + managedDepth
+	for text, ok := range map[string]bool{
+		"": true, nested(most, "1"): true, nested(most+1, "1"): false, strings.Repeat("[", most): true, strings.Repeat("[", most+1): false,
+		`"` + strings.Repeat("[{", most) + `"`: true, "[" + strings.Repeat("[],", 2*most) + "[]]": true, `{"\"":` + strings.Repeat("[", most) + `"`: false,
+		strings.Repeat("]", 9) + strings.Repeat("[", 9): true,
+	} {
+		if err := Depth([]byte(text)); (err == nil) != ok {
+			t.Errorf("%.40s: %v", text, err)
+		}
+	}
+	if WebhookResponse([]byte(nested(most+1, "1"))) == nil {
+		t.Error("a deep response of a webhook is accepted")
+	}
+}
+
+// TestObject checks the limit of an object, whose error names the field with most of it.
+func TestObject(t *testing.T) {
+	text := `{"a":1,"b":{"c":["` + strings.Repeat("x", 1000) + `"],"d":2}}`
+	if err := Object([]byte(text), len(text)); err != nil {
+		t.Error(err)
+	}
+	if err := Object([]byte(text), len(text)-1); err == nil || !strings.HasSuffix(err.Error(), "most of it in b.c") {
+		t.Errorf("%v", err)
+	}
+	var content map[string]any
+	if err := json.Unmarshal([]byte(text), &content); err != nil {
+		t.Fatal(err)
+	}
+	if err := Value(content, 500); err == nil || !strings.HasPrefix(err.Error(), "b.c: ") {
+		t.Errorf("%v", err)
+	}
+	if n := TextSize(content); n < 1000 || n > 1100 {
+		t.Errorf("size %d", n)
+	}
+	if n := DecodedSize([]byte("[" + strings.Repeat("{},", 999) + "{}]")); n < 50_000 {
+		t.Errorf("decoded size %d", n)
+	}
+}

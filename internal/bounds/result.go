@@ -139,15 +139,15 @@ func DecodedSize(text []byte) int {
 }
 
 // WebhookResponse checks the response of a webhook, which may be JSON, YAML or protobuf
-// whatever was requested. It does not check JSON, whose decoder limits its own stack; the
-// objects in the response are checked when they are decoded.
+// whatever was requested. It checks only the nesting of JSON: the objects in the response are
+// checked when they are decoded.
 func WebhookResponse(data []byte) error {
 	const envelope = "k8s\x00"
 	if message, ok := bytes.CutPrefix(data, []byte(envelope)); ok {
 		return Proto(message)
 	}
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' {
-		return nil
+		return Depth(text)
 	}
 	return YAML(data)
 }

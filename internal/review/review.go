@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
@@ -116,6 +117,9 @@ func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry boo
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		busy := resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
 		return nil, busy, &StatusError{resp.StatusCode, resp.Status}
+	}
+	if err := bounds.Depth(data); err != nil {
+		return nil, false, fmt.Errorf("the webhook's answer: %w", err)
 	}
 	return data, false, nil
 }
