@@ -424,6 +424,7 @@ func TestConversionFaults(t *testing.T) {
 		{func(o map[string]any) { o["apiVersion"] = "art.example.com/v1" }, "invalid groupVersion (expected art.example.com/v2, received art.example.com/v1)"},
 		{func(o map[string]any) { o["kind"] = "Other" }, "invalid kind (expected Paint, received Other)"},
 		{func(o map[string]any) { delete(o, "metadata") }, "must have the same name"},
+		{func(o map[string]any) { o["filler"] = strings.Repeat("x", 5<<20) }, "exceeded max object size of 4718592, most of it in filler"},
 	} {
 		hook.behave("", f.spoil)
 		if err := second(v2.Get(t.Context(), "p0", metav1.GetOptions{})); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), f.want) {
@@ -432,6 +433,15 @@ func TestConversionFaults(t *testing.T) {
 		if err := second(v2.List(t.Context(), metav1.ListOptions{})); !strings.Contains(storeReadCause(err), f.want) {
 			t.Errorf("list: %v, want %q", err, f.want)
 		}
+	}
+	// Small texts can be large in memory.
+	empty := make([]map[string]any, 1_200_000)
+	for i := range empty {
+		empty[i] = map[string]any{}
+	}
+	hook.behave("", func(o map[string]any) { o["filler"] = empty })
+	if err := second(v2.List(t.Context(), metav1.ListOptions{})); !strings.Contains(storeReadCause(err), "together need more than") {
+		t.Errorf("list: %.300v", err)
 	}
 	// A webhook may change labels and annotations but no other metadata.
 	hook.behave("", func(o map[string]any) {

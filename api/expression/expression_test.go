@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -95,6 +97,48 @@ func TestBudget(t *testing.T) {
 		if _, err := f.Evaluate(p); OutOfBudget(err) != (i == 2) {
 			t.Errorf("evaluation %d: %v, %d left", i, err, f.RemainingBudget())
 		}
+	}
+}
+
+// TestDoublingVariables checks that variables that double what is before them are refused as if they were too costly.
+func TestDoublingVariables(t *testing.T) {
+	for _, tt := range []struct{ name, first, step, last string }{
+		{"text", "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'", "V + V", "variables.v39.size() > 0"},
+		{"replaced text", "'aaaaaaaaaa'", "V.replace('a', V)", "variables.v39.size() > 0"},
+		{"formatted text", "'aaaaaaaaaa'", "'%s%s%s%s'.format([V, V, V, V])", "variables.v39.size() > 0"},
+		{"list", "[1]", "V + V", "variables.v39.size() > 0"},
+		{"shared lists", "[1]", "[V, V]", "variables.v39 == variables.v39"},
+		{"shared maps", "{'a': 1}", "{'a': V, 'b': V}", "variables.v39 != variables.v39"},
+	} {
+		c := NewCompiler(Scope{Variables: true})
+		c.Declare("v0", tt.first)
+		for i := 1; i < 40; i++ {
+			c.Declare(fmt.Sprint("v", i), strings.ReplaceAll(tt.step, "V", fmt.Sprint("variables.v", i-1)))
+		}
+		if _, err := c.Frame(t.Context(), newInput(), Budget).Evaluate(c.Compile(tt.last, Bool())); err == nil || !strings.Contains(err.Error(), "cost limit exceeded") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// TestInterruptedFrame checks that a frame evaluates nothing after its request, and no more variables than its budget
+// permits.
+func TestInterruptedFrame(t *testing.T) {
+	c := NewCompiler(Scope{Variables: true})
+	c.Declare("a", "object.n")
+	p := c.Compile("variables.a == 2", Bool())
+	ctx, cancel := context.WithCancel(t.Context())
+	in := newInput()
+	f := c.Frame(ctx, in, Budget)
+	cancel()
+	if _, err := f.Evaluate(p); err == nil || !strings.Contains(err.Error(), "interrupted") || in.looked["object"] != 0 {
+		t.Errorf("after the request: %v, looked up %v", err, in.looked)
+	}
+	c.Declare("b", "object.n + 1")
+	in = newInput()
+	_, err := c.Frame(t.Context(), in, 1).Evaluate(c.Compile("variables.a + variables.b + variables.a == 2", Bool()))
+	if !OutOfBudget(err) || in.looked["object"] > 1 {
+		t.Errorf("beyond the budget: %v, looked up %v", err, in.looked)
 	}
 }
 
