@@ -164,10 +164,7 @@ func (r *Resource) completeStored(v *Version, obj Object) error {
 	if form.Prune != nil {
 		form.Prune(obj)
 	}
-	if form.DefaultUntyped != nil {
-		return form.DefaultUntyped(obj)
-	}
-	return nil
+	return form.DefaultSchema(obj)
 }
 
 func (r *Resource) decodeStored(value []byte) (*Version, Object, error) {

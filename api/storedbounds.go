@@ -32,6 +32,18 @@ func (e *ObjectSizeError) Error() string { return e.err.Error() }
 // Unwrap returns the error of package bounds.
 func (e *ObjectSizeError) Unwrap() error { return e.err }
 
+// DefaultSchema sets the defaults of the schema of an untyped object. The error is an ObjectSizeError; nil
+// for an object with a Go type, whose defaults Default sets.
+func (r *Resource) DefaultSchema(obj Object) error {
+	if r.DefaultUntyped == nil {
+		return nil
+	}
+	if err := r.DefaultUntyped(obj); err != nil {
+		return &ObjectSizeError{err}
+	}
+	return nil
+}
+
 // CheckStored returns an error if a value from etcd exceeds the bounds of package bounds, which
 // also apply to requests. Another program may have stored it: Go ends the process when the decoder
 // of a deeply nested value overflows the stack, and a quantity such as 1e2000000000 takes hours to

@@ -91,9 +91,7 @@ func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
 	case v.HubDefault != nil:
 		v.HubDefault(hub)
 	case r.DefaultUntyped != nil:
-		if err := r.DefaultUntyped(hub); err != nil {
-			return nil, &ObjectSizeError{err}
-		}
+		return hub, r.DefaultSchema(hub)
 	case r.Default != nil:
 		r.Default(hub)
 	}

@@ -2,15 +2,18 @@ package custom
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/api/expression"
@@ -224,5 +227,31 @@ func TestUnsettled(t *testing.T) {
 	before := runtime.DeepCopyJSON(obj.Object)
 	if res.AsStored()(obj) || !reflect.DeepEqual(obj.Object, before) {
 		t.Errorf("%v became %v", before, obj.Object)
+	}
+}
+
+// TestStoredDefaults checks that a small stored value of which the defaults make a large object is unreadable.
+func TestStoredDefaults(t *testing.T) {
+	var p props
+	schema := `{"type":"object","properties":{"many":{"type":"array","items":{"type":"object","properties":{"x":{"type":"string","default":"` + strings.Repeat("d", 10_000) + `"}}}}}}`
+	if err := json.Unmarshal([]byte(schema), &p); err != nil {
+		t.Fatal(err)
+	}
+	d := thingsOf(&p)
+	kind, err := Compile(d, func() (*Definition, error) { return d, nil }, Options{MaxObjectBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := kind.Resource
+	value := func(n int) []byte {
+		return []byte(`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"many":[` + strings.Repeat("{},", n) + `{}]}`)
+	}
+	if _, err := res.DecodeStored(value(10)); err != nil {
+		t.Error(err)
+	}
+	_, err = res.DecodeStored(value(200))
+	var size *api.ObjectSizeError
+	if !errors.As(err, &size) || !strings.Contains(err.Error(), "many.") {
+		t.Errorf("%v", err)
 	}
 }

@@ -164,10 +164,8 @@ func (c *Codec) defaulted(obj api.Object, blame func(error) error) (api.Object, 
 			return nil, blame(err)
 		}
 	}
-	if c.resource.DefaultUntyped != nil {
-		if err := c.resource.DefaultUntyped(obj); err != nil {
-			return nil, blame(err)
-		}
+	if err := c.resource.DefaultSchema(obj); err != nil {
+		return nil, err
 	}
 	if c.setDefaults != nil {
 		c.setDefaults(obj)

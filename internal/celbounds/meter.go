@@ -13,8 +13,8 @@ const MeterName = "@meter"
 
 // Limits of the expressions that share a Meter, and of one call in them.
 const (
-	maxBytes     = 64 << 20
-	maxCallBytes = 16 << 20
+	maxBytes     = 32 << 20
+	maxCallBytes = 8 << 20
 	maxSteps     = 32_000_000
 	maxCallSteps = 4_000_000
 	// maxDepth is the maximum nesting of a value.
