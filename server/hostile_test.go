@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -12,8 +13,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/proto"
@@ -138,5 +143,36 @@ func storeHostileValues(t *testing.T, dir string, seed uint64) {
 			put = corrupted(random, value)
 		}
 		b.put(key, put)
+	}
+}
+
+// TestStartWithTakenAddress checks that the start does not wait for the address of the service kubernetes while
+// another service has it, which a user who may write services can cause.
+func TestStartWithTakenAddress(t *testing.T) {
+	dir := t.TempDir()
+	t.Run("before", func(t *testing.T) {
+		s := run(t, Options{Dir: dir})
+		services := clientOf(t, s.RESTConfig()).CoreV1().Services(metav1.NamespaceDefault)
+		own, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := services.Delete(t.Context(), own.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		other := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: corev1.ServiceSpec{ClusterIP: own.Spec.ClusterIP, Ports: own.Spec.Ports}}
+		if _, err := services.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second) // less than the time to wait for an address
+	defer cancel()
+	s, err := Start(ctx, Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { halt(t, s) })
+	if _, err := clientOf(t, s.RESTConfig()).CoreV1().Services(metav1.NamespaceDefault).Get(t.Context(), "kubernetes", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the service with the taken address: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ func TestResultBounds(t *testing.T) {
 	if _, err := p.Apply(t.Context(), []byte(nested(10)), bounds.MaxBody); err == nil || !strings.Contains(err.Error(), "max depth") {
 		t.Error(err)
 	}
-	if err := checkResult([]byte(nested(bounds.MaxDepth + 1)), bounds.MaxObject); err == nil {
+	if err := checkResult([]byte(nested(bounds.MaxDepth+1)), bounds.MaxObject); err == nil {
 		t.Error("the result of a patch is not checked")
 	}
 }

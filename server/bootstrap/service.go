@@ -80,6 +80,10 @@ func (p *Publication) createService(ctx context.Context, service *corev1.Service
 			p.Logger.Warn("the address of the service is in no ServiceCIDR that is ready", "service", serviceName, "address", ip)
 			return nil
 		}
+		if holder, err := p.serviceWithAddress(ctx, service.Spec.ClusterIP); err != nil || holder != "" {
+			p.Logger.Error("another service has the address of the service", "service", serviceName, "address", ip, "holder", holder, "error", err)
+			return err
+		}
 		p.Logger.Info("the address of the service is allocated, waiting for the service", "service", serviceName, "error", err)
 		if err := repairer.Repair(ctx); err != nil {
 			return fmt.Errorf("repairing allocations: %w", err)
@@ -90,6 +94,26 @@ func (p *Publication) createService(ctx context.Context, service *corev1.Service
 		case <-time.After(addressPause):
 		}
 	}
+}
+
+// serviceWithAddress returns the namespace and name of the service with a cluster address; empty if there is
+// none. Whoever may write services in a namespace can take the address while the service kubernetes does not
+// exist. Waiting for it would delay the start.
+func (p *Publication) serviceWithAddress(ctx context.Context, address string) (string, error) {
+	t, err := p.target(corev1.SchemeGroupVersion, "services")
+	if err != nil {
+		return "", err
+	}
+	list, err := p.Registry.List(ctx, t, registry.ListOptions{Read: storage.Read{}})
+	if err != nil {
+		return "", err
+	}
+	for _, item := range list.Items {
+		if obj, err := item.Object(); err == nil && slices.Contains(obj.(*corev1.Service).Spec.ClusterIPs, address) {
+			return item.Key(), nil
+		}
+	}
+	return "", nil
 }
 
 func (p *Publication) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
