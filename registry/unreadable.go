@@ -38,9 +38,13 @@ func (r *Registry) RemoveUnreadable(ctx context.Context, t Target, logger *slog.
 	return true, nil
 }
 
-// IsUnavailable reports whether a read or a write failed because of etcd or of the end of its time, and
-// not because of an object.
+// IsUnavailable reports whether a read or a write failed because of etcd, of the encryption of its values or
+// of the end of its time, and not because of an object.
 func IsUnavailable(err error) bool {
+	var corrupt *storage.CorruptError
+	if errors.As(err, &corrupt) && corrupt.Encrypted && !errors.Is(err, storage.ErrNotDecrypted) {
+		return true // a KMS plugin or a key is missing, probably for all objects
+	}
 	for _, is := range []error{
 		context.Canceled, context.DeadlineExceeded,
 		storage.ErrUnavailable, storage.ErrClosed, storage.ErrUnknownOutcome, storage.ErrNoSpace,

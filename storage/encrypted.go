@@ -25,9 +25,9 @@ type Transformer interface {
 	Decrypt(ctx context.Context, key string, stored []byte) (value []byte, isStale bool, err error)
 }
 
-// errNotDecrypted is kube-apiserver's error for an encrypted value in a server that encrypts
+// ErrNotDecrypted is kube-apiserver's error for an encrypted value in a server that encrypts
 // nothing, and encryptedPrefix is how such values begin.
-var errNotDecrypted = errors.New("identity transformer tried to read encrypted data")
+var ErrNotDecrypted = errors.New("identity transformer tried to read encrypted data")
 
 const encryptedPrefix = "k8s:enc:"
 

@@ -135,7 +135,7 @@ func (i *Item) decode() (api.Object, error) {
 	if err != nil {
 		isSealed := i.config.Transformer == nil && isEncrypted(i.value)
 		if isSealed {
-			err = errNotDecrypted
+			err = ErrNotDecrypted
 		}
 		corrupt := i.corruptError(err, isSealed)
 		i.health.Store(corrupt)
