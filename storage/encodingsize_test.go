@@ -35,7 +35,8 @@ func TestCheckValue(t *testing.T) {
 	config.Decode = func([]byte) (api.Object, error) { decoded++; return nil, refuse }
 	err = refuse
 	i := &Item{config: config, key: "a"}
-	if i.Corrupt() == nil || i.Corrupt() == nil || checked != 1 || decoded != 0 {
+	first, second := i.Corrupt(), i.Corrupt()
+	if first == nil || second == nil || checked != 1 || decoded != 0 {
 		t.Errorf("%d checks, decoded %d times", checked, decoded)
 	}
 	own := &Item{config: config, key: "a"}
