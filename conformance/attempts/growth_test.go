@@ -16,6 +16,7 @@ const (
 	mergePatchType = "application/merge-patch+json"
 	strategicType  = "application/strategic-merge-patch+json"
 	applyType      = "application/apply-patch+yaml"
+	jsonPatchType  = "application/json-patch+json"
 )
 
 // growthScale is the size of the long lists and maps: about 250 kB times GROWTH_SCALE (default 1). An attempt
