@@ -99,7 +99,7 @@ func (g growth) try(f Field) {
 		g.compareGrowth(fmt.Sprintf("%s %s: %s", g.kind, f, update.name), n, func(n int) answer {
 			o := object(n, false)
 			if stored != n {
-				g.do(http.MethodDelete, g.on(o)+"?gracePeriodSeconds=0", jsonType, nil)
+				g.do(http.MethodDelete, g.on(o)+"?gracePeriodSeconds=0&propagationPolicy=Background", jsonType, nil)
 				if a := g.do(http.MethodPatch, g.on(o)+"?fieldManager=m", applyType, typed(o, g.kind)); !a.ok() {
 					return a
 				}
@@ -107,20 +107,19 @@ func (g growth) try(f Field) {
 			}
 			return g.send(http.MethodPatch, g.on(o)+"?dryRun=All&fieldManager=m&force="+fmt.Sprint(update.mediaType == applyType), update.mediaType, update.body(f, n))
 		})
-		g.do(http.MethodDelete, g.on(object(1, false))+"?gracePeriodSeconds=0", jsonType, nil)
+		g.do(http.MethodDelete, g.on(object(1, false))+"?gracePeriodSeconds=0&propagationPolicy=Background", jsonType, nil)
 	}
 }
 
 // tryStatus measures updates of the status.
 func (g growth) tryStatus(f Field, n int) {
-	a := g.do(http.MethodPost, g.path, jsonType, g.base)
+	a := g.do(http.MethodGet, g.on(g.base), jsonType, nil) // that of the previous field
+	if !a.ok() {
+		a = g.do(http.MethodPost, g.path, jsonType, g.base)
+	}
 	if !a.ok() {
 		g.t.Fatalf("%s: %d %s", g.path, a.code, a.status.Message)
 	}
-	defer func() {
-		g.do(http.MethodDelete, g.on(g.base)+"?gracePeriodSeconds=0&propagationPolicy=Background", jsonType, nil)
-		g.until(func() bool { return g.do(http.MethodGet, g.on(g.base), jsonType, nil).code == http.StatusNotFound })
-	}()
 	status := g.on(a.object) + "/status?fieldManager=m"
 	g.compareGrowth(fmt.Sprintf("%s %s: %s", g.kind, f, "update"), n, func(n int) answer {
 		return g.do(http.MethodPut, status+"&dryRun=All", jsonType, f.Set(a.object, f.Grown(g.base, n, false)))
@@ -135,6 +134,7 @@ func (g growth) tryStatus(f Field, n int) {
 		}
 		return g.send(http.MethodPatch, status+"&dryRun=All", mergePatchType, f.Set(map[string]any{}, f.Grown(g.base, n+1, false)))
 	})
+	g.do(http.MethodPatch, status, mergePatchType, f.Set(map[string]any{}, nil))
 }
 
 // typed returns the object with its apiVersion and kind.
