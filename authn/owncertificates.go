@@ -1,7 +1,6 @@
 package authn
 
 import (
-	"bytes"
 	"crypto/x509"
 	"errors"
 	"net/http"
@@ -15,9 +14,6 @@ import (
 // API server, in a request of theirs. No such certificate is therefore a credential of the API. A nil
 // OwnCertificates recognizes none.
 type OwnCertificates struct {
-	// Shown return the certificates that this server shows now. Their keys are refused, whoever issued
-	// them.
-	Shown []func() *x509.Certificate
 	// Clients is an organization that marks certificates for kubelets that a server issued.
 	Clients string
 	// Proxies is an organization that marks certificates for other API servers, if ProxyCA issued
@@ -29,25 +25,28 @@ type OwnCertificates struct {
 var (
 	errOwnCertificate = errors.New("the client certificate is one that API servers show to other servers")
 	errForKubelet     = errors.New("the request with the client certificate is for a kubelet")
+	errProxied        = errors.New("the client certificate of a request with the header X-Remote-User is not that of a proxy")
 )
 
-// checkRequest returns an error if the request has a certificate that this server shows to others, or
-// if an API server sent it to a kubelet.
-func (o *OwnCertificates) checkRequest(r *http.Request) error {
+// checkNotForKubelet returns an error if an API server sent the request to a kubelet.
+func checkNotForKubelet(r *http.Request) error {
 	if _, ok := r.Header[request.HeaderForKubelet]; ok {
 		return errForKubelet
 	}
-	if o == nil {
-		return nil
-	}
-	key := r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo
-	for _, shown := range o.Shown {
-		if bytes.Equal(key, shown().RawSubjectPublicKeyInfo) {
-			return errOwnCertificate
-		}
+	return nil
+}
+
+// checkNotProxied returns an error if an API server sent the request to an aggregated server: its
+// certificate is that of a proxy, and not of the user.
+func checkNotProxied(r *http.Request) error {
+	if _, ok := r.Header[proxiedUser]; ok {
+		return errProxied
 	}
 	return nil
 }
+
+// proxiedUser is the header with the user name in requests to aggregated servers.
+const proxiedUser = "X-Remote-User"
 
 // checkMarks returns an error if a certificate is marked as one that API servers show to others.
 func (o *OwnCertificates) checkMarks(c *x509.Certificate) error {

@@ -15,10 +15,7 @@ func TestOwnCertificates(t *testing.T) {
 	named := func(i *issuer, common string, organizations ...string) *x509.Certificate {
 		return i.client(t, pkix.Name{CommonName: common, Organization: organizations})
 	}
-	shown := named(ca, "given")
-	own := &OwnCertificates{Shown: []func() *x509.Certificate{func() *x509.Certificate { return shown }}, Clients: "clients", Proxies: "proxies", ProxyCA: ca.cert}
-	sameKey := *named(ca, "given")
-	sameKey.RawSubjectPublicKeyInfo = shown.RawSubjectPublicKeyInfo
+	own := &OwnCertificates{Clients: "clients", Proxies: "proxies", ProxyCA: ca.cert}
 	for name, c := range map[string]struct {
 		issuer     *issuer
 		cert       *x509.Certificate
@@ -26,8 +23,6 @@ func TestOwnCertificates(t *testing.T) {
 		refused    bool
 	}{
 		"any other":                     {ca, named(ca, "jane", "admins"), false, false},
-		"shown":                         {ca, shown, false, true},
-		"shown, renewed":                {ca, &sameKey, false, true},
 		"for kubelets":                  {ca, named(ca, "kubelet-client", "clients"), false, true},
 		"for kubelets, of another CA":   {other, named(other, "kubelet-client", "clients"), false, true},
 		"for API servers":               {ca, named(ca, "proxy", "proxies"), false, true},
@@ -43,7 +38,9 @@ func TestOwnCertificates(t *testing.T) {
 		} {
 			for range 2 { // the second may be cached
 				r := with(c.cert)
-				r.Header.Set("X-Remote-User", "admin")
+				if method == "Proxy" {
+					r.Header.Set("X-Remote-User", "admin")
+				}
 				if c.forKubelet {
 					r.Header.Set(request.HeaderForKubelet, "true")
 				}
@@ -52,5 +49,20 @@ func TestOwnCertificates(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestProxiedCertificate checks that the certificate of a proxy is no credential of a user, which an
+// aggregated server would have that relays a request to another API server.
+func TestProxiedCertificate(t *testing.T) {
+	ca := newIssuer(t)
+	cas, err := NewCAFile("CAs", ca.pem(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := with(ca.client(t, pkix.Name{CommonName: "admin", Organization: []string{request.GroupMasters}}))
+	r.Header.Set("X-Remote-User", "jane")
+	if id, ok, err := NewX509(cas, nil, nil, true).Authenticate(r); ok || err == nil {
+		t.Errorf("%+v, %t, %v", id.User, ok, err)
 	}
 }

@@ -38,7 +38,7 @@ func (p *Proxy) Authenticate(r *http.Request) (Identity, bool, error) {
 	if name == "" || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
 	}
-	if err := p.own.checkRequest(r); err != nil {
+	if err := checkNotForKubelet(r); err != nil {
 		return Identity{}, false, err
 	}
 	proxy, err := p.chains.check(r.TLS.PeerCertificates)

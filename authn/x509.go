@@ -44,7 +44,7 @@ func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
 	}
-	if err := x.own.checkRequest(r); err != nil {
+	if err := errors.Join(checkNotForKubelet(r), checkNotProxied(r)); err != nil {
 		return Identity{}, false, err
 	}
 	user, err := x.chains.check(r.TLS.PeerCertificates)

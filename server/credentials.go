@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -87,11 +86,10 @@ func (p *parts) loadCredentials() (err error) {
 	return safefile.Write(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
 }
 
-// ownCertificates recognizes the client certificates of this server, and those that servers with the
-// same certificate directory generate.
+// ownCertificates recognizes the client certificates that servers with the same certificate directory
+// generate.
 func (p *parts) ownCertificates() *authn.OwnCertificates {
 	return &authn.OwnCertificates{
-		Shown:   []func() *x509.Certificate{p.kubeletClient.Certificate, p.proxyClient.Certificate},
 		Clients: credentials.KubeletClientGroup,
 		Proxies: credentials.FrontProxyGroup, ProxyCA: p.own.ProxyCA.Cert,
 	}
