@@ -105,11 +105,15 @@ race: ## Run the tests under the race detector.
 	$(GO) test -pgo=off -race ./...
 
 .PHONY: nightly
-nightly: race faults fuzz test-controller-runtime test-skew test-sandbox ## Run what takes too long for every change: race detector, faults, fuzz tests, controller-runtime, older kubectls, the sandbox.
+nightly: race faults growth fuzz test-controller-runtime test-skew test-sandbox ## Run what takes too long for every change: race detector, faults, growth, fuzz tests, controller-runtime, older kubectls, the sandbox.
 
 .PHONY: faults
 faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).
 	FAULTS_FACTOR=$${FAULTS_FACTOR:-10} $(GO) test -pgo=off -count=1 -timeout 60m ./conformance/faults
+
+.PHONY: growth
+growth: ## Fail if a write with twice as many elements in a list or map costs more than three times as much, of all kinds. Takes half an hour.
+	GROWTH_SCALE=$${GROWTH_SCALE:-1} ATTEMPTS=100 $(GO) test -pgo=off -count=1 -v -timeout 120m -run TestGrowth ./conformance/attempts
 
 .PHONY: check
 check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.

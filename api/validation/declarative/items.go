@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -67,13 +68,44 @@ func (c correspondence) match(a, b reflect.Value) bool {
 	return len(c.keys) > 0
 }
 
-// find returns the first element of a list, which may be the zero Value, that corresponds to v.
-func (c correspondence) find(list, v reflect.Value) reflect.Value {
-	if !list.IsValid() || !c.isSet && len(c.keys) == 0 {
+// maxSearched is the length up to which a list is searched for an element, which is as fast as a map.
+const maxSearched = 16
+
+// elements finds the elements of a list that correspond to others.
+type elements struct {
+	c    correspondence
+	list reflect.Value
+	// at has the indexes of the elements by their hash; it is made for a long list when it is first used.
+	at map[string][]int
+}
+
+// in returns the elements of a list, which may be the zero Value.
+func (c correspondence) in(list reflect.Value) elements { return elements{c: c, list: list} }
+
+// find returns the first element that corresponds to v, or the zero Value.
+func (x *elements) find(v reflect.Value) reflect.Value {
+	if !x.list.IsValid() || !x.c.isSet && len(x.c.keys) == 0 {
 		return reflect.Value{}
 	}
-	for i := range list.Len() {
-		if e := pointee(list.Index(i)); e.IsValid() && c.match(e, v) {
+	if x.list.Len() <= maxSearched {
+		for i := range x.list.Len() {
+			if e := pointee(x.list.Index(i)); e.IsValid() && x.c.match(e, v) {
+				return e
+			}
+		}
+		return reflect.Value{}
+	}
+	if x.at == nil {
+		x.at = make(map[string][]int, x.list.Len())
+		for i := range x.list.Len() {
+			if e := pointee(x.list.Index(i)); e.IsValid() {
+				hash := x.c.hash(e)
+				x.at[hash] = append(x.at[hash], i)
+			}
+		}
+	}
+	for _, i := range x.at[x.c.hash(v)] {
+		if e := pointee(x.list.Index(i)); x.c.match(e, v) {
 			return e
 		}
 	}
@@ -82,14 +114,70 @@ func (c correspondence) find(list, v reflect.Value) reflect.Value {
 
 // duplicates returns the indexes of elements that an earlier element corresponds to.
 func (c correspondence) duplicates(list reflect.Value) (found []int) {
+	if !c.isSet && len(c.keys) == 0 {
+		return nil
+	}
+	var at map[string][]int
+	if list.Len() > maxSearched {
+		at = make(map[string][]int, list.Len())
+	}
 	for i := range list.Len() {
 		v := pointee(list.Index(i))
-		for j := range i {
-			if e := pointee(list.Index(j)); v.IsValid() && e.IsValid() && c.match(e, v) {
-				found = append(found, i)
-				break
-			}
+		if !v.IsValid() {
+			continue
 		}
+		if at == nil {
+			if c.isAmong(list, v, i) {
+				found = append(found, i)
+			}
+			continue
+		}
+		hash := c.hash(v)
+		if slices.ContainsFunc(at[hash], func(j int) bool { return c.match(pointee(list.Index(j)), v) }) {
+			found = append(found, i)
+			continue
+		}
+		at[hash] = append(at[hash], i)
 	}
 	return found
+}
+
+// isAmong reports whether v corresponds to one of the first n elements of a list.
+func (c correspondence) isAmong(list, v reflect.Value, n int) bool {
+	for j := range n {
+		if e := pointee(list.Index(j)); e.IsValid() && c.match(e, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// hash returns a text that is equal for elements that correspond, and different for others if their keys
+// are texts, numbers or booleans.
+func (c correspondence) hash(v reflect.Value) string {
+	if c.isSet {
+		return string(appendHash(nil, v))
+	}
+	var b []byte
+	for _, key := range c.keys {
+		b = append(appendHash(b, v.FieldByIndex(key)), 0)
+	}
+	return string(b)
+}
+
+func appendHash(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.String:
+		return append(append(b, 's'), v.String()...)
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return strconv.AppendInt(b, v.Int(), 10)
+	case reflect.Pointer:
+		if v.IsNil() {
+			return append(b, 'n')
+		}
+		return appendHash(append(b, 'p'), v.Elem())
+	}
+	return b
 }

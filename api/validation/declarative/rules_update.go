@@ -64,9 +64,9 @@ func (w *walk) reportUpdate(message string) bool {
 
 // missing reports the elements of list to which no element of other corresponds.
 func (w *walk) missing(items correspondence, list, other reflect.Value, path func(i int) *field.Path, message string) bool {
-	ok := true
+	ok, others := true, items.in(other)
 	for i := range list.Len() {
-		if e := pointee(list.Index(i)); e.IsValid() && !items.find(other, e).IsValid() {
+		if e := pointee(list.Index(i)); e.IsValid() && !others.find(e).IsValid() {
 			ok = w.report(field.Forbidden(path(i), message).WithOrigin("update"))
 		}
 	}

@@ -161,12 +161,13 @@ func (w *walk) value(f *fieldNode, v, old reflect.Value) {
 
 // elements calls validate for the elements of a list that an update changes or adds.
 func (w *walk) elements(items correspondence, list, old reflect.Value, validate func(v, old reflect.Value)) {
+	before := items.in(old)
 	for i := range list.Len() {
 		v := pointee(list.Index(i))
 		if !v.IsValid() {
 			continue
 		}
-		stored := items.find(old, v)
+		stored := before.find(v)
 		if w.isUpdate && stored.IsValid() && (items.isSet || equal(v, stored)) {
 			continue
 		}
