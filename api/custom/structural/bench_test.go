@@ -6,6 +6,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
 
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
@@ -71,7 +72,7 @@ func BenchmarkValues(b *testing.B) {
 	s, object := benchSchema(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if errs := s.values(Write{Object: object}, nil); len(errs) > 0 {
+		if errs := s.values(b.Context(), Write{Object: object}, nil); len(errs) > 0 {
 			b.Fatal(errs.ToAggregate())
 		}
 	}
@@ -86,8 +87,10 @@ func BenchmarkQuick(b *testing.B) {
 	_, object := benchSchema(b)
 	v := newValidator(&p, false)
 	for name, isValid := range map[string]func() bool{
-		"own":     func() bool { return v.quick.accepts(object) },
-		"library": func() bool { return v.byLibrary(object).IsValid() },
+		"own": func() bool { return v.quick.accepts(object, nil) },
+		"library": func() bool {
+			return newLimitedValidator(v.schema, nil, "", strfmt.Default, nil).Validate(object).IsValid()
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -21,22 +21,23 @@ type combinedValidator struct {
 	root    any
 	path    string
 	formats strfmt.Registry
+	effort  *effort
 }
 
 var _ validate.ValueValidator = combinedValidator{}
 
 // newCombinedValidator returns a validator of one value by a schema. The option makes the
 // validators of its fields and items.
-func newCombinedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry, parts validate.Option) validate.ValueValidator {
+func newCombinedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry, e *effort, parts validate.Option) validate.ValueValidator {
 	if s == nil || len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) == 0 && s.Not == nil {
-		return validate.NewSchemaValidator(s, root, path, formats, parts)
+		return boundedValidator{validate.NewSchemaValidator(s, root, path, formats, parts), s, path, e}
 	}
 	if root == nil {
 		root = s
 	}
 	rest := *s
 	rest.AllOf, rest.AnyOf, rest.OneOf, rest.Not = nil, nil, nil, nil
-	return combinedValidator{s, validate.NewSchemaValidator(&rest, root, path, formats, parts), root, path, formats}
+	return boundedValidator{combinedValidator{s, validate.NewSchemaValidator(&rest, root, path, formats, parts), root, path, formats, e}, s, path, e}
 }
 
 // Validate implements the library's ValueValidator.
@@ -73,7 +74,7 @@ func (c combinedValidator) isTypeFault(err error, value any) bool {
 
 // validate validates the value by a schema of a combination.
 func (c combinedValidator) validate(s *spec.Schema, value any) *validate.Result {
-	return newLimitedValidator(s, c.root, c.path, c.formats).Validate(value)
+	return newLimitedValidator(s, c.root, c.path, c.formats, c.effort).Validate(value)
 }
 
 // fail adds a fault of a combination, in the words of the library.

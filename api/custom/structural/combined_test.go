@@ -24,7 +24,7 @@ func TestCombinedIsLibrary(t *testing.T) {
 		}
 		schema, value := toOpenAPI(&p, false), drawValue(t, 3)
 		want := validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(value)
-		got := newLimitedValidator(schema, nil, "", strfmt.Default).Validate(value)
+		got := newLimitedValidator(schema, nil, "", strfmt.Default, nil).Validate(value)
 		if got.MatchCount != want.MatchCount {
 			t.Fatalf("match count %d, want %d", got.MatchCount, want.MatchCount)
 		}

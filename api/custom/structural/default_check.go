@@ -110,7 +110,7 @@ func (c *defaultChecker) value(s *props, at *field.Path, h defaultHolder) {
 		}
 	}
 	if len(errs) == 0 {
-		errs = newValidator(s, true).check(at, n.defaultValue, nil)
+		errs = newValidator(s, true).check(context.Background(), at, n.defaultValue, nil)
 	}
 	if len(errs) == 0 {
 		errs = c.rules(n, at, s == h.schema)

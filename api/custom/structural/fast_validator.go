@@ -18,8 +18,10 @@ type fastValidator struct {
 	fields  map[string]*fastValidator
 	values  *fastValidator
 	items   *fastValidator
-	allOf   []*fastValidator
-	anyOf   []*fastValidator
+	// enum has the values of a long enum.
+	enum  map[any]struct{}
+	allOf []*fastValidator
+	anyOf []*fastValidator
 	// exact means that the schema has keywords that only the library supports.
 	exact bool
 }
@@ -43,6 +45,9 @@ func newFastValidator(s *spec.Schema) *fastValidator {
 	}
 	if s.Items != nil {
 		q.items = newFastValidator(s.Items.Schema)
+	}
+	if len(s.Enum) > maxPairwiseItems {
+		q.enum = scalarSet(s.Enum)
 	}
 	for i := range s.AllOf {
 		q.allOf = append(q.allOf, newFastValidator(&s.AllOf[i]))
@@ -80,28 +85,31 @@ func (q *fastValidator) supports() bool {
 
 // accepts reports whether a value is surely valid. If it returns false, the value may
 // still be valid.
-func (q *fastValidator) accepts(v any) bool {
+func (q *fastValidator) accepts(v any, e *effort) bool {
 	if q == nil {
 		return true
 	}
+	if e.hasEnded() || e.isTooCostly(q.s, v) {
+		return false
+	}
 	if q.exact {
 		// The validator counts faults and is used once.
-		return newLimitedValidator(q.s, nil, "", strfmt.Default).Validate(v).IsValid()
+		return newLimitedValidator(q.s, nil, "", strfmt.Default, e).Validate(v).IsValid()
 	}
 	if v == nil {
 		return (q.s.Nullable || len(q.s.Type) == 0) && len(q.s.Enum) == 0
 	}
 	for _, sub := range q.allOf {
-		if !sub.accepts(v) {
+		if !sub.accepts(v, e) {
 			return false
 		}
 	}
-	return q.acceptsAnyOf(v) && q.acceptsEnum(v) && q.acceptsType(v)
+	return q.acceptsAnyOf(v, e) && q.acceptsEnum(v) && q.acceptsType(v, e)
 }
 
-func (q *fastValidator) acceptsAnyOf(v any) bool {
+func (q *fastValidator) acceptsAnyOf(v any, e *effort) bool {
 	for _, sub := range q.anyOf {
-		if sub.accepts(v) {
+		if sub.accepts(v, e) {
 			return true
 		}
 	}
@@ -112,6 +120,10 @@ func (q *fastValidator) acceptsAnyOf(v any) bool {
 func (q *fastValidator) acceptsEnum(v any) bool {
 	switch v.(type) {
 	case string, int64, float64, bool:
+		if q.enum != nil {
+			_, ok := q.enum[v]
+			return ok
+		}
 		for _, e := range q.s.Enum {
 			if e == v {
 				return true
@@ -127,7 +139,7 @@ func (q *fastValidator) allowsType(kind string) bool {
 
 // acceptsType reports whether a value has the type and is valid by the keywords of the
 // type.
-func (q *fastValidator) acceptsType(v any) bool {
+func (q *fastValidator) acceptsType(v any, e *effort) bool {
 	switch v := v.(type) {
 	case string:
 		return q.allowsType("string") && q.text(v)
@@ -139,9 +151,9 @@ func (q *fastValidator) acceptsType(v any) bool {
 	case float64:
 		return q.allowsType("number") && q.s.MultipleOf == nil && q.number(v)
 	case []any:
-		return q.allowsType("array") && q.s.Format == "" && q.list(v)
+		return q.allowsType("array") && q.s.Format == "" && q.list(v, e)
 	case map[string]any:
-		return q.allowsType("object") && q.s.Format == "" && q.object(v)
+		return q.allowsType("object") && q.s.Format == "" && q.object(v, e)
 	}
 	return false
 }
@@ -179,20 +191,20 @@ func (q *fastValidator) number(v float64) bool {
 	return s.Maximum == nil || v < *s.Maximum || v == *s.Maximum && !s.ExclusiveMaximum
 }
 
-func (q *fastValidator) list(v []any) bool {
+func (q *fastValidator) list(v []any, e *effort) bool {
 	n := int64(len(v))
 	if q.s.MinItems != nil && n < *q.s.MinItems || q.s.MaxItems != nil && n > *q.s.MaxItems {
 		return false
 	}
 	for i := range v {
-		if !q.items.accepts(v[i]) {
+		if !q.items.accepts(v[i], e) {
 			return false
 		}
 	}
 	return true
 }
 
-func (q *fastValidator) object(v map[string]any) bool {
+func (q *fastValidator) object(v map[string]any, e *effort) bool {
 	s := q.s
 	n := int64(len(v))
 	if s.MinProperties != nil && n < *s.MinProperties || s.MaxProperties != nil && n > *s.MaxProperties {
@@ -212,9 +224,21 @@ func (q *fastValidator) object(v map[string]any) bool {
 		if f == nil {
 			f = q.values
 		}
-		if !f.accepts(value) {
+		if !f.accepts(value, e) {
 			return false
 		}
 	}
 	return true
+}
+
+// scalarSet returns the texts, numbers and booleans of a list.
+func scalarSet(list []any) map[any]struct{} {
+	set := make(map[any]struct{}, len(list))
+	for _, v := range list {
+		switch v.(type) {
+		case string, int64, float64, bool:
+			set[v] = struct{}{}
+		}
+	}
+	return set
 }

@@ -34,19 +34,23 @@ func (f *faultCount) full() bool { return f.number >= maxValueFaults || f.text >
 
 // newLimitedValidator returns a validator of one value, and of its fields and items, that stops at
 // the limits.
-func newLimitedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
-	return newCombinedValidator(s, root, path, formats, limitFaults)
+func newLimitedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry, e *effort) validate.ValueValidator {
+	return newCombinedValidator(s, root, path, formats, e, limitFaults(e))
 }
 
-// limitFaults is an option of the library's validator of one value, which applies the limits
+// limitFaults returns an option of the library's validator of one value, which applies the limits
 // to its fields and items.
-func limitFaults(o *validate.SchemaValidatorOptions) {
+func limitFaults(e *effort) validate.Option {
+	return func(o *validate.SchemaValidatorOptions) { limitParts(o, e) }
+}
+
+func limitParts(o *validate.SchemaValidatorOptions, e *effort) {
 	faults := new(faultCount)
 	part := func(s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
 		if faults.full() {
 			return limitedValidator{nil, faults}
 		}
-		return limitedValidator{newLimitedValidator(s, root, path, formats), faults}
+		return limitedValidator{newLimitedValidator(s, root, path, formats, e), faults}
 	}
 	o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
 		return part(s, root, path, formats)

@@ -44,7 +44,7 @@ func TestManyInvalidItems(t *testing.T) {
 		"new after many":          {map[string]any{"kept": append(kept[:len(kept):len(kept)], map[string]any{})}, map[string]any{"kept": kept}, 1},
 		"a field beside the list": {map[string]any{"last": int64(1), "map": map[string]any{"a": int64(1), "b": "x"}}, nil, 2},
 	} {
-		if errs := s.values(Write{Object: tt.object, Old: tt.old}, pairOf(s, tt.object, tt.old)); len(errs) != tt.want {
+		if errs := s.values(t.Context(), Write{Object: tt.object, Old: tt.old}, pairOf(s, tt.object, tt.old)); len(errs) != tt.want {
 			t.Errorf("%s: %d errors, want %d", name, len(errs), tt.want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestLongFaults(t *testing.T) {
 	for i := range list {
 		list[i] = int64(i)
 	}
-	errs := s.validator().check(nil, map[string]any{strings.Repeat("n", maxFaultText/4): list}, nil)
+	errs := s.validator().check(t.Context(), nil, map[string]any{strings.Repeat("n", maxFaultText/4): list}, nil)
 	if len(errs) != 4 {
 		t.Errorf("%d errors, want 4", len(errs))
 	}

@@ -179,13 +179,14 @@ type ratchetingValidator struct {
 	path   string
 	// faults are those of the fields or items so far.
 	faults faultCount
+	effort *effort
 }
 
 var _ validate.ValueValidator = (*ratchetingValidator)(nil)
 
 // Validate implements the library's ValueValidator.
 func (r *ratchetingValidator) Validate(any) *validate.Result {
-	v := newCombinedValidator(r.schema, r.root, r.path, strfmt.Default, func(o *validate.SchemaValidatorOptions) {
+	v := newCombinedValidator(r.schema, r.root, r.path, strfmt.Default, r.effort, func(o *validate.SchemaValidatorOptions) {
 		o.NewValidatorForField, o.NewValidatorForIndex = r.field, r.index
 	})
 	result := v.Validate(r.pair.value)
@@ -200,18 +201,18 @@ func (r *ratchetingValidator) field(name string, s *spec.Schema, root any, path 
 	if r.path == "" && (name == "apiVersion" || name == "kind") {
 		part = nil
 	}
-	return limitedValidator{newRatchetingValidator(part, s, root, path, formats), &r.faults}
+	return limitedValidator{newRatchetingValidator(part, s, root, path, formats, r.effort), &r.faults}
 }
 
 func (r *ratchetingValidator) index(i int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
-	return limitedValidator{newRatchetingValidator(r.pair.item(i), s, root, path, formats), &r.faults}
+	return limitedValidator{newRatchetingValidator(r.pair.item(i), s, root, path, formats, r.effort), &r.faults}
 }
 
-func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry) validate.ValueValidator {
+func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry, e *effort) validate.ValueValidator {
 	if part == nil {
-		return newLimitedValidator(s, root, path, formats)
+		return newLimitedValidator(s, root, path, formats, e)
 	}
-	return &ratchetingValidator{pair: part, schema: s, root: root, path: path}
+	return &ratchetingValidator{pair: part, schema: s, root: root, path: path, effort: e}
 }
 
 // SetPath implements the library's ValueValidator. It is not used.

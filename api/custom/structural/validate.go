@@ -12,7 +12,6 @@ import (
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
-	"k8s.io/kube-openapi/pkg/validation/validate"
 
 	"github.com/miniapiserver/miniapiserver/internal/coldsort"
 )
@@ -48,7 +47,7 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 			defer func() { w.ObserveComparison(stored.cost.spent) }()
 		}
 	}
-	errs := s.values(w, stored)
+	errs := s.values(ctx, w, stored)
 	errs = append(errs, w.ScaleErrors...)
 	if !w.StatusOnly {
 		errs = append(errs, checkEmbedded(nil, w.Object, n)...)
@@ -90,16 +89,16 @@ func blocksRules(err *field.Error) bool {
 }
 
 // values validates an object by the JSON schema keywords.
-func (s *Schema) values(w Write, old *correlatedValue) field.ErrorList {
+func (s *Schema) values(ctx context.Context, w Write, old *correlatedValue) field.ErrorList {
 	if !w.StatusOnly {
-		return s.validator().check(nil, w.Object, old)
+		return s.validator().check(ctx, nil, w.Object, old)
 	}
 	status, ok := w.Object["status"]
 	v := s.status()
 	if !ok || v == nil {
 		return nil
 	}
-	return v.check(field.NewPath("status"), status, old.field("status"))
+	return v.check(ctx, field.NewPath("status"), status, old.field("status"))
 }
 
 // validator is the library's validator of a schema, with a fast path.
@@ -118,13 +117,17 @@ func newValidator(p *props, literal bool) *validator {
 }
 
 // check validates a value. If old is set, ratcheting tolerates errors of unchanged parts.
-func (v *validator) check(path *field.Path, value any, old *correlatedValue) field.ErrorList {
-	if v.quick != nil && v.quick.accepts(value) {
+func (v *validator) check(ctx context.Context, path *field.Path, value any, old *correlatedValue) field.ErrorList {
+	e := &effort{ctx: ctx}
+	if v.quick != nil && v.quick.accepts(value, e) {
 		return nil
 	}
-	result := v.byLibrary(value)
+	result := newLimitedValidator(v.schema, nil, "", strfmt.Default, e).Validate(value)
 	if !result.IsValid() && old != nil {
-		result = (&ratchetingValidator{pair: old, schema: v.schema, root: v.schema}).Validate(value)
+		result = (&ratchetingValidator{pair: old, schema: v.schema, root: v.schema, effort: e}).Validate(value)
+	}
+	if err := e.ended(); err != nil {
+		return field.ErrorList{field.InternalError(path, err)}
 	}
 	if result.IsValid() {
 		return nil
@@ -135,11 +138,6 @@ func (v *validator) check(path *field.Path, value any, old *correlatedValue) fie
 		errs = append(errs, fieldError(path, err))
 	}
 	return errs
-}
-
-// byLibrary validates a value by the library.
-func (v *validator) byLibrary(value any) *validate.Result {
-	return newLimitedValidator(v.schema, nil, "", strfmt.Default).Validate(value)
 }
 
 // orderFaults sorts the faults of the object or list at a path. The library visits the
