@@ -25,8 +25,9 @@ const (
 	// before it is released, because its object may be about to be stored.
 	leakRounds = 3
 	// leakAge is the minimum age of an IPAddress object without an owner before it is
-	// deleted, for the same reason. It exceeds the duration of a request.
-	leakAge = time.Minute
+	// deleted. It is much longer than the time for which a webhook can hold the creation of the Service
+	// to which the address was given.
+	leakAge = 10 * time.Minute
 )
 
 // Repairer makes the allocated addresses and ports agree with the objects that use them.
