@@ -1,10 +1,7 @@
 package attempts
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -69,7 +66,7 @@ func TestGrowthOfPatches(t *testing.T) {
 					}
 					stored = n
 				}
-				return c.sendAny(http.MethodPatch, path+"/patched?dryRun=All", tt.mediaType, tt.body(n))
+				return c.send(http.MethodPatch, path+"/patched?dryRun=All", tt.mediaType, tt.body(n))
 			})
 			c.removeFinalized(path + "/patched")
 		})
@@ -91,35 +88,6 @@ func (c *client) removeFinalized(path string) {
 	c.t.Helper()
 	c.do(http.MethodPatch, path, mergePatchType, map[string]any{"metadata": map[string]any{"finalizers": nil, "ownerReferences": nil}})
 	c.do(http.MethodDelete, path, jsonType, nil)
-}
-
-// sendAny is do for a body of any type.
-func (c *client) sendAny(method, path, mediaType string, body any) answer {
-	c.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, bytes.NewReader(text))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+c.token)
-	r.Header.Set("Content-Type", mediaType)
-	resp, err := c.http.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err = io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	a := answer{code: resp.StatusCode}
-	if !a.ok() {
-		_ = json.Unmarshal(text, &a.status)
-	}
-	return a
 }
 
 // TestGrowthOfSelectors lists 2,000 objects with long selectors.

@@ -144,12 +144,6 @@ func typed(o map[string]any, k *kind) map[string]any {
 	return o
 }
 
-// send is do for any body.
-func (c *client) send(method, path, mediaType string, body any) answer {
-	object, _ := body.(map[string]any)
-	return c.do(method, path, mediaType, object)
-}
-
 // compareGrowth fails the test if an attempt with 2n elements costs more than three times the CPU of one with n.
 func (c *client) compareGrowth(what string, n int, attempt func(n int) answer) {
 	if os.Getenv("GROWTH_LOG") != "" {

@@ -78,15 +78,24 @@ func (a answer) ok() bool { return a.code < 300 }
 // do sends an object, or no body if it is nil.
 func (c *client) do(method, path, mediaType string, object map[string]any) answer {
 	c.t.Helper()
-	var body io.Reader
-	if object != nil {
-		text, err := json.Marshal(object)
+	if object == nil {
+		return c.send(method, path, mediaType, nil)
+	}
+	return c.send(method, path, mediaType, object)
+}
+
+// send sends a body of any type, or none if it is nil.
+func (c *client) send(method, path, mediaType string, body any) answer {
+	c.t.Helper()
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		body = bytes.NewReader(text)
+		content = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(context.WithoutCancel(c.t.Context()), method, c.url+path, body)
+	r, err := http.NewRequestWithContext(context.WithoutCancel(c.t.Context()), method, c.url+path, content)
 	if err != nil {
 		c.t.Fatal(err)
 	}
