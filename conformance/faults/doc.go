@@ -12,5 +12,5 @@
 // the tests for each guarantee.
 //
 // The environment variable FAULTS_FACTOR multiplies the duration of the tests. Tests of single races
-// (ends_test.go) have a hundred rounds, and a thousand in make faults.
+// (ends_test.go, snapshots_test.go) have a hundred rounds, and a thousand in make faults.
 package faults
