@@ -59,8 +59,10 @@ type applyOperation struct {
 	patch map[string]any
 	// os are the owners of live.
 	os owners
-	// before is live as decoded JSON of version v, without managedFields.
+	// before is live as decoded JSON of version v, without managedFields; others is the same in the
+	// versions of other owners.
 	before map[string]any
+	others map[*view]map[string]any
 	// fields are the fields of patch that the request can set; owned are the members of
 	// fields that the applier owns.
 	fields, owned Set
@@ -72,7 +74,12 @@ func (a *applyOperation) prepare() error {
 	if len(a.os) == 0 && a.live != nil {
 		first := a.w
 		first.Manager = beforeFirstApply
-		if a.os, err = a.m.update(nil, a.live, nil, first); err != nil {
+		if a.m.resource.Unregistered {
+			err = errorf("failed to convert live object (/; %s) to proper version: %w", a.v.gvk, errInvalidVersion(a.v.apiVersion))
+		} else {
+			a.os, err = a.m.update(nil, a.live, nil, first)
+		}
+		if err != nil {
 			return errorf("failed to create manager for existing fields: %w", err)
 		}
 	}
@@ -81,23 +88,35 @@ func (a *applyOperation) prepare() error {
 			return apierrors.NewBadRequest("metadata.managedFields must be nil")
 		}
 	}
-	if a.before, err = a.m.decoded(a.v, a.live); err != nil {
+	live, err := a.m.as(a.v, a.live)
+	if err == nil {
+		a.before, err = a.v.content(live)
+	}
+	if err != nil {
 		return errorf("failed to convert live object (%s) to proper version: %w", a.name(), err)
 	}
 	if err := a.v.checkDistinct(a.patch); err != nil {
 		return errorf("failed to create typed patch object (%s): %w", a.name(), err)
 	}
-	if a.v.plan == nil && a.live != nil {
-		if err := a.v.checkType(a.before); err != nil {
+	if a.live != nil {
+		if err := a.v.checkObject(live, a.before); err != nil {
 			return errorf("failed to create typed live object (%s): %w", nameOf(a.before), err)
 		}
 	}
 	if a.fields, err = a.v.root.fields(a.patch); err != nil {
 		return errorf("failed to get field set: %w", err)
 	}
-	a.fields = a.m.written(a.fields, a.w.Subresource)
+	a.fields = a.m.written(a.fields, a.v, a.w)
 	a.owned, _ = minus(a.fields, neverOwned)
-	a.os, err = a.m.reconcile(a.os)
+	a.others = map[*view]map[string]any{}
+	a.os, err = a.m.reconcile(a.os, a.v, a.convertLive)
+	return err
+}
+
+// convertLive converts live to another version than that of the request.
+func (a *applyOperation) convertLive(other *view) error {
+	var err error
+	a.others[other], err = a.m.convert(a.before, a.v, other)
 	return err
 }
 
@@ -147,7 +166,7 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	}
 	obj, err := a.m.versioned(a.v, merged)
 	if err == nil && a.m.resource.Unregistered {
-		err = errorf("request to convert CR to an invalid group/version: %s", a.v.apiVersion)
+		err = errInvalidVersion(a.v.apiVersion)
 	}
 	if err == nil {
 		obj, err = a.m.resource.Decoded(a.v.version, obj)
@@ -166,7 +185,7 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 // resolveConflicts removes the fields that merged changes from other owners, or returns the
 // conflicts.
 func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
-	d := &differences{manager: a.m, subresource: a.w.Subresource, core: a.w.Version.Group == "", find: func(v *view) (Set, error) {
+	d := &differences{manager: a.m, w: a.w, version: a.v, find: func(v *view) (Set, error) {
 		return a.difference(v, merged)
 	}}
 	var conflicts conflicts
@@ -195,9 +214,9 @@ func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self
 
 // difference returns the changes of merged, compared in version v.
 func (a *applyOperation) difference(v *view, merged map[string]any) (Set, error) {
-	before, err := a.m.convert(a.before, a.v, v)
-	if err != nil {
-		return nil, errorf("failed to convert old object: %w", err)
+	before, ok := a.others[v]
+	if !ok {
+		before = a.before
 	}
 	after, err := a.m.convert(merged, a.v, v)
 	if err != nil {

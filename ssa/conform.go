@@ -2,15 +2,44 @@ package ssa
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/miniapiserver/miniapiserver/api"
 )
 
 // maxCheckedItems is the number of items of a list in which the library looks for faults. It inserts
 // each item into a sorted list, at a cost of the square of their number.
 const maxCheckedItems = 5000
+
+// checkObject is checkType for an object of version v. content is its decoded JSON, or nil for an
+// object with a Go type, whose only fault can be an item of an associative list that has no key.
+func (v *view) checkObject(obj api.Object, content map[string]any) error {
+	switch {
+	case v.plan == nil:
+		return v.checkType(content)
+	case reflect.TypeOf(obj) != reflect.TypeOf(v.empty) || !v.plan.lacksKey(reflect.ValueOf(obj)):
+		return nil
+	case content == nil:
+		var err error
+		if content, err = v.content(obj); err != nil {
+			return err
+		}
+	}
+	return v.describeFault(content, typed.AllowDuplicates)
+}
+
+// checkDistinctObject is checkDistinct for an object of version v.
+func (v *view) checkDistinctObject(obj api.Object) error {
+	content, err := v.content(obj)
+	if err != nil {
+		return err
+	}
+	return v.checkDistinct(content)
+}
 
 // checkType returns an error if the schema does not allow an object, which a stored object and the
 // object of a write that keeps its faults may be. Their fields cannot be owned.

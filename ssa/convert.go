@@ -12,17 +12,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
+// as converts an object of the hub type to version v. For nil it returns an empty object.
+func (m *Manager) as(v *view, hub api.Object) (api.Object, error) {
+	switch {
+	case hub == nil:
+		return v.empty, nil
+	case v.version.FromHub == nil:
+		return hub, nil
+	}
+	return v.version.FromHub(hub) // clients see the bare error
+}
+
 // decoded returns an object of the hub type, which may be nil, as decoded JSON of version v without
 // managedFields.
 func (m *Manager) decoded(v *view, hub api.Object) (map[string]any, error) {
-	obj := v.empty
-	if hub != nil {
-		var err error
-		if obj, err = m.resource.As(v.version, hub); err != nil {
-			return nil, err
-		}
+	obj, err := m.as(v, hub)
+	if err != nil {
+		return nil, err
 	}
-	gvk := v.version.WithKind(m.resource.Kind)
+	return v.content(obj)
+}
+
+// content returns an object of version v as decoded JSON without managedFields.
+func (v *view) content(obj api.Object) (map[string]any, error) {
 	var out map[string]any
 	if u, ok := obj.(*untyped.Object); ok {
 		out = ownable(u.Object)
@@ -36,7 +48,7 @@ func (m *Manager) decoded(v *view, hub api.Object) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	out["kind"], out["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
+	out["kind"], out["apiVersion"] = v.gvk.Kind, v.apiVersion
 	return out, nil
 }
 
@@ -60,14 +72,14 @@ func (m *Manager) converted(v *view, hub api.Object) (api.Object, error) {
 	if hub == nil || v.version.ToHub == nil {
 		return hub, nil
 	}
-	obj, err := m.resource.As(v.version, hub.DeepCopyObject().(api.Object))
+	obj, err := m.as(v, hub.DeepCopyObject().(api.Object))
 	if err != nil {
 		return nil, err
 	}
 	return v.version.ToHub(obj)
 }
 
-// convert converts decoded JSON from one version to another.
+// convert converts decoded JSON from one version to another, whose schema must allow the result.
 func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any, error) {
 	if from == to {
 		return plain, nil
@@ -81,5 +93,9 @@ func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any,
 			return nil, err
 		}
 	}
-	return m.decoded(to, obj)
+	out, err := m.decoded(to, obj)
+	if err != nil {
+		return nil, err
+	}
+	return out, to.checkDistinct(out)
 }

@@ -18,16 +18,21 @@ import (
 func widgets() *api.Resource {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	beta := schema.GroupVersion{Group: "example.com", Version: "v1beta1"}
-	return &api.Resource{
+	res := &api.Resource{
 		Names: api.Names{Name: "widgets", Singular: "widget", Kind: "Widget"},
 		Versions: []api.Version{
 			{GroupVersion: gv},
 			{GroupVersion: beta, New: func() api.Object { return unstructuredOf(nil) }, ToHub: renaming(gv, "length", "size"), FromHub: renaming(beta, "size", "length")},
 		},
+		Untyped: true,
 		New:     func() api.Object { return unstructuredOf(nil) },
 		Storage: api.Storage{Prefix: "example.com/widgets"},
 		Status:  api.StatusStrategy[api.Object]{Served: true},
 	}
+	for _, v := range res.Versions {
+		res.Forms = append(res.Forms, &api.Resource{Names: res.Names, Versions: []api.Version{v}, Status: res.Status})
+	}
+	return res
 }
 
 func renaming(gv schema.GroupVersion, from, to string) func(api.Object) (api.Object, error) {

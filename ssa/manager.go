@@ -114,17 +114,22 @@ func (m *Manager) requestView(w Write) (*view, error) {
 
 // differ compares two objects of version v.
 func (v *view) differ(a, b api.Object) (Set, error) {
+	x, y := untypedContent(a), untypedContent(b)
+	if err := v.checkObject(b, y); err != nil {
+		return nil, errorf("failed to convert new object (%s) to smd typed: %w", v.nameOf(b), err)
+	}
+	if err := v.checkObject(a, x); err != nil {
+		return nil, errorf("failed to convert live object (%s) to smd typed: %w", v.nameOf(a), err)
+	}
 	if v.plan == nil {
-		x, y := untypedContent(a), untypedContent(b)
-		if err := v.checkType(y); err != nil {
-			return nil, errorf("failed to convert new object (%s) to smd typed: %w", v.name(y), err)
-		}
-		if err := v.checkType(x); err != nil {
-			return nil, errorf("failed to convert live object (%s) to smd typed: %w", v.name(x), err)
-		}
 		_, d, err := differ(v.root, x, y)
 		return d, err
 	}
+	return v.differTyped(a, b)
+}
+
+// differTyped is differ for objects with Go types.
+func (v *view) differTyped(a, b api.Object) (Set, error) {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	if want := reflect.PointerTo(v.plan.rt); x.Type() != want || y.Type() != want {
 		return nil, errorf("objects are %T and %T, not %v", a, b, want)
@@ -133,10 +138,9 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 	return d, err
 }
 
-// name identifies an object of version v, without its kind, in messages.
-func (v *view) name(content map[string]any) string {
-	u := untyped.FromContent(content)
-	return u.GetNamespace() + "/" + u.GetName() + "; " + v.gvk.String()
+// nameOf identifies an object of version v in messages.
+func (v *view) nameOf(obj api.Object) string {
+	return obj.GetNamespace() + "/" + obj.GetName() + "; " + v.gvk.String()
 }
 
 // nameOf identifies an object in messages.

@@ -77,6 +77,9 @@ func (o *oracle) manager(t rapidT, w Write) *managedfields.FieldManager {
 			}
 			set.Insert(fieldpath.MakePathOrDie(parts...))
 		}
+		if o.res.Untyped && w.Subresource == "" && o.res.Versions[i].GroupVersion != w.Version.GroupVersion {
+			continue
+		}
 		filters[fieldpath.APIVersion(o.res.Versions[i].String())] = fieldpath.NewExcludeSetFilter(set)
 	}
 	m, err := managedfields.NewDefaultFieldManager(o.converter, o, o, o,
@@ -161,6 +164,9 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 	gvk, ok := to.KindForGroupVersionKinds([]schema.GroupVersionKind{
 		{Group: to.(schema.GroupVersion).Group, Version: to.(schema.GroupVersion).Version, Kind: o.res.Kind}})
 	version := o.res.Version(gvk.GroupVersion())
+	if version == nil && o.res.Untyped { // as the converter of custom kinds words it
+		return nil, errorf("request to convert CR to an invalid group/version: %s", to)
+	}
 	if !ok || version == nil {
 		return nil, runtime.NewNotRegisteredErrForKind("test", gvk)
 	}

@@ -38,8 +38,10 @@ type plan struct {
 	fields []planField
 	// elem is the plan of a map's values or a list's items.
 	elem *plan
-	// keys are the key fields of a list's items.
-	keys []planKey
+	// keys are the key fields of a list's items. keysMayLack reports that JSON can omit all of them,
+	// mayLackKey that the value can contain such a list.
+	keys                    []planKey
+	keysMayLack, mayLackKey bool
 }
 
 // planField is a field of a struct with its JSON name.
@@ -94,6 +96,7 @@ func (p *planner) compile(rt reflect.Type, t *Type) *plan {
 		out.elem = p.compile(out.rt.Elem(), out.below(func() *Type { return t.list.item }))
 		if !out.leaf {
 			out.keys = keysOf(t.list, out.elem)
+			out.keysMayLack = keysMayLack(out.keys)
 		}
 	case shapeOwn:
 		out.leaf = t == nil || t.object == nil && t.list == nil
@@ -148,6 +151,7 @@ var (
 // object itself, which nobody owns.
 func (p *planner) root(rt reflect.Type, t *Type) *plan {
 	out := p.compile(rt, t)
+	p.findUnkeyed()
 	out.fields = withoutFields(out.fields, "kind", "apiVersion")
 	for i, f := range out.fields {
 		if f.plan.rt == objectMeta {

@@ -1,11 +1,16 @@
 package ssa
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // reconcile adapts owners to the current schema: fields within a value that has become atomic are
-// replaced by the value. It drops owners of unknown versions.
-func (m *Manager) reconcile(os owners) (owners, error) {
-	kept := os[:0]
+// replaced by the value. convert converts the object before the write to the version of an owner;
+// reconcile calls it once for each version but v, that of the request.
+func (m *Manager) reconcile(os owners, v *view, convert func(*view) error) (owners, error) {
+	kept, known := os[:0], make([]*view, 0, 4)
 	for _, o := range os {
 		gv, err := schema.ParseGroupVersion(o.apiVersion)
 		if err == nil {
@@ -15,8 +20,17 @@ func (m *Manager) reconcile(os owners) (owners, error) {
 		case err != nil:
 			return nil, err
 		case o.view == nil:
+			if err := m.errUnknownVersion(gv); err != nil {
+				return nil, err
+			}
 			continue
-		case o.decoded == nil || o.decoded.agrees.Load() != o.view:
+		case o.view != v && !slices.Contains(known, o.view) && isConvertible(v, o.view):
+			if err := convert(o.view); err != nil {
+				return nil, err
+			}
+			known = append(known, o.view)
+		}
+		if o.decoded == nil || o.decoded.agrees.Load() != o.view {
 			if fields := o.view.root.reconcile(o.fields); !identical(fields, o.fields) {
 				o.setFields(fields)
 			} else if o.decoded != nil {
@@ -26,6 +40,27 @@ func (m *Manager) reconcile(os owners) (owners, error) {
 		kept = append(kept, o)
 	}
 	return kept, nil
+}
+
+// errUnknownVersion returns the error of a write of an object with an owner in a version that the kind
+// lacks. For a built-in kind it is nil: the owner is dropped.
+func (m *Manager) errUnknownVersion(gv schema.GroupVersion) error {
+	if !m.resource.Untyped {
+		return nil
+	}
+	return errInvalidVersion(gv.String())
+}
+
+// errInvalidVersion returns the error of a conversion of a custom object to a version that its
+// definition lacks.
+func errInvalidVersion(apiVersion string) error {
+	return errorf("request to convert CR to an invalid group/version: %s", apiVersion)
+}
+
+// isConvertible reports whether objects are converted between two versions of a kind: those of the
+// core group are not converted to those of other groups.
+func isConvertible(v, other *view) bool {
+	return (v.version.Group == "") == (other.version.Group == "")
 }
 
 // reconcile returns s, the fields within a value of Type t, without the fields within atomic

@@ -1,7 +1,10 @@
 package ssa
 
 import (
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -32,10 +35,23 @@ func ResetsOf(res *api.Resource) Resets {
 	return r
 }
 
-// written returns the members of s that a write to a subresource can set.
-func (m *Manager) written(s Set, subresource string) Set {
-	if resets := m.resets[subresource]; len(resets) > 0 {
+// written returns the members of s, fields of version v, that a write can set.
+func (m *Manager) written(s Set, v *view, w Write) Set {
+	if resets := m.resets[w.Subresource]; len(resets) > 0 && m.isReset(v.version.GroupVersion, w) {
 		s, _ = minusTrees(s, resets)
 	}
 	return s
+}
+
+// isReset reports whether the resets of a write apply to the fields of version gv. For custom kinds
+// they apply to the version of the request only, and those of the status to all versions that have
+// one, as in kube-apiserver.
+func (m *Manager) isReset(gv schema.GroupVersion, w Write) bool {
+	if !m.resource.Untyped || gv == w.Version.GroupVersion {
+		return true
+	}
+	return w.Subresource == "status" && slices.ContainsFunc(m.resource.Forms, func(form *api.Resource) bool {
+		isKept := !form.Versions[0].NotServed || gv == form.Storage.StorageVersion
+		return form.Hub() == gv && form.Status.Served && isKept
+	})
 }

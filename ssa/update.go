@@ -71,24 +71,17 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &differences{manager: m, subresource: w.Subresource, core: w.Version.Group == "", find: func(other *view) (Set, error) {
-		before := live
-		if other != v {
-			if before, err = m.converted(v, live); err != nil {
-				return nil, err
-			}
-		}
-		return m.difference(other, before, obj)
-	}}
-	if os, err = m.reconcile(os); err != nil {
-		return nil, err
-	}
+	u := &updateOperation{m: m, v: v, live: live, obj: obj, before: map[*view]api.Object{}}
+	d := &differences{manager: m, w: w, version: v, find: u.difference}
 	difference, err := d.at(v)
 	if err != nil {
 		return nil, err
 	}
+	if os, err = m.reconcile(os, v, u.convertLive); err != nil {
+		return nil, errorf("failed to update ManagedFields (%s): %w", v.nameOf(obj), err)
+	}
 	if os, err = d.removeAllChanged(os); err != nil {
-		return nil, err
+		return nil, errorf("failed to update ManagedFields (%s): %w", v.nameOf(obj), err)
 	}
 	written, _ := minus(difference.marked(member), neverOwned)
 	if len(written) > 0 {
@@ -98,6 +91,57 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 		})
 	}
 	return os.capped(), nil
+}
+
+// updateOperation is the state of one update.
+type updateOperation struct {
+	m         *Manager
+	v         *view
+	live, obj api.Object
+	// before is live in the versions of other owners than the request's.
+	before map[*view]api.Object
+}
+
+// convertLive converts live to another version than that of the request.
+func (u *updateOperation) convertLive(other *view) error {
+	before := other.empty
+	if u.live != nil {
+		hub, err := u.m.converted(u.v, u.live)
+		if err != nil {
+			return err
+		}
+		if before, err = u.m.as(other, hub); err != nil {
+			return err
+		}
+		if err := other.checkDistinctObject(before); err != nil {
+			return err
+		}
+	}
+	u.before[other] = before
+	return nil
+}
+
+// difference compares the objects before and after the update in version v.
+func (u *updateOperation) difference(v *view) (Set, error) {
+	before, ok := u.before[v]
+	if ok {
+		after, err := u.m.as(v, u.obj)
+		if err == nil {
+			err = v.checkDistinctObject(after)
+		}
+		if err != nil {
+			return nil, errorf("failed to convert new object: %w", err)
+		}
+		return v.differ(before, after)
+	}
+	after, err := u.m.as(v, u.obj)
+	if err != nil {
+		return nil, errorf("failed to convert new object: %w", err)
+	}
+	if before, err = u.m.as(v, u.live); err != nil {
+		return nil, errorf("failed to convert live object: %w", err)
+	}
+	return v.differ(before, after)
 }
 
 // addFields adds the fields of o to the existing entry of the same owner.
@@ -133,13 +177,11 @@ func (d *differences) removeAllChanged(os owners) (owners, error) {
 
 // differences computes the difference of a write in each required version.
 type differences struct {
-	manager     *Manager
-	subresource string
-	// core reports that the request uses the core group, whose versions are not converted to those
-	// of other groups.
-	core  bool
-	find  func(*view) (Set, error) // compares the object before and after the write in a version
-	found []seen
+	manager *Manager
+	w       Write
+	version *view                    // that of the request
+	find    func(*view) (Set, error) // compares the object before and after the write in a version
+	found   []seen
 }
 
 type seen struct {
@@ -158,7 +200,7 @@ func (d *differences) at(v *view) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	difference = d.manager.written(difference, d.subresource)
+	difference = d.manager.written(difference, v, d.w)
 	d.found = append(d.found, seen{v, difference})
 	return difference, nil
 }
@@ -166,25 +208,9 @@ func (d *differences) at(v *view) (Set, error) {
 // forOwner returns the difference in the version of o. isCompared is false if the request's
 // version is not converted to that version.
 func (d *differences) forOwner(o *owner) (difference Set, isCompared bool, err error) {
-	if (o.view.version.Group == "") != d.core {
+	if !isConvertible(d.version, o.view) {
 		return nil, false, nil
 	}
 	difference, err = d.at(o.view)
 	return difference, err == nil, err
-}
-
-// difference compares two objects in version v; the first may be nil.
-func (m *Manager) difference(v *view, before, after api.Object) (Set, error) {
-	from := v.empty
-	var err error
-	if before != nil {
-		if from, err = m.resource.As(v.version, before); err != nil {
-			return nil, errorf("failed to convert live object: %w", err)
-		}
-	}
-	to, err := m.resource.As(v.version, after)
-	if err != nil {
-		return nil, errorf("failed to convert new object: %w", err)
-	}
-	return v.differ(from, to)
 }

@@ -2,7 +2,12 @@ package ssa
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
 )
 
 // TestInexactConversion compares an update in a version whose conversion reorders a list with the
@@ -27,4 +32,80 @@ func TestInexactConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.update(t, next, Write{Version: older, Manager: "m"})
+}
+
+// TestUnknownVersionOfCustomObject checks that an object that a version owns which its definition
+// lacks cannot be applied, and that other writes keep its managedFields.
+func TestUnknownVersionOfCustomObject(t *testing.T) {
+	res, types := widgets(), widgetParser(t, widgetSchema)
+	b := newBoth(res, types, types.schemas, nil)
+	v := &res.Versions[0]
+	b.apply(t, map[string]any{"apiVersion": v.String(), "kind": "Widget", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{"size": 1.0}},
+		Write{Version: v, Manager: "m"})
+	fields := b.live.GetManagedFields()
+	fields[0].APIVersion = "example.com/v0"
+	b.live.SetManagedFields(fields)
+	patch := map[string]any{"apiVersion": v.String(), "kind": "Widget", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{"size": 2.0}}
+	const want = "request to convert CR to an invalid group/version: example.com/v0"
+	for _, manager := range []string{"m", "n"} {
+		b.apply(t, patch, Write{Version: v, Manager: manager, Force: true})
+		if _, err := b.m.Apply(b.live, patch, Write{Version: v, Manager: manager}); err == nil || err.Error() != want {
+			t.Errorf("apply by %s: %v", manager, err)
+		}
+	}
+	obj := b.live.DeepCopyObject().(api.Object)
+	obj.SetLabels(map[string]string{"a": "b"})
+	if err := b.m.Update(b.live, obj, Write{Version: v, Manager: "n"}); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("update: %v", err)
+	}
+	b.update(t, obj, Write{Version: v, Manager: "n"})
+}
+
+// TestStatusOfOtherVersion checks that a write which removes the status takes it from the owner in
+// another version, but not from the one in its own version.
+func TestStatusOfOtherVersion(t *testing.T) {
+	res, types := widgets(), widgetParser(t, widgetSchema)
+	b := newBoth(res, types, types.schemas, Resets{"": {"status"}, "status": {"metadata", "spec"}})
+	for i, manager := range []string{"own", "other"} {
+		v := &res.Versions[i]
+		b.apply(t, map[string]any{"apiVersion": v.String(), "kind": "Widget", "metadata": map[string]any{"name": "x"}, "status": map[string]any{manager: "b"}},
+			Write{Version: v, Manager: manager, Subresource: "status"})
+	}
+	next := unstructuredOf(map[string]any{"apiVersion": res.Versions[0].String(), "kind": "Widget", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{"any": "x"}})
+	next.SetUID(b.live.GetUID())
+	b.update(t, next, Write{Version: &res.Versions[0], Manager: "m"})
+	var managers []string
+	for _, e := range b.live.GetManagedFields() {
+		managers = append(managers, e.Manager)
+	}
+	if got := strings.Join(managers, " "); got != "own m" {
+		t.Errorf("managers %s", got)
+	}
+}
+
+// TestItemWithoutKey checks that no field of an object is tracked that has an item of an associative
+// list without its key, and that it cannot be applied.
+func TestItemWithoutKey(t *testing.T) {
+	res := resource(t, "serviceaccounts")
+	converter, schemas := builtIn()
+	b := newBoth(res, converter, schemas, nil)
+	body := func(text string) api.Object {
+		obj := res.New()
+		if err := json.Unmarshal([]byte(text), obj); err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}
+	w := Write{Version: &res.Versions[0], Manager: "m"}
+	patch := map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "x"}}
+	b.update(t, body(`{"metadata":{"name":"x"}}`), w)
+	b.update(t, body(`{"metadata":{"name":"x","uid":"u"},"secrets":[{}]}`), w)
+	b.live = body(`{"metadata":{"name":"x","uid":"u"},"secrets":[{}]}`)
+	b.apply(t, patch, w)
+	b.live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{}}}`)}})
+	b.update(t, body(`{"metadata":{"name":"x","uid":"u","labels":{"a":"b"}},"secrets":[{}]}`), w)
+	b.apply(t, patch, w)
+	if _, err := b.m.Apply(b.live, patch, w); err == nil || !strings.Contains(err.Error(), `.secrets: element 0: associative list with keys has an element that omits all key fields ["name"]`) {
+		t.Errorf("apply: %v", err)
+	}
 }
