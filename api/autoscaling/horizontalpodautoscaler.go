@@ -35,6 +35,9 @@ func HorizontalPodAutoscaler(gates features.Gates) *api.Resource {
 				GroupVersion: autoscalingv1.SchemeGroupVersion,
 				New:          func() api.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
 				ToHub:        api.Converting(autoscalerFromV1), FromHub: api.Converting(autoscalerToV1),
+				HubDefault: func(obj api.Object) {
+					api.SetDefault(&obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec.MinReplicas, 1)
+				},
 			},
 		},
 		Default: defaultAutoscaler,
@@ -50,6 +53,7 @@ func HorizontalPodAutoscaler(gates features.Gates) *api.Resource {
 }
 
 func defaultAutoscaler(obj *autoscalingv2.HorizontalPodAutoscaler) {
+	obj.Annotations = withoutConversionAnnotations(obj.Annotations) // they mean something in v1 only
 	s := &obj.Spec
 	api.SetDefault(&s.MinReplicas, 1)
 	if len(s.Metrics) == 0 {

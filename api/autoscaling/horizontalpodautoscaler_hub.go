@@ -44,7 +44,8 @@ func fromAnnotation[T any](in *autoscalingv1.HorizontalPodAutoscaler, annotation
 	return value, true
 }
 
-// metricsFromV1 appends the CPU utilization after the other metrics, like kube-apiserver.
+// metricsFromV1 appends the CPU utilization after the other metrics, like kube-apiserver. The default
+// is part of the conversion because it depends on the annotation.
 func metricsFromV1(in *autoscalingv1.HorizontalPodAutoscaler) []autoscalingv2.MetricSpec {
 	var metrics []autoscalingv2.MetricSpec
 	others, _ := fromAnnotation[[]autoscalingv1.MetricSpec](in, metricsAnnotation)
@@ -53,6 +54,9 @@ func metricsFromV1(in *autoscalingv1.HorizontalPodAutoscaler) []autoscalingv2.Me
 	}
 	if cpu := in.Spec.TargetCPUUtilizationPercentage; cpu != nil {
 		metrics = append(metrics, cpuMetric(*cpu))
+	}
+	if len(metrics) == 0 {
+		metrics = append(metrics, cpuMetric(defaultCPUUtilization))
 	}
 	return metrics
 }
@@ -92,7 +96,7 @@ func conditionsFromV1(in *autoscalingv1.HorizontalPodAutoscaler) []autoscalingv2
 
 func behaviorFromV1(in *autoscalingv1.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	b, ok := fromAnnotation[*behaviorJSON](in, behaviorAnnotation)
-	if !ok || b == nil {
+	if !ok || b == nil || *b == (behaviorJSON{}) {
 		return nil
 	}
 	return &autoscalingv2.HorizontalPodAutoscalerBehavior{ScaleUp: rulesFromJSON(b.ScaleUp), ScaleDown: rulesFromJSON(b.ScaleDown)}

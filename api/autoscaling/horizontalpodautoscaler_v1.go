@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -18,6 +19,15 @@ const (
 	conditionsAnnotation     = "autoscaling.alpha.kubernetes.io/conditions"
 	behaviorAnnotation       = "autoscaling.alpha.kubernetes.io/behavior"
 )
+
+// conversionAnnotations returns the annotations that no version but v1 has. Those for tolerances are
+// no longer written.
+func conversionAnnotations() []string {
+	return []string{
+		metricsAnnotation, currentMetricsAnnotation, conditionsAnnotation, behaviorAnnotation,
+		"autoscaling.alpha.kubernetes.io/scale-down-tolerance", "autoscaling.alpha.kubernetes.io/scale-up-tolerance",
+	}
+}
 
 // behaviorJSON is the form of the behavior annotation. Its field names are those of
 // kube-apiserver's internal type, not of the API.
@@ -54,7 +64,7 @@ func autoscalerToV1(in *autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv1.H
 			DesiredReplicas:    in.Status.DesiredReplicas,
 		},
 	}
-	carried := annotationWriter{annotations: withoutConversionAnnotations(in.Annotations)}
+	carried := annotationWriter{annotations: maps.Clone(withoutConversionAnnotations(in.Annotations))}
 	out.Spec.TargetCPUUtilizationPercentage = metricsToAnnotation(&carried, in.Spec.Metrics)
 	out.Status.CurrentCPUUtilizationPercentage = statusesToAnnotation(&carried, in.Status.CurrentMetrics)
 	if len(in.Status.Conditions) > 0 {
@@ -74,15 +84,17 @@ func autoscalerToV1(in *autoscalingv2.HorizontalPodAutoscaler) (*autoscalingv1.H
 	return out, carried.err
 }
 
-// metricsToAnnotation writes all metrics but the target CPU utilization, which it returns,
-// to the annotation.
+// metricsToAnnotation writes all metrics but target CPU utilizations to the annotation. It returns
+// the first of these; v1 has no others.
 func metricsToAnnotation(c *annotationWriter, metrics []autoscalingv2.MetricSpec) *int32 {
 	var cpu *int32
 	var others []autoscalingv1.MetricSpec
 	for _, m := range metrics {
 		isCPU := m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU
-		if isCPU && m.Resource.Target.AverageUtilization != nil && cpu == nil {
-			cpu = m.Resource.Target.AverageUtilization
+		if isCPU && m.Resource.Target.AverageUtilization != nil {
+			if cpu == nil {
+				cpu = m.Resource.Target.AverageUtilization
+			}
 			continue
 		}
 		others = append(others, metricToV1(m))
@@ -103,7 +115,8 @@ func statusesToAnnotation(c *annotationWriter, statuses []autoscalingv2.MetricSt
 	all := make([]autoscalingv1.MetricStatus, len(statuses))
 	for i, s := range statuses {
 		all[i] = statusToV1(s)
-		if s.Type == autoscalingv2.ResourceMetricSourceType && s.Resource != nil && s.Resource.Name == corev1.ResourceCPU {
+		isCPU := s.Type == autoscalingv2.ResourceMetricSourceType && s.Resource != nil && s.Resource.Name == corev1.ResourceCPU
+		if isCPU && s.Resource.Current.AverageUtilization != nil {
 			cpu = s.Resource.Current.AverageUtilization
 		}
 	}
@@ -141,11 +154,16 @@ func (c *annotationWriter) put(annotation string, value any) {
 	c.annotations[annotation] = string(text)
 }
 
-// withoutConversionAnnotations returns a copy of annotations without those of the
-// conversion.
+// withoutConversionAnnotations returns annotations without those of the conversion. The result is a
+// copy if it differs.
 func withoutConversionAnnotations(annotations map[string]string) map[string]string {
+	isOwn := func(a string) bool { _, ok := annotations[a]; return ok }
+	own := conversionAnnotations()
+	if !slices.ContainsFunc(own, isOwn) {
+		return annotations
+	}
 	out := maps.Clone(annotations)
-	for _, a := range []string{metricsAnnotation, currentMetricsAnnotation, conditionsAnnotation, behaviorAnnotation} {
+	for _, a := range own {
 		delete(out, a)
 	}
 	if len(out) == 0 {
