@@ -92,9 +92,9 @@ func errUnreadableApply(data []byte, err error) error {
 }
 
 // appliedJSON decodes an apply configuration that is valid JSON without duplicate
-// fields.
+// fields, and means the same in YAML.
 func appliedJSON(data []byte) (patch map[string]any, ok bool) {
-	if !bytes.HasPrefix(data, []byte("{")) || bounds.JSONAt(data, 0) != nil {
+	if !bytes.HasPrefix(data, []byte("{")) || !isYAMLText(data) || bounds.JSONAt(data, 0) != nil {
 		return nil, false
 	}
 	strict, err := kjson.UnmarshalStrict(data, &patch)

@@ -56,3 +56,29 @@ func TestDuplicatesOfApplyConfigurations(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONThatIsNotYAML checks that a JSON apply configuration which YAML reads differently is read as
+// YAML, and that others are not, which would be slower.
+func TestJSONThatIsNotYAML(t *testing.T) {
+	c := &Codec{resource: &api.Resource{Untyped: true}}
+	for body, fast := range map[string]bool{
+		`{"a":"\ud83d\ude00"}`: false,
+		`{"a":"\uD83D"}`:       false,
+		`{"a":"\/"}`:           false,
+		"{\"a\":\"b\u2028c\"}": false,
+		"{\"a\":\"b\u0085c\"}": false,
+		"{\"a\":\"\x7f\"}":     false,
+		"{\t\"a\":1}":          false,
+		`{"a":"\ud7ff\u003c\n\t\\\"\b\f\r 😀é\u00A0"}`: true,
+		"{\n  \"a\": 1\n}": true,
+	} {
+		if _, ok := appliedJSON([]byte(body)); ok != fast {
+			t.Errorf("%q is read as JSON: %t", body, ok)
+		}
+		want, wantErr := appliedYAML([]byte(body))
+		got, err := c.DecodeApplied(types.ApplyYAMLPatchType, []byte(body))
+		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got.Content, want.Content) {
+			t.Errorf("%q: %v and error %v, YAML %v and error %v", body, got, err, want, wantErr)
+		}
+	}
+}
