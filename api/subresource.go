@@ -32,6 +32,9 @@ type Subresource struct {
 	View                 func(obj Object) (Object, error)
 	Change               func(obj, requested Object) (Object, error)
 	ChangesSpecAndStatus bool
+	// PreviousView is View for the object before a write, to which a patch is applied. It is set with
+	// Replicas.
+	PreviousView func(obj Object) (Object, error)
 	// Unreadable returns the reason for which View cannot convert an object, or nil. Writes
 	// are possible nevertheless. A nil function means that View can convert all objects.
 	Unreadable func(obj Object) error

@@ -117,9 +117,9 @@ func (t Target) PatchedView(obj api.Object) (api.Object, error) {
 	return t.SubresourceView(obj)
 }
 
-// scaleOf returns the scale of obj, with the managers of the scale's fields.
+// scaleOf returns the scale of obj before a write, with the managers of the scale's fields.
 func (t Target) scaleOf(obj api.Object) (api.Object, error) {
-	scale, err := t.SubresourceView(obj)
+	scale, err := t.Sub.PreviousView(obj)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
-// missingReplicas represents a spec.replicas field that the object does not have.
+// missingReplicas represents a spec.replicas field that the object before a write does not have.
 const missingReplicas = math.MinInt32
 
 // scaleSubresource returns the scale subresource, which reads and writes the paths that
@@ -33,6 +33,10 @@ func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefini
 		OwnRules: true, Unregistered: true,
 		Columns: scaleColumns,
 		Wanted: func(obj api.Object) (int32, error) {
+			n, _, err := unstructured.NestedInt64(contentOf(obj), wanted...)
+			return int32(n), err
+		},
+		Previous: func(obj api.Object) (int32, error) {
 			n, ok, err := unstructured.NestedInt64(contentOf(obj), wanted...)
 			if err == nil && !ok {
 				n = missingReplicas
@@ -66,13 +70,16 @@ func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefini
 	})
 }
 
-// specReplicasPaths returns the path of spec.replicas by API version.
+// specReplicasPaths returns the path of spec.replicas by API version, empty for versions without the
+// subresource.
 func specReplicasPaths(d *apiextensionsv1.CustomResourceDefinition) map[string]string {
 	out := map[string]string{}
 	for _, v := range d.Spec.Versions {
+		path := ""
 		if v.Subresources != nil && v.Subresources.Scale != nil {
-			out[d.Spec.Group+"/"+v.Name] = strings.TrimPrefix(v.Subresources.Scale.SpecReplicasPath, ".")
+			path = strings.TrimPrefix(v.Subresources.Scale.SpecReplicasPath, ".")
 		}
+		out[d.Spec.Group+"/"+v.Name] = path
 	}
 	return out
 }

@@ -61,6 +61,8 @@ type Accessors struct {
 	Wanted    func(obj api.Object) (int32, error)
 	SetWanted func(obj api.Object, n int32) error
 	Status    func(obj api.Object) (autoscalingv1.ScaleStatus, error)
+	// Previous, unless it is nil, returns the wanted number before a write, to which patches are applied.
+	Previous func(obj api.Object) (int32, error)
 	// OwnRules: SetWanted and the validation of the kind restrict the number of replicas, so
 	// a negative number is not rejected before.
 	OwnRules bool
@@ -81,23 +83,14 @@ func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
 		Table:           api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
 	})
 	kind.Unregistered = of.Unregistered
+	previous := of.Previous
+	if previous == nil {
+		previous = of.Wanted
+	}
 	return &api.Subresource{
 		Name: "scale", Verbs: api.ReadWrite(), Kind: kind,
 		Replicas: of.Replicas, Unreadable: of.Unreadable,
-		View: func(obj api.Object) (api.Object, error) {
-			status, err := of.Status(obj)
-			if err != nil {
-				return nil, err
-			}
-			n, err := of.Wanted(obj)
-			return &autoscalingv1.Scale{
-				ObjectMeta: metav1.ObjectMeta{
-					Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
-					ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
-				},
-				Spec: autoscalingv1.ScaleSpec{Replicas: n}, Status: status,
-			}, err
-		},
+		View: view(of.Wanted, of.Status), PreviousView: view(previous, of.Status),
 		Change: func(obj, requested api.Object) (api.Object, error) {
 			n := requested.(*autoscalingv1.Scale).Spec.Replicas
 			if n < 0 && !of.OwnRules {
@@ -106,6 +99,24 @@ func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
 			}
 			return obj, of.SetWanted(obj, n)
 		},
+	}
+}
+
+// view returns a function that returns the Scale of an object.
+func view(wanted func(api.Object) (int32, error), status func(api.Object) (autoscalingv1.ScaleStatus, error)) func(api.Object) (api.Object, error) {
+	return func(obj api.Object) (api.Object, error) {
+		status, err := status(obj)
+		if err != nil {
+			return nil, err
+		}
+		n, err := wanted(obj)
+		return &autoscalingv1.Scale{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
+				ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
+			},
+			Spec: autoscalingv1.ScaleSpec{Replicas: n}, Status: status,
+		}, err
 	}
 }
 
