@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// DeleteCollection deletes the objects that sel selects. It returns the list of the deleted
-// objects, without objects that another client deleted meanwhile.
+// DeleteCollection deletes the objects that sel selects. It returns the list of these objects, with
+// those that another client deleted meanwhile and those whose deletion was refused as not found.
 func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
 	sel.Verify = true
 	list, err := r.List(ctx, t, sel)
@@ -20,24 +20,15 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 		return nil, err
 	}
 	o.collection = true
-	isDeleted, err := r.deleteItems(ctx, t, list.Items, o)
-	if err != nil {
+	if err := r.deleteItems(ctx, t, list.Items, o); err != nil {
 		return nil, err
 	}
-	deleted := *list
-	deleted.Items = make([]*storage.Item, 0, len(list.Items))
-	for i, item := range list.Items {
-		if isDeleted[i] {
-			deleted.Items = append(deleted.Items, item)
-		}
-	}
-	return &deleted, nil
+	return list, nil
 }
 
-// deleteItems deletes items, several at a time if the options say so, and reports for each
-// whether it was there. The first failure keeps the rest from being deleted.
-func (r *Registry) deleteItems(ctx context.Context, t Target, items []*storage.Item, o DeleteOptions) ([]bool, error) {
-	isDeleted := make([]bool, len(items))
+// deleteItems deletes items, several at a time if the options say so. The first failure keeps the rest
+// from being deleted.
+func (r *Registry) deleteItems(ctx context.Context, t Target, items []*storage.Item, o DeleteOptions) error {
 	var next atomic.Int64
 	var failed sync.Once
 	var failure error
@@ -52,7 +43,6 @@ func (r *Registry) deleteItems(ctx context.Context, t Target, items []*storage.I
 				stopped.Store(true)
 				return
 			}
-			isDeleted[i] = err == nil
 		}
 	}
 	var others sync.WaitGroup
@@ -67,5 +57,5 @@ func (r *Registry) deleteItems(ctx context.Context, t Target, items []*storage.I
 	defer others.Wait() // also if work panics
 	work()
 	others.Wait()
-	return isDeleted, failure
+	return failure
 }
