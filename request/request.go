@@ -91,6 +91,9 @@ const (
 // Warn adds a warning to the response, unless it is there already, or the response has no
 // room for it. It is safe for concurrent use.
 func (s *Scope) Warn(text string) {
+	if text == "" {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.warnedLength > WarningsTotal {
