@@ -27,6 +27,11 @@ func (o *Objects) Kind(kind schema.GroupVersionKind) (*api.Resource, *api.Versio
 	return res, v, ok && res.Virtual == nil
 }
 
+// RegisteredKind returns the resource of a kind, which need not be stored.
+func (o *Objects) RegisteredKind(kind schema.GroupVersionKind) (*api.Resource, *api.Version, bool) {
+	return o.catalogue.Kind(kind.GroupVersion(), kind.Kind)
+}
+
 // CatalogueState returns a value that changes whenever the catalogue changes.
 func (o *Objects) CatalogueState() any { return o.catalogue.State() }
 

@@ -10,11 +10,10 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	kjson "sigs.k8s.io/json"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
@@ -148,7 +147,7 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 	p, err := jsonpatch.Decode(response.patch)
 	switch {
 	case err != nil:
-		return false, apierrors.NewInternalError(err)
+		return false, &callError{hook: h.name, reason: fmt.Errorf("received undecodable patch in webhook response: %w", err), code: 503}
 	case p.Len() == 0:
 		return false, nil
 	case s.Sent() == nil:
@@ -162,10 +161,14 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 	if err == nil {
 		err = bounds.Object(made, s.Attributes.Resource.ObjectLimit())
 	}
-	changed := false
-	if err == nil {
-		changed, err = s.replaceObject(form, made)
+	if err != nil {
+		return false, errPatched(h, err)
 	}
+	obj, err := s.decodePatched(form, made)
+	if err != nil {
+		return false, errPatched(h, err)
+	}
+	changed, err := s.replaceObject(form, obj)
 	if err != nil {
 		return false, errPatched(h, err)
 	}
@@ -176,32 +179,23 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 func errPatched(h *hook, err error) error {
 	var limit *bounds.Error
 	var size *api.ObjectSizeError
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return err
+	}
 	if errors.As(err, &limit) || errors.As(err, &size) {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object with the patch of admission webhook %q is out of bounds: %v", h.name, err))
 	}
 	return apierrors.NewInternalError(err)
 }
 
-// replaceObject decodes the patched object and reports whether it differs from the current one.
-func (s *hookRequest) replaceObject(form match.Form, data []byte) (bool, error) {
+// replaceObject replaces the object and reports whether it differs from the current one.
+func (s *hookRequest) replaceObject(form match.Form, obj runtime.Object) (bool, error) {
 	before, _, err := s.Objects(form)
 	if err != nil {
 		return false, err
 	}
-	obj := s.New(form)
-	if u, ok := obj.(*untyped.Object); ok {
-		err = u.UnmarshalJSON(data)
-	} else if err = bounds.JSONInto(data, obj); err == nil {
-		err = kjson.UnmarshalCaseSensitivePreserveInts(data, obj)
-	}
-	if err != nil {
-		return false, err
-	}
-	kind := obj.GetObjectKind()
-	if is := kind.GroupVersionKind(); is != form.Kind && !is.Empty() {
-		return false, fmt.Errorf("converting %s to %s: unknown conversion", is, form.Kind)
-	}
-	kind.SetGroupVersionKind(before.GetObjectKind().GroupVersionKind())
+	obj.GetObjectKind().SetGroupVersionKind(before.GetObjectKind().GroupVersionKind())
 	if equality.Semantic.DeepEqual(before, obj) {
 		return false, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionv1beta1 "k8s.io/api/admission/v1beta1"
@@ -140,7 +141,7 @@ func decodeReview(d runtime.Decoder, body []byte, into runtime.Object) error {
 	case got == into:
 		return nil
 	}
-	return fmt.Errorf("unable to convert %T to %T", got, into)
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion", reflect.TypeOf(got).Elem(), reflect.TypeOf(into).Elem())
 }
 
 // checkReview checks the response to the request uid. Like kube-apiserver, it does not check the

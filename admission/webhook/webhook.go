@@ -193,6 +193,8 @@ type hookRequest struct {
 	*match.Request
 	authorizer *match.RequestAuthorizer
 	requests   []formRequest
+	// kinds returns the resource and the version of a kind.
+	kinds func(schema.GroupVersionKind) (*api.Resource, *api.Version, bool)
 }
 
 // formRequest is the AdmissionRequest in one form.
@@ -202,7 +204,7 @@ type formRequest struct {
 }
 
 func (w *Webhooks) newHookRequest(a *registry.Attributes) *hookRequest {
-	return &hookRequest{Request: match.NewRequest(a, w.namespaces), authorizer: match.NewRequestAuthorizer(w.authorizer)}
+	return &hookRequest{Request: match.NewRequest(a, w.namespaces), authorizer: match.NewRequestAuthorizer(w.authorizer), kinds: w.objects.RegisteredKind}
 }
 
 // admissionRequest returns the AdmissionRequest in a form, which is cached until the object

@@ -83,7 +83,7 @@ func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.Dele
 		return err
 	}
 	if b.gvk.Kind != "" && b.gvk.Kind != "DeleteOptions" {
-		return errNotRegistered(b.gvk)
+		return api.ErrNotRegistered(b.gvk)
 	}
 	return b.decodeInto(o, metav1.FieldValidationIgnore)
 }
@@ -142,13 +142,9 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 		}
 	}
 	if c.codecs.hasKind(b.gvk) {
-		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", b.gvk.Version, b.gvk.Kind, internalPackage(c.resource), c.gvk.Kind)
+		return nil, api.ErrOtherKind(b.gvk, c.resource, c.gvk.Kind)
 	}
-	return nil, errNotRegistered(b.gvk)
-}
-
-func errNotRegistered(gvk schema.GroupVersionKind) error {
-	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), scheme)
+	return nil, api.ErrNotRegistered(b.gvk)
 }
 
 // hasKind reports whether the catalogue has a kind, or the item kind of a list kind.
@@ -162,16 +158,6 @@ func (s *Codecs) hasKind(gvk schema.GroupVersionKind) bool {
 	item, isList := strings.CutSuffix(gvk.Kind, "List")
 	_, _, ok := s.catalogue.Kind(gvk.GroupVersion(), item)
 	return isList && ok
-}
-
-// internalPackage returns the name of kube-apiserver's Go package of a resource's
-// internal type, which some messages show.
-func internalPackage(res *api.Resource) string {
-	group, _, _ := strings.Cut(res.Versions[0].Group, ".")
-	if group == "" {
-		return "core"
-	}
-	return group
 }
 
 func (c *Codec) errCannotHandle(gvk schema.GroupVersionKind, err error) error {

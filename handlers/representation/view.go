@@ -97,9 +97,9 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	case m.as == asPartialList && o.stream:
 		return v, nil // the watch ends at the first event
 	case m.as == asPartialList && !isList:
-		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, internalPackage(res), res.Kind)
+		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, api.InternalPackage(res), res.Kind)
 	case m.as == asPartial && isList:
-		return v, errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, internalPackage(res), res.Kind)
+		return v, errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, api.InternalPackage(res), res.Kind)
 	case m.as != asTable:
 		return v, nil
 	}
