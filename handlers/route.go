@@ -94,10 +94,13 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if res.Untyped {
 		check = checkCustomPath
 	}
+	scope := request.From(r.Context())
 	if err := check(res, v, subresource, info, r.Method); err != nil {
+		if res.Untyped && v.Deprecated != nil && !errors.Is(err, errNoGroup) {
+			scope.Warn(v.Deprecated.Warning) // the version serves the path, if not the subresource or the method
+		}
 		return nil, err
 	}
-	scope := request.From(r.Context())
 	scope.Routed = true
 	// The path of a create may have a name, which need not be that of the object.
 	if name := info.PathName; name != "" && info.Verb != api.VerbCreate {

@@ -277,7 +277,7 @@ func buildVersion(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupV
 			}
 			return s.Validate(ctx, w)
 		},
-		FieldLabels: fieldLabels(v), FieldLabelError: "field label not supported: %s",
+		FieldLabels: fieldLabels(v, d.Spec.Scope), FieldLabelError: "field label not supported: %s",
 	}
 }
 

@@ -11,8 +11,11 @@ import (
 )
 
 // fieldLabels returns the field labels that field selectors of a version may use.
-func fieldLabels(v *apiextensionsv1.CustomResourceDefinitionVersion) map[string]string {
-	out := map[string]string{"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace"}
+func fieldLabels(v *apiextensionsv1.CustomResourceDefinitionVersion, scope apiextensionsv1.ResourceScope) map[string]string {
+	out := map[string]string{"metadata.name": "metadata.name"}
+	if scope == apiextensionsv1.NamespaceScoped {
+		out["metadata.namespace"] = "metadata.namespace"
+	}
 	for _, f := range v.SelectableFields {
 		label := strings.TrimPrefix(f.JSONPath, ".")
 		out[label] = label

@@ -171,10 +171,11 @@ func (e *evaluation) addViolation(r *rule, n *node, path *field.Path, value any,
 		e.left = -1
 		return
 	}
-	if text == "" {
-		text = strings.TrimSpace(r.definition.Message)
-	}
-	if text == "" {
+	switch {
+	case text != "":
+	case r.definition.Message != "":
+		text = strings.TrimSpace(r.definition.Message) // which may be blank
+	default:
 		text = "failed rule: " + r.name()
 	}
 	if n.kind == "object" || n.kind == "array" {

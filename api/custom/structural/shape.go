@@ -200,10 +200,17 @@ func isIntegerOrString(list []props) bool {
 	return len(list) == 2 && hasOnlyType(list[0], "integer") && hasOnlyType(list[1], "string")
 }
 
+// hasOnlyType reports whether s declares a type and nothing else. additionalProperties: false declares
+// nothing, but some empty lists and maps do, as in kube-apiserver.
 func hasOnlyType(s props, name string) bool {
-	has := s.Type == name
+	if s.Type != name || s.Required != nil || s.Properties != nil || s.XListMapKeys != nil || s.XValidations != nil {
+		return false
+	}
 	s.Type = ""
-	return has && isEmptySchema(s)
+	if a := s.AdditionalProperties; a != nil && !a.Allows && a.Schema == nil {
+		s.AdditionalProperties = nil
+	}
+	return isEmptySchema(s)
 }
 
 // complete checks that the outer part declares every field that a combinator of the root
