@@ -3,6 +3,7 @@ package api
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -24,19 +25,22 @@ func (r *Resource) ApplyDeclaredRules(rules func() *declarative.Table) {
 // withDeclared joins the errors of the rules written by hand with those of the Go type of
 // version v, or of the hub version if v is nil; old is nil for a new object. As in
 // kube-apiserver, the rules are those of the version of the request, and so are the paths. Each
-// error is returned once, unlike those of updated objects of custom kinds.
+// error is returned once, unlike those of updated objects of custom kinds, and those of a type without
+// declared rules that are not about metadata.
 func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorList) field.ErrorList {
 	if v == nil || v.FromHub == nil {
 		v = &r.Versions[0]
 	}
+	var program *declarative.Program
+	var err error
+	if v.declared != nil {
+		program, err = v.declared()
+	}
+	hasRules := program != nil || err != nil
 	if len(byHand) > 1 && (old == nil || v.declared != nil) {
-		byHand = distinct(byHand)
+		byHand = distinct(byHand, !hasRules)
 	}
-	if v.declared == nil {
-		return byHand
-	}
-	program, err := v.declared()
-	if program == nil && err == nil {
+	if !hasRules {
 		return byHand
 	}
 	var stored any
@@ -59,11 +63,11 @@ func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorL
 const maxCompared = 2 << 20
 
 // distinct returns errors without those that are equal to an earlier one, which come from
-// validation functions that overlap.
-func distinct(errs field.ErrorList) field.ErrorList {
+// validation functions that overlap. With metadataOnly it compares the errors of metadata only.
+func distinct(errs field.ErrorList, metadataOnly bool) field.ErrorList {
 	seen, length := make(map[string]bool, len(errs)), 0
 	return slices.DeleteFunc(errs, func(err *field.Error) bool {
-		if length > maxCompared {
+		if length > maxCompared || metadataOnly && !strings.HasPrefix(err.Field, "metadata.") {
 			return false
 		}
 		text := err.Error()

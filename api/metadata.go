@@ -30,7 +30,7 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	}
 	errs = r.withDeclared(v, obj, nil, errs)
 	if r.Create.MetadataLast && len(errs) == 0 {
-		errs = distinct(r.ValidateMetadata(obj))
+		errs = distinct(r.ValidateMetadata(obj), true)
 	}
 	if len(errs) == 0 {
 		errs = checkSegments(obj)

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// scheme names kube-apiserver's registry of Go types, which some of its messages show.
-const scheme = `in scheme "pkg/runtime/scheme.go:111"`
+// typeRegistry names kube-apiserver's registry of Go types, which some of its messages show.
+const typeRegistry = `in scheme "pkg/runtime/scheme.go:111"`
 
 // ErrNotRegistered is the error about an object of a kind that the server does not have.
 func ErrNotRegistered(gvk schema.GroupVersionKind) error {
-	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), scheme)
+	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), typeRegistry)
 }
 
 // ErrOtherKind is the error about an object of another kind than that of the request to a resource,

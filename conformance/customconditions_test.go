@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -114,6 +115,13 @@ func TestNamesConflict(t *testing.T) {
 	patch(`{"spec":{"names":{"shortNames":["c"]}}}`)
 	awaitConditions(t, c, "bars."+group, namesFine, established)
 	define(t, c, anyKind(group, map[string]any{"plural": "cars", "kind": "Car", "shortNames": []any{"b"}}))
+	// So are the names that another definition waits for.
+	create(anyKind(group, map[string]any{"plural": "vans", "kind": "Van", "singular": "b"}))
+	awaitConditions(t, c, "vans."+group, `NamesAccepted False SingularConflict: "b" is already in use`, notAccepted)
+	if _, err := c.Resource(definitionResource).Patch(t.Context(), "cars."+group, types.MergePatchType, []byte(`{"spec":{"names":{"shortNames":["d"]}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitConditions(t, c, "vans."+group, namesFine, established)
 	if err := c.Resource(definitionResource).Delete(t.Context(), "foos."+group, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +131,51 @@ func TestNamesConflict(t *testing.T) {
 		if _, err := of.List(t.Context(), metav1.ListOptions{}); err != nil {
 			t.Errorf("%s are not served: %v", plural, err)
 		}
+	}
+}
+
+// TestConditionsOverwritten checks that what a client writes to the conditions of a definition stays,
+// that a kind without the conditions is not served, and that one whose names are accepted is
+// established again.
+func TestConditionsOverwritten(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	const group = "conditions.example.com"
+	define(t, c, anyKind(group, map[string]any{"plural": "foos", "kind": "Foo"}))
+	of := c.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "foos"})
+	overwrite := func(conditions string) {
+		t.Helper()
+		if _, err := c.Resource(definitionResource).Patch(t.Context(), "foos."+group, types.MergePatchType, []byte(`{"status":{"conditions":`+conditions+`}}`), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conditions := range []string{`[]`, `[{"type":"Established","status":"False"}]`, `[{"type":"NamesAccepted","status":"False"}]`, `[{"type":"Established","status":"x"}]`} {
+		overwrite(conditions)
+		eventually(t, "the kind is not served with "+conditions, func(ctx context.Context) (bool, error) {
+			_, err := of.List(ctx, metav1.ListOptions{})
+			return apierrors.IsNotFound(err), nil
+		})
+		u, err := c.Resource(definitionResource).Get(t.Context(), "foos."+group, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for _, one := range got {
+			delete(one.(map[string]any), "lastTransitionTime")
+		}
+		var want []any
+		if err := json.Unmarshal([]byte(conditions), &want); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("conditions %v, written %v", got, want)
+		}
+		overwrite(`[{"type":"NamesAccepted","status":"True","reason":"r","message":"m"}]`)
+		awaitConditions(t, c, "foos."+group, "NamesAccepted True r: m", established)
+		eventually(t, "the kind is served again", func(ctx context.Context) (bool, error) {
+			_, err := of.List(ctx, metav1.ListOptions{})
+			return err == nil, nil
+		})
 	}
 }
 

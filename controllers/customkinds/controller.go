@@ -3,6 +3,7 @@
 //
 //   - controller.go: Controller, from a definition to a kind in the catalogue.
 //   - names.go: accepted names, which no two definitions of a group share.
+//   - conditions.go: the conditions of definitions.
 //   - schemas.go: the checks of schemas, in the background.
 //   - removal.go: deleted definitions, whose objects are deleted first.
 //   - conversion.go, conversion_check.go: conversion webhooks, and what they may change.
@@ -62,6 +63,7 @@ type Controller struct {
 	mu               sync.Mutex
 	kinds            map[string]*customKind // by the name of the definition
 	awaitingDeletion map[string]bool        // definitions whose deletion waits for their objects
+	approvals        map[string]string      // the annotations by which the condition was last set, by definition
 	background       sync.WaitGroup         // for the goroutines that wait for these objects
 }
 
@@ -152,7 +154,7 @@ func New(c reconcile.BaseConfig, forget func(*api.Resource), storeCBOR bool, cli
 	}
 	k := &Controller{
 		BaseConfig: c, definitions: registry.Target{Resource: res, Version: version},
-		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
+		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, approvals: map[string]string{}, converters: converters, seed: maphash.MakeSeed(),
 		compared: compared, storeCBOR: storeCBOR,
 	}
 	k.outline = OutlineReader(res)
@@ -306,6 +308,7 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 	item, err := k.Registry.Get(ctx, t, storage.Read{})
 	if apierrors.IsNotFound(err) {
 		k.schemas.forget(name)
+		k.forgetApproval(name)
 		return reconcile.Done, k.remove(name)
 	}
 	if err != nil {
@@ -326,14 +329,19 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 	turn.Lock()
 	defer turn.Unlock()
 	want := d.DeepCopy()
-	reason, message, err := k.names.accept(ctx, want)
-	if err != nil {
-		return reconcile.Retry, err
+	if !equality.Semantic.DeepEqual(d.Spec.Names, d.Status.AcceptedNames) {
+		reason, message, err := k.names.accept(ctx, want)
+		if err != nil {
+			return reconcile.Retry, err
+		}
+		k.setNameConditions(want, reason, message)
 	}
-	k.setNameConditions(want, reason, message)
+	k.setEstablished(want)
+	setsApproval := k.setApproval(want)
 	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	established := func() {}
-	if isTrue(want, apiextensionsv1.Established) {
+	switch {
+	case isTrue(want, apiextensionsv1.Established):
 		kind, err := k.install(want, item)
 		if kind != nil {
 			established = kind.established
@@ -343,12 +351,32 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 		} else if err != nil {
 			return reconcile.Done, err
 		}
+	case !isTrue(want, apiextensionsv1.NamesAccepted): // a client took both conditions
+		if err := k.remove(name); err != nil {
+			return reconcile.Done, err
+		}
 	}
 	written, err := k.writeStatus(ctx, d, want.Status)
 	if written != nil {
 		established()
+		if setsApproval {
+			k.approvalWritten(written)
+		}
+		k.freeNames(d, written)
 	}
 	return reconcile.Done, err
+}
+
+// freeNames queues the definitions that may now get names which a definition gave up.
+func (k *Controller) freeNames(d, written *definition) {
+	if equality.Semantic.DeepEqual(d.Status.AcceptedNames, written.Status.AcceptedNames) {
+		return
+	}
+	for _, name := range k.names.waiting(false, d.Spec.Group) {
+		if name != d.Name {
+			k.loop.Queue.Add(name)
+		}
+	}
 }
 
 // writeStatus writes a status if it differs, and returns the definition as updateDefinition
@@ -437,7 +465,7 @@ func (k *Controller) replace(name string, was, is *customKind) error {
 	return nil
 }
 
-// remove removes the kind of a deleted definition and ends its watches.
+// remove removes the kind of a definition that is deleted or no longer served, and ends its watches.
 func (k *Controller) remove(name string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -455,42 +483,4 @@ func (k *Controller) removeKind(name string, was *customKind) error {
 	k.Registry.RemoveResource(was.Resource)
 	k.forget(was.Resource)
 	return err
-}
-
-func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
-	return slices.ContainsFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == t && c.Status == apiextensionsv1.ConditionTrue
-	})
-}
-
-// setNameConditions sets the conditions of d. reason and message report a name conflict;
-// reason is empty if there is none.
-func (k *Controller) setNameConditions(d *definition, reason, message string) {
-	set := func(t apiextensionsv1.CustomResourceDefinitionConditionType, ok bool, reason, message string) {
-		status := apiextensionsv1.ConditionFalse
-		if ok {
-			status = apiextensionsv1.ConditionTrue
-		}
-		d.Status.Conditions = apiextensions.SetDefinitionCondition(d.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
-			Type: t, Status: status, Reason: reason, Message: message,
-		}, k.Now())
-	}
-	if reason == "" {
-		set(apiextensionsv1.NamesAccepted, true, "NoConflicts", "no conflicts found")
-	} else {
-		set(apiextensionsv1.NamesAccepted, false, reason, message)
-	}
-	fault := apiextensions.ValidateConversion(d)
-	switch {
-	case isTrue(d, apiextensionsv1.Established): // it stays true
-	case reason == "" && fault != nil:
-		set(apiextensionsv1.Established, false, "InvalidCABundle", "The conversion webhook CABundle is invalid: "+fault.Error())
-	case reason == "":
-		set(apiextensionsv1.Established, true, "InitialNamesAccepted", "the initial names have been accepted")
-	default:
-		set(apiextensionsv1.Established, false, "NotAccepted", "not all names are accepted")
-	}
-	if needed, status, reason, message := apiextensions.DefinitionApproval(d); needed {
-		set(apiextensionsv1.KubernetesAPIApprovalPolicyConformant, status == apiextensionsv1.ConditionTrue, reason, message)
-	}
 }
