@@ -295,6 +295,15 @@ func convertedReads(t *testing.T, c dynamic.Interface, hook *converter) {
 	if calls := hook.calls.Load() - before; len(list.Items) != 22 || calls > 1 {
 		t.Errorf("%d items were listed with %d calls", len(list.Items), calls)
 	}
+	before = hook.calls.Load() // a get shows what the hook answers now, one from the cache what it answered
+	for _, o := range []metav1.GetOptions{{}, {ResourceVersion: "0"}, {}} {
+		if u, err := v2.Get(ctx, "many-00", o); err != nil || colorOf(u) != "pink" {
+			t.Errorf("%v, %v", u, err)
+		}
+	}
+	if calls := hook.calls.Load() - before; calls != 2 {
+		t.Errorf("three gets, one of them from the cache, needed %d calls", calls)
+	}
 	if err := v2.Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}

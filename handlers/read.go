@@ -34,7 +34,11 @@ func (h *Handler) get(c *call) error {
 	if c.Sub != nil && c.Sub.Kind != nil {
 		return h.writeSubresource(c, &v, http.StatusOK, item)
 	}
-	s, err := c.codec.Encodable(c.r.Context(), c.Target, item)
+	encodable := c.codec.Converted
+	if read != (storage.Read{}) { // from the cache, whose objects were converted before
+		encodable = c.codec.Encodable
+	}
+	s, err := encodable(c.r.Context(), c.Target, item)
 	if err != nil {
 		return err
 	}

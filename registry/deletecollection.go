@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +19,13 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 	list, err := r.List(ctx, t, sel)
 	if err != nil {
 		return nil, err
+	}
+	if sel.Objects != nil { // nothing is deleted unless all can be listed in the version of the request
+		for items := range slices.Chunk(list.Items, MaxConversionBatch) {
+			if _, err := sel.Objects(ctx, items); err != nil {
+				return nil, err
+			}
+		}
 	}
 	o.collection = true
 	if err := r.deleteItems(ctx, t, list.Items, o); err != nil {

@@ -63,7 +63,8 @@ func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Obje
 	return converted, nil
 }
 
-// object is Objects for one item that is updated.
+// object is Objects for one item that is updated. If the conversion fails, the error is an
+// UnconvertedError.
 func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, error) {
 	obj, err := item.Object()
 	if err != nil || t.Resource.Storage.ConvertFromStored == nil {
@@ -71,7 +72,7 @@ func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, err
 	}
 	out, err := t.Resource.Storage.ConvertFromStored(ctx, []api.Object{obj})
 	if err != nil {
-		return nil, err
+		return nil, &UnconvertedError{items: []*storage.Item{item}, Err: err}
 	}
 	return out[0], nil
 }

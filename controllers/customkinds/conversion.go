@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -206,7 +207,7 @@ func (h *conversionHook) read(body []byte, into runtime.Object) error {
 	case err != nil:
 		return err
 	case got != into:
-		return fmt.Errorf("unable to convert %T to %T", got, into)
+		return fmt.Errorf("converting (%s) to (%s): unknown conversion", reflect.TypeOf(got).Elem(), reflect.TypeOf(into).Elem())
 	}
 	return nil
 }

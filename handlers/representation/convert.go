@@ -157,6 +157,26 @@ func (c *Codec) Encodable(ctx context.Context, t registry.Target, item *storage.
 	return encodables.at(0), nil
 }
 
+// Converted is Encodable with a conversion of its own: a get asks the webhook anew, as in
+// kube-apiserver, so that it shows what the webhook answers now.
+func (c *Codec) Converted(ctx context.Context, t registry.Target, item *storage.Item) (Encodable, error) {
+	if !t.Resource.Storage.ConvertsRemotely {
+		return item, nil
+	}
+	stored, err := item.Object()
+	if err != nil {
+		return nil, err
+	}
+	all, err := t.Objects(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	if all[0] == stored { // it has the version of the request
+		return c.Encodable(ctx, t, item)
+	}
+	return Unstored{Object: all[0]}, nil
+}
+
 // conversions are the conversions of single items in progress: all watches of an item need the
 // same one at the same time.
 type conversions struct {
