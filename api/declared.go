@@ -25,22 +25,20 @@ func (r *Resource) ApplyDeclaredRules(rules func() *declarative.Table) {
 // withDeclared joins the errors of the rules written by hand with those of the Go type of
 // version v, or of the hub version if v is nil; old is nil for a new object. As in
 // kube-apiserver, the rules are those of the version of the request, and so are the paths. Each
-// error is returned once, unlike those of updated objects of custom kinds, and those of a type without
-// declared rules that are not about metadata.
+// error is returned once, unlike those of updated objects of custom kinds and of kinds with
+// RepeatsErrors.
 func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorList) field.ErrorList {
 	if v == nil || v.FromHub == nil {
 		v = &r.Versions[0]
 	}
-	var program *declarative.Program
-	var err error
-	if v.declared != nil {
-		program, err = v.declared()
-	}
-	hasRules := program != nil || err != nil
 	if len(byHand) > 1 && (old == nil || v.declared != nil) {
-		byHand = distinct(byHand, !hasRules)
+		byHand = distinct(byHand, r.RepeatsErrors)
 	}
-	if !hasRules {
+	if v.declared == nil {
+		return byHand
+	}
+	program, err := v.declared()
+	if program == nil && err == nil {
 		return byHand
 	}
 	var stored any

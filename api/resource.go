@@ -124,6 +124,9 @@ type Resource struct {
 	// it does not know the Scale of custom kinds. Bodies that do not decode, and applies that change an
 	// object, get errors that say so.
 	Unregistered bool
+	// RepeatsErrors reports that equal errors of validation are all returned, but for those of metadata, as by
+	// the part of kube-apiserver that serves custom kinds.
+	RepeatsErrors bool
 	// DefaultStored sets the fields that writes of this server set and those of older servers
 	// did not, such as the plural of a field. It is called after Default for objects from
 	// etcd.

@@ -24,7 +24,7 @@ const CustomResourceDefinitions = "customresourcedefinitions"
 // CustomResourceDefinition describes the kind CustomResourceDefinition, which defines a
 // custom kind. New validation rules in it may call some functions.
 func CustomResourceDefinition(now func() time.Time, functions expression.Library) *api.Resource {
-	return api.NewResource(api.Kind[*apiextensionsv1.CustomResourceDefinition]{
+	res := api.NewResource(api.Kind[*apiextensionsv1.CustomResourceDefinition]{
 		Names: api.Names{
 			Name: CustomResourceDefinitions, Singular: "customresourcedefinition", Kind: "CustomResourceDefinition",
 			ShortNames: []string{"crd", "crds"},
@@ -71,6 +71,8 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 		},
 		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells},
 	})
+	res.RepeatsErrors = true
+	return res
 }
 
 func definitionColumns() []metav1.TableColumnDefinition {
