@@ -1,6 +1,7 @@
 package strategicpatch
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -94,6 +95,7 @@ func (m *merger) mergeOrderedLists(original, patch map[string]any, schema librar
 		}
 	}
 	slices.Sort(names)
+	var unmergeable error
 	for _, name := range names {
 		directive, ok := patch[name]
 		if !ok {
@@ -108,11 +110,16 @@ func (m *merger) mergeOrderedLists(original, patch map[string]any, schema librar
 		if !ok {
 			return mergepatch.ErrBadPatchFormatForSetElementOrderList
 		}
-		if err := m.mergeOrderedList(original, patch, target, order, schema); err != nil {
+		switch err := m.mergeOrderedList(original, patch, target, order, schema); {
+		case errors.Is(err, ErrUnmergeable):
+			// The library goes through the lists in random order, and panics here. Other faults have
+			// errors of their own.
+			unmergeable = err
+		case err != nil:
 			return err
 		}
 	}
-	return nil
+	return unmergeable
 }
 
 // mergeOrderedList merges a list in the order of the directive.

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	library "k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -106,13 +107,18 @@ func (m *merger) mergeMap(original, patch map[string]any, schema library.LookupP
 		return nil, err
 	}
 	// The library goes through the fields in random order. In this order deletions
-	// from a list come before additions to it.
-	names := make([]string, 0, len(patch))
-	for name := range patch {
-		names = append(names, name)
+	// from a list come before additions to it, and deletions of lists last.
+	names, deletions := make([]string, 0, len(patch)), []string(nil)
+	for name, change := range patch {
+		if change == nil && strings.HasPrefix(name, deletionDirective) {
+			deletions = append(deletions, name)
+		} else {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
-	for _, name := range names {
+	slices.Sort(deletions)
+	for _, name := range append(names, deletions...) {
 		if err := m.mergeField(original, name, patch[name], schema); err != nil {
 			return nil, err
 		}
