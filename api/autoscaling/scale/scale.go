@@ -76,12 +76,17 @@ type Accessors struct {
 
 // NewForAccessors returns the subresource scale of a kind that need not have a Go type.
 func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
-	kind := api.NewResource(api.Kind[*autoscalingv1.Scale]{
-		Names:           api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
-		Versions:        api.Served(autoscalingv1.SchemeGroupVersion),
-		RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
-		Table:           api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
-	})
+	definition := api.Kind[*autoscalingv1.Scale]{
+		Names:    api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
+		Versions: api.Served(autoscalingv1.SchemeGroupVersion),
+		Table:    api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
+	}
+	if of.Unregistered {
+		definition.RemovedVersions = api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1")
+	} else {
+		definition.Versions = append(definition.Versions, olderVersions()...)
+	}
+	kind := api.NewResource(definition)
 	kind.Unregistered = of.Unregistered
 	previous := of.Previous
 	if previous == nil {
