@@ -27,18 +27,13 @@ func (s *Store) load(ctx context.Context) error {
 	for _, c := range s.routes {
 		fresh[c] = newCollectionState(len(c.config().Index))
 	}
-	empty := true
 	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, func(kv *mvccpb.KeyValue) {
-		empty = false
 		if c, key := s.route(kv.Key); c != nil {
 			fresh[c].appendLoaded(c.cachedOrNewItem(key, kv))
 		}
 	})
 	if err != nil {
 		return err
-	}
-	if !s.started {
-		s.wasEmpty = empty
 	}
 	for c, st := range fresh {
 		c.replaceState(st, rev)

@@ -51,7 +51,6 @@ type Store struct {
 	compact           compactionState // used by compactPeriodically only
 	compacted         atomic.Int64    // the newest compaction known, below which etcd has no history
 	oldestWatch       atomic.Int64    // the oldest revision from which a watch can start
-	wasEmpty          bool            // Start found no key below the prefix
 	metrics           *storeMetrics
 }
 
@@ -160,17 +159,9 @@ func (s *Store) Start(ctx context.Context) error {
 const firstWritten = 2
 
 // EndBootstrap is called after the server's bootstrap writes and before it serves clients.
-// If Start found no keys, watches can no longer start from an earlier revision: no client
-// can have read one, and kube-apiserver's watch caches do not reach back to that time
-// either.
-func (s *Store) EndBootstrap() {
-	s.applyMu.Lock()
-	defer s.applyMu.Unlock()
-	s.oldestWatch.Store(firstWritten)
-	if s.wasEmpty {
-		s.oldestWatch.Store(s.applied.rev.Load())
-	}
-}
+// From now on watches can start from the first revision that a client can have read, that of one
+// of these writes. kube-apiserver's watch caches do not reach back further either.
+func (s *Store) EndBootstrap() { s.oldestWatch.Store(firstWritten) }
 
 // Close ends all watches and goroutines and stops the embedded etcd.
 func (s *Store) Close() error {

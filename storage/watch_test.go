@@ -276,7 +276,8 @@ func TestOldest(t *testing.T) {
 	y := mustCreate(t, c, "a/y", "0")
 	mustList(t, c, ListOptions{})
 	s.EndBootstrap()
-	refused(c, x.Revision(), y.Revision())
+	refused(c, firstWritten-1, firstWritten)
+	mustWatch(t, c, WatchOptions{Revision: x.Revision()})
 	if got := describeEvents(t, nextEvents(t, mustWatch(t, c, WatchOptions{Initial: true}), 2)); got != "+a/x=0 +a/y=0 " {
 		t.Error(got)
 	}
