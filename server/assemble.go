@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
 	"time"
@@ -153,6 +154,19 @@ func (p *parts) buildProxies() (err error) {
 	return err
 }
 
+// advertisedAddress returns the host and port that /api tells clients: the host of
+// --external-hostname or the address at which other machines reach the server, or "".
+func (p *parts) advertisedAddress() string {
+	if address := p.externalAddress(); address != "" {
+		return address
+	}
+	ip := bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress)))
+	if !ip.IsValid() {
+		return ""
+	}
+	return netip.AddrPortFrom(ip, uint16(p.secure.Addr().(*net.TCPAddr).Port)).String()
+}
+
 // externalAddress returns the host of --external-hostname with the port of the server,
 // or "".
 func (p *parts) externalAddress() string {
@@ -182,7 +196,7 @@ func (p *parts) buildHandler() error {
 		Authenticator:               p.identities,
 		ProxyHeaders:                p.identities.headers,
 		Issuer:                      p.identities.discovery(&p.o, p.publicURL()),
-		ExternalAddress:             p.externalAddress(),
+		ExternalAddress:             p.advertisedAddress(),
 		Authorizer:                  p.access.decide,
 		Auditor:                     p.auditor,
 		Decisions:                   p.access.metrics,

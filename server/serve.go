@@ -23,7 +23,10 @@ const (
 	readHeaderTimeout    = 32 * time.Second
 	idleTimeout          = 90 * time.Second
 	maxHeaderBytes       = 1 << 20
-	maxConcurrentStreams = 250
+	maxConcurrentStreams = 100
+	// maxFrame is the largest frame of HTTP/2, and the number of bytes that a client may send on a
+	// stream before they are read.
+	maxFrame = 256 << 10
 )
 
 // connectionGrace is added to the request timeout for writing the response, and for reading
@@ -77,7 +80,8 @@ func (s *Server) newHTTPServer(handshakes prometheus.Counter, h http.Handler) *h
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         s.idle.Observe,
 		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within},
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within,
+			MaxReadFrameSize: maxFrame, MaxReceiveBufferPerStream: maxFrame, MaxReceiveBufferPerConnection: maxFrame * streams},
 		// Most of these errors are clients that disconnect during the handshake.
 		ErrorLog: slog.NewLogLogger(transport.CountHandshakeErrors(s.logger.Handler(), handshakes), slog.LevelDebug),
 	}
