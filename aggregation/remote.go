@@ -60,8 +60,10 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 			return r
 		}
 	}
-	transport := func(http2 bool) *http.Transport {
-		return outbound.Transport(outbound.Config{TLS: config, Dial: r.dial(s.Dial), HTTP2: http2, Verbatim: true})
+	// As in kube-apiserver, the server asks for compressed responses on behalf of clients that say
+	// nothing about compression, and decompresses them.
+	transport := func(plain bool) *http.Transport {
+		return outbound.Transport(outbound.Config{TLS: config, Dial: r.dial(s.Dial), HTTP2: plain, Verbatim: !plain})
 	}
 	r.plain, r.upgrades = transport(true), transport(false)
 	return r

@@ -104,6 +104,10 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 		SetHeaders: func(header http.Header) {
 			to.SetUserHeaders(header, scope.User)
 			header.Set(auditID, scope.ID)
+			if !proxy.WantsUpgrade(r) { // as in kube-apiserver, the server's own address
+				header.Set("X-Forwarded-Host", host)
+				header.Set("X-Forwarded-Proto", "https")
+			}
 			if scope.Traced {
 				outbound.InjectTrace(ctx, header)
 			}
