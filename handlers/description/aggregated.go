@@ -78,12 +78,12 @@ type discoveryState struct {
 func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http.HandlerFunc {
 	var cached atomic.Pointer[aggregated]
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Vary", "Accept")
 		f, ok := h.aggregatedWanted(r)
 		if !ok {
 			next(w, r)
 			return
 		}
+		w.Header().Set("Vary", "Accept")
 		doc := cached.Load()
 		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.Generation()}); doc == nil || doc.state != state {
 			var err error

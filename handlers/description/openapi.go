@@ -41,7 +41,9 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 		h.failOpenAPI(w, r, err)
 		return
 	}
-	h.serveOpenAPIDocument(w, r, doc, contentType)
+	w.Header().Set("Vary", "Accept")
+	w.Header().Add("Vary", "Accept-Encoding")
+	h.serveOpenAPIDocument(w, r, doc, contentType, representation.AcceptsGzip(r))
 }
 
 // serveOpenAPIIndex lists the documents of version 3, each with the hash of its content, under
@@ -73,7 +75,6 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 		h.failOpenAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Etag", strconv.Quote(hashOf(body)))
 	// Clients expect this type, which net/http detects in kube-apiserver.
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	http.ServeContent(w, r, "", modified, bytes.NewReader(body))
@@ -102,6 +103,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
+	w.Header().Set("Vary", "Accept")
 	if hash := request.From(r.Context()).Info.Query.Get("hash"); hash != "" {
 		if hash != doc.hash {
 			w.Header().Set("Content-Type", contentType) // prevents the HTML body of http.Redirect
@@ -112,7 +114,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, immutable")
 		w.Header().Set("Expires", h.Now().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 	}
-	h.serveOpenAPIDocument(w, r, doc, contentType)
+	h.serveOpenAPIDocument(w, r, doc, contentType, false)
 }
 
 // failOpenAPI responds to a request whose document cannot be made.
@@ -124,7 +126,6 @@ func (h *Handler) failOpenAPI(w http.ResponseWriter, r *http.Request, err error)
 // openAPIContentType negotiates between JSON and protobuf. It writes a 406 and reports false if
 // the client accepts neither.
 func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string) (string, bool) {
-	w.Header().Set("Vary", "Accept")
 	accept := strings.ReplaceAll(r.Header.Get("Accept"), "@v1.0+protobuf", ".v1.0+protobuf")
 	if accept == "" {
 		accept = "*/*"
@@ -141,9 +142,9 @@ func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string)
 	return "", false
 }
 
-// serveOpenAPIDocument sends a document. It is cached compressed, and is decompressed for
-// clients that do not accept gzip.
-func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, doc *openAPIDocument, contentType string) {
+// serveOpenAPIDocument sends a document. It is cached compressed, and is decompressed unless
+// the response is to be compressed. As in kube-apiserver, only the document of version 2 ever is.
+func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, doc *openAPIDocument, contentType string, compress bool) {
 	content, err := h.schemas.content(doc, contentType)
 	if err != nil {
 		h.failOpenAPI(w, r, err)
@@ -151,8 +152,7 @@ func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, d
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Etag", strconv.Quote(doc.hash))
-	w.Header().Add("Vary", "Accept-Encoding")
-	if !representation.AcceptsGzip(r) {
+	if !compress {
 		http.ServeContent(w, r, "", doc.modified, content.Plain())
 		return
 	}

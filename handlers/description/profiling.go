@@ -21,7 +21,7 @@ func (h *Handler) profilingRoutes(m *mux.Router) {
 	}
 	const root = "/debug/pprof"
 	m.HandleFunc(root, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, root+"/", http.StatusMovedPermanently)
+		http.Redirect(w, r, root+"/", http.StatusFound)
 	})
 	m.HandleFunc(root+"/profile", pprof.Profile)
 	m.HandleFunc(root+"/symbol", pprof.Symbol)
