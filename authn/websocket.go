@@ -42,6 +42,13 @@ func (s WebSocket) Authenticate(r *http.Request) (Identity, bool, error) {
 	return id, true, nil
 }
 
+// HasWebSocketToken reports whether a request is one for a WebSocket that has a token, valid or
+// not, in a subprotocol.
+func HasWebSocketToken(r *http.Request) bool {
+	token, _, err := splitToken(r.Header[protocolHeader])
+	return err == nil && token != "" && isWebSocket(r)
+}
+
 func isWebSocket(r *http.Request) bool {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return false

@@ -72,6 +72,7 @@ func (h *Handler) parse(next http.HandlerFunc) http.HandlerFunc {
 		info := request.Parse(r)
 		request.From(r.Context()).Info = info
 		if info.Err != nil {
+			w.Header().Del("Cache-Control") // kube-apiserver sets it after this step
 			internalError(w, r, fmt.Errorf("failed to create RequestInfo: %w", info.Err))
 			return
 		}

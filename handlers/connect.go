@@ -92,7 +92,7 @@ func (h *Handler) serveText(c *call, loc *api.Location, onClose context.CancelFu
 	}
 	defer body.Close()
 	if websocket.IsWebSocketUpgrade(c.r) {
-		frames := representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, false, onClose)
+		frames := representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, representation.LogFraming(), onClose)
 		if err := frames.Begin(""); err != nil {
 			h.responder.RequestLogger(c.r).Debug("log was not begun", "error", err)
 			return nil

@@ -73,11 +73,13 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 	}
 	var t continueToken
 	if err := json.Unmarshal(data, &t); err != nil {
-		return bad("continue key is not valid: " + err.Error())
+		// The package of the Go type is kube-apiserver's.
+		return bad("continue key is not valid: " + strings.ReplaceAll(err.Error(), "handlers.continueToken", "storage.continueToken"))
 	}
+	t.Start = strings.TrimPrefix(t.Start, "/")
 	switch {
 	case t.Version != tokenVersion:
-		return bad(fmt.Sprintf("continue key is not valid: server does not recognize this encoded version %q", t.Version))
+		return bad(fmt.Sprintf("continue key is not valid: server does not recognize this encoded version %s", t.Version))
 	case t.Revision == 0:
 		return bad("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
 	case t.Start == "":

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
@@ -53,7 +54,9 @@ func (h *Handler) allowsOrigin(origin string) bool {
 
 // refuseForeignUpgrades refuses WebSockets from pages of other origins. A browser lets
 // any page open one and adds the client certificate of its user; a page cannot set the
-// Origin header, nor add a bearer token to the request, by which other programs are known.
+// Origin header, nor add a bearer token to the request, by which other programs are known. A
+// page that knows a token can send it as a subprotocol; it counts on a connection without a
+// client certificate, whose user it then is.
 func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, origin := range r.Header["Origin"] {
@@ -67,10 +70,13 @@ func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc 
 	}
 }
 
-// hasBearerToken reports whether a request has a bearer token in its header Authorization.
+// hasBearerToken reports whether a request has a bearer token in its header Authorization, or in
+// a subprotocol where no client certificate can be meant instead.
 func hasBearerToken(r *http.Request) bool {
-	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer")
+	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		return true
+	}
+	return r.TLS != nil && len(r.TLS.PeerCertificates) == 0 && authn.HasWebSocketToken(r)
 }
 
 // isSameOrigin reports whether an origin is the host to which the request was sent.

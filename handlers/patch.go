@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,11 +16,11 @@ import (
 )
 
 func (h *Handler) patch(c *call) error {
-	v, err := c.codec.View(c.r, c.Resource, c.offer)
+	kind, err := c.patchType(h.CBOR)
 	if err != nil {
 		return err
 	}
-	kind, err := c.patchType(h.CBOR)
+	v, err := c.codec.View(c.r, c.Resource, c.offer)
 	switch {
 	case err != nil:
 		return err
@@ -56,24 +55,38 @@ func (h *Handler) patch(c *call) error {
 
 // patchType returns the type of the patch in a request. Custom resources and their
 // subresources accept no strategic merge patches, which need Go types.
+//
+// kube-apiserver checks the Content-Type of built-in resources twice: its router accepts a list of
+// media types, of which one must be served, and its handler only one. Both ignore parameters, and
+// neither ignores case.
 func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
-	name, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	kind := types.PatchType(name)
-	known := slices.Contains(applyTypes, kind) || err == nil && representation.PatchParser(kind) != nil
-	if !servesCBOR && kind == types.ApplyCBORPatchType {
-		known = false
+	served := []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
+	if c.Resource.Untyped {
+		served = slices.Delete(served, 2, 3)
 	}
-	switch {
-	case c.Resource.Untyped && (!known || kind == types.StrategicMergePatchType):
-		served := []types.PatchType{types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType}
-		if servesCBOR {
-			served = append(served, types.ApplyCBORPatchType)
-		}
-		return "", errPatchType(served...)
-	case !known:
+	if servesCBOR {
+		served = append(served, types.ApplyCBORPatchType)
+	}
+	header := c.r.Header.Get("Content-Type")
+	name, _, _ := strings.Cut(header, ";")
+	if kind := types.PatchType(name); slices.Contains(served, kind) {
+		return kind, nil
+	}
+	if !c.Resource.Untyped && !namesPatchType(header, served) {
 		return "", representation.NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
-	return kind, nil
+	return "", errPatchType(served...)
+}
+
+// namesPatchType reports whether a Content-Type, as a list of media types, names a served one.
+func namesPatchType(header string, served []types.PatchType) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, _, _ := strings.Cut(part, ";")
+		if slices.Contains(served, types.PatchType(strings.Trim(name, " "))) {
+			return true
+		}
+	}
+	return false
 }
 
 // applyTypes are the types of patches that are apply configurations.
@@ -92,7 +105,7 @@ func errPatchType(known ...types.PatchType) error {
 // patched returns what a patch makes of an object. The patch is parsed only when there is
 // an object, because the client needs to know first that an object is missing.
 func (c *call) patched(ctx context.Context, old api.Object, kind types.PatchType, data []byte, fieldValidation string) (api.Object, error) {
-	patch, err := representation.PatchParser(kind)(data)
+	patch, err := representation.PatchParser(kind)(data, fieldValidation)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -95,6 +96,10 @@ func (h *Handler) list(c *call) error {
 	return v.WriteList(c.w, meta, items)
 }
 
+// deleteCollectionPage is the size of the pages in which kube-apiserver lists what it deletes. Such a
+// list at a version is that of this version exactly.
+const deleteCollectionPage = 10000
+
 // page parses the options of a list or a deletecollection, and the continue token, which is
 // nil for the first page.
 func (c *call) page() (registry.ListOptions, *continueToken, error) {
@@ -114,6 +119,9 @@ func (c *call) page() (registry.ListOptions, *continueToken, error) {
 	case token != nil:
 		page.Read, page.After = token.read(), token.after(c.keyPrefix())
 	default:
+		if c.info.Verb == api.VerbDeleteCollection && o.Limit == 0 {
+			o.Limit = deleteCollectionPage // only for the meaning of the version
+		}
 		page.Read, err = readOfList(o)
 	}
 	if o.ResourceVersion == "0" && !c.isUncached() {

@@ -2,13 +2,11 @@ package handlers
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -102,15 +100,6 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		return nil, err
 	}
 	scope.Routed = true
-	// The path of a create may have a name, which need not be that of the object.
-	if name := info.PathName; name != "" && info.Verb != api.VerbCreate {
-		if faults := content.IsPathSegmentName(name); len(faults) > 0 {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, faults[0]))
-		}
-	}
-	if v.Deprecated != nil {
-		h.reportDeprecated(scope, v.Deprecated)
-	}
 	namespace := info.Namespace
 	if !res.Namespaced {
 		namespace = "" // in the path of a namespace, info has its name as the namespace
@@ -122,6 +111,14 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if c.Status && res.Status.NoTable || subresource != nil && subresource.NoTable {
 		c.offer = representation.OfferReview
 	}
+	if v.Deprecated != nil && !h.isRefusedByMedia(c) {
+		h.reportDeprecated(scope, v.Deprecated)
+	}
+	if res.Virtual != nil || subresource != nil && subresource.Connects() { // others are checked when the object is read
+		if err := c.CheckName(); err != nil {
+			return nil, err
+		}
+	}
 	if subresource != nil && subresource.Kind != nil {
 		c.codec = h.codecs.Codec(subresource.Kind, &subresource.Kind.Versions[0])
 	}
@@ -129,6 +126,26 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		c.beginSpan()
 	}
 	return c, nil
+}
+
+// isRefusedByMedia reports whether the request names no media type of a built-in resource, which
+// kube-apiserver finds out before it knows which version it serves.
+func (h *Handler) isRefusedByMedia(c *call) bool {
+	if c.Resource.Untyped {
+		return false
+	}
+	offer := c.offer
+	if c.info.Verb == api.VerbList || c.info.Watch {
+		offer = representation.OfferList
+	}
+	if !h.responder.AcceptsName(c.r, offer) {
+		return true
+	}
+	if c.info.Verb != api.VerbPatch {
+		return false
+	}
+	_, err := c.patchType(h.CBOR)
+	return err != nil
 }
 
 // checkPath returns an error unless a built-in resource serves the path and the

@@ -41,7 +41,7 @@ func (h *Handler) watch(c *call) error {
 	defer h.shutdown.endWatch(ctx, cancel)()
 	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout, h.CompressWatchLists && opts.InitialEventsEnd)
 	if websocket.IsWebSocketUpgrade(c.r) {
-		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.InText(), cancel)
+		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Framing(), cancel)
 	}
 	if opts.Shard != nil {
 		opts.Shard = h.metrics.countShard(c.info, opts.Shard)
@@ -49,6 +49,11 @@ func (h *Handler) watch(c *call) error {
 	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
+	case err != nil && ctx.Err() != nil && c.r.Context().Err() == nil: // the watch ended before it began
+		if s.Begin() == nil {
+			s.End()
+		}
+		return nil
 	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
 		// As in kube-apiserver, a compacted or future revision is an error in the stream.
 		if err := s.Begin(); err != nil {
@@ -61,6 +66,9 @@ func (h *Handler) watch(c *call) error {
 		return err
 	}
 	defer watcher.Stop()
+	if err := v.Fault(); err != nil {
+		return err
+	}
 	defer h.metrics.countLongRunning(labelWatch, c.info)()
 	defer h.countWatch(c, o)()
 	if opts.Shard != nil {
@@ -168,8 +176,9 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 // watchTimeout returns the timeout that the client asks for. Without one it is random, at
 // least MinRequestTimeout, so that clients do not reconnect at the same time.
 func (h *Handler) watchTimeout(seconds *int64) time.Duration {
-	if seconds != nil && *seconds > 0 {
-		return time.Duration(min(*seconds, int64(24*time.Hour/time.Second))) * time.Second
+	if seconds != nil && *seconds != 0 { // a watch whose timeout is negative ends at once
+		const day = int64(24 * time.Hour / time.Second)
+		return time.Duration(min(max(*seconds, -day), day)) * time.Second
 	}
 	return time.Duration(float64(h.MinRequestTimeout) * (1 + rand.Float64()))
 }

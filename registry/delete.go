@@ -37,6 +37,9 @@ type DeleteOptions struct {
 // Delete removes the object that t names, or marks it as terminating if it has finalizers
 // or a grace period.
 func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
+	if err := t.CheckName(); err != nil {
+		return Outcome{}, err
+	}
 	if t.Resource.Delete.Protected != nil {
 		if err := t.Resource.Delete.Protected(t.Name); err != nil {
 			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)

@@ -53,7 +53,12 @@ func (r *Registry) StatusError(t Target, err error) error {
 	case errors.As(err, &conflict):
 		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
 	case errors.As(err, &future):
-		return errFutureRevision(future)
+		if t.Resource.Storage.Uncached {
+			return errFutureRevision(future, 0)
+		}
+		return errFutureRevision(future, 1)
+	case errors.As(err, &compacted) && t.Resource.Storage.Uncached:
+		return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
 	case errors.As(err, &compacted):
 		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Wanted, compacted.Compacted))
 	case errors.Is(err, storage.ErrRemoved):
@@ -112,9 +117,9 @@ func errUnparsedVersion(err error) error {
 }
 
 // errFutureRevision returns the error for a read at a revision that the server has not
-// reached within its wait limit.
-func errFutureRevision(f *storage.FutureRevisionError) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", f.Wanted, f.Current), 1)
+// reached within its wait limit. retrySeconds is 0 where kube-apiserver reads from etcd, and does not wait.
+func errFutureRevision(f *storage.FutureRevisionError, retrySeconds int) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", f.Wanted, f.Current), retrySeconds)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
 		Type:    metav1.CauseTypeResourceVersionTooLarge,
 		Message: "Too large resource version",

@@ -18,6 +18,9 @@ import (
 
 // Get returns the object that t names.
 func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*storage.Item, error) {
+	if err := t.CheckName(); err != nil {
+		return nil, err
+	}
 	item, err := r.collection(t.Resource).Get(ctx, t.Key(), read)
 	if err != nil {
 		return nil, r.StatusError(t, err)
@@ -94,6 +97,9 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	})
 	if err == nil && ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if future := (*storage.FutureRevisionError)(nil); errors.As(err, &future) && scope.key != "" && o.Read.Match == storage.Exact {
+		return nil, errFutureRevision(future, 0) // kube-apiserver's cache has no older states of a single object
 	}
 	return list, r.listError(t, err)
 }

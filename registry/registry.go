@@ -26,6 +26,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -243,6 +245,15 @@ func (t Target) Key() string {
 		return t.Name
 	}
 	return t.Namespace + "/" + t.Name
+}
+
+// CheckName returns an error if t's name cannot be a segment of a path. As in kube-apiserver, this is
+// found out when the object is looked for, after all faults of the request itself.
+func (t Target) CheckName() error {
+	if faults := content.IsPathSegmentName(t.Name); len(faults) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", t.Name, faults[0]))
+	}
+	return nil
 }
 
 func (t Target) prefix() string {

@@ -25,6 +25,9 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 	if err := authorize(); err != nil {
 		return err
 	}
+	if err := t.CheckName(); err != nil {
+		return err
+	}
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
 	if err != nil {

@@ -40,6 +40,9 @@ type UpdateOptions struct {
 // Update replaces the object that t names by the result of change. If another write comes
 // first it retries, unless the new state has a resourceVersion.
 func (r *Registry) Update(ctx context.Context, t Target, change Change, o UpdateOptions) (Outcome, error) {
+	if err := t.CheckName(); err != nil {
+		return Outcome{}, err
+	}
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
 	for n := attempts(0); ; {

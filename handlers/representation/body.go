@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -59,7 +60,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, apierrors.NewBadRequest("cannot read the body: " + err.Error())
+		// kube-apiserver does not distinguish malformed chunks from failures of its own.
+		return nil, NewStatusError(http.StatusInternalServerError, "", err.Error(), nil)
 	case len(body) > bounds.MaxBody:
 		return nil, errTooLarge("limit is %d", bounds.MaxBody)
 	}
@@ -165,13 +167,23 @@ func openProto(data []byte) (body, error) {
 	case errors.Is(err, proto.ErrEmpty):
 		return body{}, errors.New("empty body")
 	case err != nil:
-		return body{}, err
+		return body{}, errEnvelope(data[len(proto.Prefix):], err)
 	}
 	if err := bounds.Proto(e.Raw); err != nil {
 		return body{}, err
 	}
 	b := body{data: e.Raw, proto: true}
 	return b, b.setType(e.APIVersion, e.Kind)
+}
+
+// errEnvelope returns the error of a malformed envelope, which is that of the library's decoder
+// where it refuses the envelope too.
+func errEnvelope(data []byte, err error) error {
+	var envelope runtime.Unknown
+	if err := envelope.Unmarshal(data); err != nil {
+		return err
+	}
+	return err
 }
 
 // parseBody opens the body of an object and reads its kind.

@@ -17,8 +17,16 @@ import (
 // Objects are encoded in CBOR from their Go types, as clients decode them: bytes are no base64, and
 // floats stay floats. Everything else, such as documents and metadata alone, is converted from JSON.
 
-// InText reports whether the format is text.
-func (m Media) InText() bool { return m.Format != FormatProtobuf && m.Format != FormatCBOR }
+// Framing returns the form of the events of a watch as the messages of a WebSocket.
+func (m Media) Framing() Framing {
+	switch m.Format {
+	case FormatProtobuf:
+		return Framing{prefix: protoLengthSize}
+	case FormatCBOR:
+		return Framing{}
+	}
+	return Framing{text: true}
+}
 
 // ToCBOR converts the JSON of a response.
 func ToCBOR(data []byte) ([]byte, error) {

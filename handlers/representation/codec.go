@@ -30,8 +30,8 @@ type Codec struct {
 	gvk      schema.GroupVersionKind
 	// apiVersion is the group and version as in the apiVersion field.
 	apiVersion string
-	// head is the beginning of the JSON of every object: kind and apiVersion. Items of
-	// a list have no head.
+	// head is the beginning of the JSON of every object with a Go type: kind and apiVersion.
+	// Items of a list have no head.
 	head []byte
 	// These identify the encodings that storage items cache. Each belongs to this codec, since
 	// the definition of a custom kind may change while requests of its former versions are in
@@ -181,7 +181,8 @@ func (c *Codec) newObject() api.Object {
 	return c.resource.New()
 }
 
-// encodeJSON returns the JSON of an object of the hub type, kind and apiVersion first.
+// encodeJSON returns the JSON of an object of the hub type. That of an object with a Go type has
+// kind and apiVersion first.
 func (c *Codec) encodeJSON(obj api.Object) ([]byte, error) {
 	v, err := c.versioned(obj)
 	if err != nil {
@@ -214,11 +215,13 @@ func (c *Codec) appendAfterHead(write func([]byte) ([]byte, error)) ([]byte, err
 	return data, nil
 }
 
-// encodeContent is encodeJSON for objects without a Go type. The order is the
-// same: kind and apiVersion, metadata, other fields.
+// encodeContent is encodeJSON for objects without a Go type. All fields are in the order of
+// their names.
 func (c *Codec) encodeContent(u *untyped.Object) ([]byte, error) {
-	fields := make([]quickjson.Field, 1, len(u.Object)+1)
-	fields[0] = quickjson.Field{Name: "metadata", Value: u.Metadata()}
+	fields := make([]quickjson.Field, 3, len(u.Object)+3)
+	fields[0] = quickjson.Field{Name: "apiVersion", Value: c.apiVersion}
+	fields[1] = quickjson.Field{Name: "kind", Value: c.gvk.Kind}
+	fields[2] = quickjson.Field{Name: "metadata", Value: u.Metadata()}
 	for name, value := range u.Object {
 		switch name {
 		case "kind", "apiVersion", "metadata":
@@ -226,8 +229,12 @@ func (c *Codec) encodeContent(u *untyped.Object) ([]byte, error) {
 			fields = append(fields, quickjson.Field{Name: name, Value: value})
 		}
 	}
-	quickjson.SortFields(fields[1:])
-	return c.appendAfterHead(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, fields) })
+	quickjson.SortFields(fields)
+	data, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, fields) })
+	if err != nil {
+		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
+	}
+	return data, nil
 }
 
 // Forget drops the codecs of a deleted resource.
@@ -249,7 +256,7 @@ func (s *Codecs) forgetForm(res *api.Resource) {
 	}
 }
 
-// listForm returns the JSON of an object as an item of a list: without its head. The
+// listForm returns the JSON of an object with a Go type as an item of a list: without its head. The
 // result shares memory with full; the caller writes the brace before it.
 func (c *Codec) listForm(full []byte) []byte { return full[len(c.head):] }
 

@@ -82,10 +82,21 @@ func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.Dele
 	if err != nil {
 		return err
 	}
-	if b.gvk.Kind != "" && b.gvk.Kind != "DeleteOptions" {
+	switch {
+	case b.gvk.Kind == "", b.gvk.Kind == "DeleteOptions":
+	case b.gvk.Kind == "Status" && (b.gvk.Group == "" && b.gvk.Version == "" || b.gvk.GroupVersion() == optionsVersion()):
+		return errors.New("converting (v1.Status) to (v1.DeleteOptions): unknown conversion")
+	case b.gvk.Group == "" && b.gvk.Version == "":
+		return api.ErrNotRegistered(optionsVersion().WithKind(b.gvk.Kind))
+	default:
 		return api.ErrNotRegistered(b.gvk)
 	}
 	return b.decodeInto(o, metav1.FieldValidationIgnore)
+}
+
+// optionsVersion is the version of options that have none.
+func optionsVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: metav1.GroupName, Version: "v1"}
 }
 
 func errOtherVersion(got schema.GroupVersion, c *Codec) error {
@@ -142,22 +153,44 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 		}
 	}
 	if c.codecs.hasKind(b.gvk) {
-		return nil, api.ErrOtherKind(b.gvk, c.resource, c.gvk.Kind)
+		return nil, c.errOtherKind(b)
 	}
 	return nil, api.ErrNotRegistered(b.gvk)
 }
 
+// errOtherKind returns the error of a body of another kind. As in kube-apiserver, the body is
+// decoded as that kind before the kinds are compared.
+func (c *Codec) errOtherKind(b *body) error {
+	if res, v, ok := c.codecs.catalogue.Kind(b.gvk.GroupVersion(), b.gvk.Kind); ok {
+		if err := b.decodeInto(res.NewOf(v), metav1.FieldValidationIgnore); err != nil {
+			return err
+		}
+	}
+	return api.ErrOtherKind(b.gvk, c.resource, c.gvk.Kind)
+}
+
 // hasKind reports whether the catalogue has a kind, or the item kind of a list kind.
 func (s *Codecs) hasKind(gvk schema.GroupVersionKind) bool {
-	if _, _, ok := s.catalogue.Kind(gvk.GroupVersion(), gvk.Kind); ok {
+	if s.hasType(gvk) {
 		return true
 	}
 	if gvk.GroupVersion() == (schema.GroupVersion{Version: "v1"}) && (gvk.Kind == "List" || gvk.Kind == "Status") {
 		return true // kinds of no resource
 	}
 	item, isList := strings.CutSuffix(gvk.Kind, "List")
-	_, _, ok := s.catalogue.Kind(gvk.GroupVersion(), item)
-	return isList && ok
+	return isList && s.hasType(gvk.GroupVersion().WithKind(item))
+}
+
+// hasType reports whether a kind has a Go type, which those of definitions do not have.
+func (s *Codecs) hasType(gvk schema.GroupVersionKind) bool {
+	res, _, ok := s.catalogue.Kind(gvk.GroupVersion(), gvk.Kind)
+	return ok && !res.Untyped
+}
+
+// hasInternalType reports whether any version of a group has a kind with a Go type.
+func (s *Codecs) hasInternalType(group, kind string) bool {
+	g, ok := s.catalogue.Group(group)
+	return ok && slices.ContainsFunc(g.Versions, func(gv schema.GroupVersion) bool { return s.hasType(gv.WithKind(kind)) })
 }
 
 func (c *Codec) errCannotHandle(gvk schema.GroupVersionKind, err error) error {

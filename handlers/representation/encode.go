@@ -53,7 +53,7 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 		}
 		WriteBody(w, code, MediaYAML, out)
 	case m.Pretty:
-		WriteBody(w, code, MediaJSON, append(indent(data), '\n'))
+		WriteBody(w, code, MediaJSON, indent(data)) // without a newline at the end, as in kube-apiserver
 	case len(data) >= writeBufferSize:
 		WriteBody(w, code, MediaJSON, append(data[:len(data):len(data)], '\n'))
 	default:
@@ -66,6 +66,9 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 
 // WriteObject sends one object.
 func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
+	if v.fault != nil {
+		return v.fault
+	}
 	if v.scope != nil {
 		defer v.observe(time.Now())
 		if err := v.auditObject(s); err != nil {

@@ -40,8 +40,10 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
 	media, accepted := p.errorMedia(r)
-	if accepted { // as in kube-apiserver, audit events have only the code of other errors
+	if accepted {
 		auditStatus(r, status)
+	} else { // as in kube-apiserver, these are indented, and audit events have only their code
+		media.Pretty = true
 	}
 	p.writeStatus(w, r, media, int(status.Code), status)
 }

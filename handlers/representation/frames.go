@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,19 +121,12 @@ func (f *httpFrames) written(err error) error {
 
 func (f *httpFrames) End() {}
 
-// Subprotocols of a watch over WebSocket: binary frames, or base64 in text frames for
-// clients that cannot receive binary ones.
-const (
-	protocolBinary = "binary.k8s.io"
-	protocolBase64 = "base64.binary.k8s.io"
-)
-
 // webSocketFrames sends every event as a WebSocket message.
 type webSocketFrames struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	onClose func() // called when the client closes the connection
-	text    bool
+	framing Framing
 
 	writeTimeout time.Duration // maximum duration of a write
 
@@ -139,15 +134,67 @@ type webSocketFrames struct {
 	reader sync.WaitGroup
 }
 
-// NewWebSocketFrames returns frames over the connection of r. If text is true, events
-// are sent as text messages; onClose is called when the client closes the connection.
-func NewWebSocketFrames(w http.ResponseWriter, r *http.Request, writeTimeout time.Duration, text bool, onClose func()) Frames {
-	return &webSocketFrames{w: w, r: r, writeTimeout: writeTimeout, text: text, onClose: onClose}
+// Framing is the form of the messages of a WebSocket.
+type Framing struct {
+	// text is true for text messages, and false for binary ones.
+	text bool
+	// prefix is the length of the prefix of an event that a message does not have: the size of the
+	// event, which that of the message tells.
+	prefix int
+	// subprotocols are those of which the client may choose one; nil for watches, whose clients may
+	// name any one, which changes nothing.
+	subprotocols []string
+}
+
+// Subprotocols of a log over WebSocket: binary frames, or base64 in text frames for clients that
+// cannot receive binary ones.
+const (
+	protocolBinary = "binary.k8s.io"
+	protocolBase64 = "base64.binary.k8s.io"
+)
+
+// LogFraming returns the form of a log as the messages of a WebSocket.
+func LogFraming() Framing { return Framing{subprotocols: []string{protocolBinary, protocolBase64}} }
+
+// check returns the status code of a handshake. As in kube-apiserver, a watch requires an absolute
+// Origin, whoever sends the request, and at most one subprotocol; a log requires a subprotocol that
+// it has, or none.
+func (f Framing) check(r *http.Request, offered []string) int {
+	if f.subprotocols != nil {
+		isServed := func(p string) bool { return slices.Contains(f.subprotocols, p) }
+		if len(offered) > 0 && !slices.ContainsFunc(offered, isServed) {
+			return http.StatusForbidden
+		}
+		return http.StatusOK
+	}
+	origin := r.Header.Get("Origin")
+	if _, err := url.ParseRequestURI(origin); err != nil || origin == "null" {
+		return http.StatusForbidden
+	}
+	if len(offered) > 1 {
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// NewWebSocketFrames returns frames over the connection of r, each a message. onClose is called
+// when the client closes the connection.
+func NewWebSocketFrames(w http.ResponseWriter, r *http.Request, writeTimeout time.Duration, framing Framing, onClose func()) Frames {
+	return &webSocketFrames{w: w, r: r, writeTimeout: writeTimeout, framing: framing, onClose: onClose}
 }
 
 func (f *webSocketFrames) Begin(string) error {
+	protocols := websocket.Subprotocols(f.r)
+	if code := f.framing.check(f.r, protocols); code != http.StatusOK {
+		f.w.Header()["Content-Type"] = nil // the response has no body
+		f.w.WriteHeader(code)
+		return fmt.Errorf("refuse a WebSocket with status code %d", code)
+	}
+	if f.framing.subprotocols != nil {
+		protocols = f.framing.subprotocols
+	}
 	upgrader := websocket.Upgrader{
-		Subprotocols: []string{protocolBinary, protocolBase64},
+		Subprotocols: protocols,
 		// The chain has refused foreign origins.
 		CheckOrigin: func(*http.Request) bool { return true },
 	}
@@ -172,10 +219,10 @@ func (f *webSocketFrames) Begin(string) error {
 
 func (f *webSocketFrames) Event(data []byte) error {
 	_ = f.conn.SetWriteDeadline(time.Now().Add(f.writeTimeout)) // never fails
-	switch {
-	case f.conn.Subprotocol() == protocolBase64:
+	if f.framing.subprotocols != nil && f.conn.Subprotocol() == protocolBase64 {
 		return f.conn.WriteMessage(websocket.TextMessage, []byte(base64.StdEncoding.EncodeToString(data)))
-	case f.text && f.conn.Subprotocol() != protocolBinary:
+	}
+	if data = data[f.framing.prefix:]; f.framing.text {
 		return f.conn.WriteMessage(websocket.TextMessage, data)
 	}
 	return f.conn.WriteMessage(websocket.BinaryMessage, data)

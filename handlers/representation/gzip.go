@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -34,13 +33,12 @@ func compressible(w http.ResponseWriter) bool {
 	return ok && c.AcceptsGzip()
 }
 
-// AcceptsGzip reports whether the client accepts a response compressed with gzip.
+// AcceptsGzip reports whether the client accepts a response compressed with gzip. Only the bare
+// name counts, as in kube-apiserver: a coding with a weight and the coding * do not.
 func AcceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		coding, quality, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";q=")
-		if coding == "gzip" || coding == "*" {
-			q, err := strconv.ParseFloat(quality, 64)
-			return quality == "" || err == nil && q > 0
+		if strings.TrimSpace(part) == encodingGzip {
+			return true
 		}
 	}
 	return false

@@ -44,6 +44,9 @@ func (v *View) prefetch(items Encodables, i int) {
 
 // WriteList sends a list from the cached encodings of its items.
 func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Encodables) error {
+	if v.fault != nil {
+		return v.fault
+	}
 	if v.as != "" || v.codec.resource.Untyped {
 		meta.ShardInfo = nil // as in kube-apiserver, only lists of built-in kinds have it
 	}
@@ -65,7 +68,7 @@ func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Enco
 	case v.Format != FormatJSON || v.Pretty:
 		return v.writeWholeList(w, &jsonList{view: v, meta: meta, items: items})
 	}
-	return v.writeParts(w, &jsonList{view: v, meta: meta, items: items, end: "]}\n"}, items)
+	return v.writeParts(w, &jsonList{view: v, meta: meta, items: items}, items)
 }
 
 // writeWholeList sends a list in a format that is made from its complete JSON.
@@ -83,7 +86,7 @@ func (v *View) wholeList(l *jsonList) ([]byte, error) {
 	for i := 0; i < l.items.len() && err == nil; i++ {
 		b, err = l.item(b, i)
 	}
-	return append(b, "]}"...), err
+	return v.appendListTail(b, l.meta), err
 }
 
 // writeParts sends a list in several writes if it is large.
@@ -166,7 +169,6 @@ type jsonList struct {
 	view  *View
 	meta  metav1.ListMeta
 	items Encodables
-	end   string
 }
 
 func (l *jsonList) head(b []byte) ([]byte, error) { return l.view.appendListHead(b, l.meta), nil }
@@ -178,7 +180,7 @@ func (l *jsonList) item(b []byte, i int) ([]byte, error) {
 	return l.view.appendListItem(b, l.items.at(i))
 }
 
-func (l *jsonList) tail(b []byte) []byte { return append(b, l.end...) }
+func (l *jsonList) tail(b []byte) []byte { return append(l.view.appendListTail(b, l.meta), '\n') }
 
 // protoList is a list in protobuf.
 type protoList struct {

@@ -2,6 +2,7 @@ package representation
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/munnerz/goautoneg"
@@ -161,9 +162,6 @@ func negotiate(r *http.Request, o Offer) (Media, error) {
 		if !ok {
 			continue
 		}
-		if o.stream && m.Format == FormatYAML {
-			return Media{}, o.notAcceptable(o.byParameters) // kube-apiserver ignores the other alternatives too
-		}
 		m.Pretty = m.Pretty || prettyWanted(r)
 		return m, nil
 	}
@@ -184,6 +182,14 @@ func (o Offer) notAcceptable(offered string) error {
 func (p *Responder) errorMedia(r *http.Request) (m Media, accepted bool) {
 	m, err := p.Negotiate(r, offerStatus)
 	return m, err == nil
+}
+
+// AcceptsName reports whether the Accept header of a request passes the first check of an offer, by
+// the names of media types.
+func (p *Responder) AcceptsName(r *http.Request, o Offer) bool {
+	o.cbor = p.CBOR
+	accept := strings.TrimSpace(r.Header.Get("Accept"))
+	return accept == "" || o.byName == "" || o.hasName(accept)
 }
 
 // hasName reports whether the server has any of the named media types.
@@ -265,8 +271,9 @@ func (o Offer) shows(m Media, group string) bool {
 
 // prettyWanted reports whether a response should be indented for a person.
 func prettyWanted(r *http.Request) bool {
-	if q := request.From(r.Context()).Info.Query; q.Has("pretty") {
-		return request.BoolParameter(q, "pretty")
+	if pretty := request.From(r.Context()).Info.Query.Get("pretty"); pretty != "" {
+		wanted, err := strconv.ParseBool(pretty)
+		return err == nil && wanted
 	}
 	ua := r.UserAgent()
 	return strings.HasPrefix(ua, "curl") || strings.HasPrefix(ua, "Wget") || strings.HasPrefix(ua, "Mozilla/5.0")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,7 +44,7 @@ type Patch struct {
 
 // PatchParser returns the function that parses patches of a type; nil if the type is not
 // served. Apply configurations are not patches in this sense.
-func PatchParser(kind types.PatchType) func(data []byte) (*Patch, error) {
+func PatchParser(kind types.PatchType) func(data []byte, fieldValidation string) (*Patch, error) {
 	switch kind {
 	case types.JSONPatchType:
 		return parseJSONPatch
@@ -92,25 +93,27 @@ type jsonPatchOp struct {
 }
 
 // parseJSONPatch parses a JSON patch (RFC 6902).
-func parseJSONPatch(data []byte) (*Patch, error) {
+func parseJSONPatch(data []byte, fieldValidation string) (*Patch, error) {
 	b, err := openPatch(data)
 	if err != nil {
 		return nil, err
 	}
-	var ops []jsonPatchOp
-	strict, err := kjson.UnmarshalStrict(b.data, &ops)
-	if err != nil {
-		return nil, errMalformedPatch(err)
-	}
-	for i, err := range strict {
-		strict[i] = fmt.Errorf("json patch %w", err)
-	}
-	if len(ops) > maxPatchOperations {
-		return nil, errTooLarge("The allowed maximum operations in a JSON patch is %d, got %d", maxPatchOperations, len(ops))
+	var strict []error
+	if fieldValidation != metav1.FieldValidationIgnore {
+		var ops []jsonPatchOp
+		if strict, err = kjson.UnmarshalStrict(b.data, &ops); err != nil {
+			return nil, errMalformedPatch(err)
+		}
+		for i, err := range strict {
+			strict[i] = fmt.Errorf("json patch %w", err)
+		}
 	}
 	decoded, err := jsonpatch.Decode(data)
 	if err != nil {
-		return nil, errPatch(err)
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if decoded.Len() > maxPatchOperations {
+		return nil, errTooLarge("The allowed maximum operations in a JSON patch is %d, got %d", maxPatchOperations, decoded.Len())
 	}
 	apply := func(ctx context.Context, old []byte) ([]byte, error) {
 		out, err := decoded.Apply(ctx, old, bounds.MaxBody)
@@ -131,10 +134,17 @@ func errUnprocessable(err error) error {
 }
 
 // parseMergePatch parses a merge patch (RFC 7386).
-func parseMergePatch(data []byte) (*Patch, error) {
+func parseMergePatch(data []byte, fieldValidation string) (*Patch, error) {
 	b, err := openPatch(data)
 	if err != nil {
 		return nil, err
+	}
+	if root := jsonscan.ParseValid(b.data); fieldValidation == metav1.FieldValidationIgnore && !root.IsObject() {
+		if !root.IsArray() {
+			return nil, apierrors.NewBadRequest("Invalid JSON Patch")
+		}
+		// An array replaces the object, and is then not an object of the kind.
+		return &Patch{apply: func(context.Context, []byte) ([]byte, error) { return appendPruned(nil, root), nil }}, nil
 	}
 	var changes map[string]any
 	strict, err := kjson.UnmarshalStrict(b.data, &changes)
@@ -151,7 +161,7 @@ func parseMergePatch(data []byte) (*Patch, error) {
 }
 
 // parseStrategicMergePatch parses a strategic merge patch.
-func parseStrategicMergePatch(data []byte) (*Patch, error) {
+func parseStrategicMergePatch(data []byte, _ string) (*Patch, error) {
 	b, err := openPatch(data)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package representation
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,6 +68,9 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 		return nil, invalid(err)
 	}
 	if b.gvk.Group == "" && b.gvk.Version == "" {
+		if err := c.checkInternalKind(b.gvk.Kind); err != nil {
+			return nil, invalid(err)
+		}
 		return c.decodeInternal(ctx, p, b.data, fieldValidation)
 	}
 	from, err := c.ofBody(&b)
@@ -81,6 +85,19 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 		return nil, invalid(err)
 	}
 	return from.defaulted(obj, invalid)
+}
+
+// checkInternalKind returns an error unless the result of a patch that removes the apiVersion is
+// of c's kind.
+func (c *Codec) checkInternalKind(kind string) error {
+	switch {
+	case kind == "" || kind == c.gvk.Kind:
+		return nil
+	case c.codecs.hasInternalType(c.gvk.Group, kind):
+		internal := internalPackage(c.resource)
+		return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", internal, kind, internal, c.gvk.Kind)
+	}
+	return fmt.Errorf("no kind %q is registered for the internal version of group %q %s", kind, c.gvk.Group, scheme)
 }
 
 // decodeInternal decodes the result of a patch that removes the apiVersion. kube-apiserver
@@ -136,6 +153,9 @@ func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte,
 	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
 		return nil, p.invalidResult(data, err)
+	}
+	if b.gvk.Group == "" && b.gvk.Version == "" {
+		return nil, apierrors.NewInternalError(errors.New("Object 'apiVersion' is missing in 'object has no apiVersion field'"))
 	}
 	if b.gvk != c.gvk {
 		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())

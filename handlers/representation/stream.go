@@ -129,6 +129,11 @@ func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 		s.buf, err = s.view.appendCBOR(appendCBOREventHead(s.buf, eventNames[e.Type]), object)
 		return err
 	}
+	if e.End && s.view.include == metav1.IncludeNone {
+		// The row has the object even so: it carries the annotation by which clients know the end.
+		s.view.include = metav1.IncludeMetadata
+		defer func() { s.view.include = metav1.IncludeNone }()
+	}
 	s.beginJSON(eventNames[e.Type])
 	s.buf, err = s.view.appendJSON(s.buf, object, strconv.FormatInt(e.Revision, 10), !s.hasSent)
 	s.buf = append(s.buf, "}\n"...)
@@ -183,6 +188,9 @@ func (s *EventStream) beginJSON(name string) {
 	s.buf = append(s.buf, name...)
 	s.buf = append(s.buf, `","object":`...)
 }
+
+// protoLengthSize is the size of the length before an event in protobuf.
+const protoLengthSize = 4
 
 // appendProto appends WatchEvent{1: type, 2: RawExtension{1: raw}}.
 func (s *EventStream) appendProto(name string, object []byte) {

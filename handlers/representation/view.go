@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +31,9 @@ type View struct {
 	scope *request.Scope
 	// ended returns an error when the time of the request is over.
 	ended func() error
+	// fault is the error of a form that the objects of the request do not have; nil if they have it.
+	// As in kube-apiserver, it ends the request when the response is encoded, after a write.
+	fault error
 	// partialHead is the beginning of a PartialObjectMetadata; nil until it is needed.
 	partialHead []byte
 }
@@ -87,7 +91,11 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	if scope.Audit != nil {
 		v.scope = scope
 	}
-	if m.as == "" {
+	switch {
+	case o.stream && m.Format == FormatYAML: // kube-apiserver ignores the other alternatives too
+		v.fault = o.notAcceptable(o.byParameters)
+		return v, nil
+	case m.as == "":
 		return v, nil
 	}
 	v.now = c.codecs.now()
@@ -97,21 +105,28 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	case m.as == asPartialList && o.stream:
 		return v, nil // the watch ends at the first event
 	case m.as == asPartialList && !isList:
-		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, api.InternalPackage(res), res.Kind)
+		v.fault = errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, api.InternalPackage(res), res.Kind)
 	case m.as == asPartial && isList:
-		return v, errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, api.InternalPackage(res), res.Kind)
-	case m.as != asTable:
-		return v, nil
+		v.fault = errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, api.InternalPackage(res), res.Kind)
+	case m.as == asTable:
+		v.readTableOptions(info)
 	}
+	return v, nil
+}
+
+// Fault returns the error of a form that the objects of the request do not have, or nil.
+func (v *View) Fault() error { return v.fault }
+
+// readTableOptions reads the options of a Table.
+func (v *View) readTableOptions(info *request.Info) {
 	switch include := metav1.IncludeObjectPolicy(info.Query.Get("includeObject")); include {
 	case "", metav1.IncludeMetadata:
 	case metav1.IncludeNone, metav1.IncludeObject:
 		v.include = include
 	default:
-		return v, apierrors.NewBadRequest(fmt.Sprintf(
+		v.fault = apierrors.NewBadRequest(fmt.Sprintf(
 			"Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", include))
 	}
-	return v, nil
 }
 
 func errNotShown(format string, args ...any) error {
@@ -180,42 +195,59 @@ func (v *View) listKind() (kind, apiVersion string) {
 
 // appendListHead appends a list up to its first item.
 func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
-	if v.as == asTable {
+	switch {
+	case v.as == asTable:
 		return v.appendTableHead(b, meta, true)
+	case v.isUntypedList():
+		return append(append(append(b, `{"apiVersion":`...), strconv.Quote(v.codec.apiVersion)...), `,"items":[`...)
 	}
 	b = append(b, objectHead(v.listKind())...)
 	b = append(append(b, `"metadata":`...), v.encodeListMeta(meta)...)
 	return append(b, `,"items":[`...)
 }
 
+// isUntypedList reports whether a list shows objects without a Go type as they are. The fields
+// of such a list are in the order of their names, those of its metadata too.
+func (v *View) isUntypedList() bool { return v.as == "" && v.codec.resource.Untyped }
+
+// appendListTail appends the end of a list, after its last item.
+func (v *View) appendListTail(b []byte, meta metav1.ListMeta) []byte {
+	b = append(b, ']')
+	if v.isUntypedList() {
+		b = append(append(b, `,"kind":`...), strconv.Quote(v.codec.resource.KindOfList())...)
+		b = append(append(b, `,"metadata":`...), v.encodeListMeta(meta)...)
+	}
+	return append(b, '}')
+}
+
 // encodeListMeta returns the JSON of the metadata of a list. Lists of custom resources have
 // an empty continue token.
 func (v *View) encodeListMeta(meta metav1.ListMeta) []byte {
-	data, err := json.Marshal(meta)
+	var form any = meta
+	if v.isUntypedList() {
+		form = struct {
+			Continue           string `json:"continue"`
+			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
+			ResourceVersion    string `json:"resourceVersion"`
+		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
+	}
+	data, err := json.Marshal(form)
 	if err != nil {
 		return []byte("{}") // strings and numbers have a JSON form
-	}
-	if v.as == "" && v.codec.resource.Untyped && meta.Continue == "" {
-		data = append(data[:len(data)-1], `,"continue":""}`...)
 	}
 	return data
 }
 
 // appendPartial appends the PartialObjectMetadata of an object. The metadata is a part of the
-// JSON of the object, after kind and version.
+// JSON of the object.
 func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
 	c := v.codec.meta
 	full, err := s.Encoding(c.jsonSlot, c.toJSON)
 	if err != nil {
 		return b, err
 	}
-	metadata := []byte("{}")
-	if body, ok := bytes.CutPrefix(c.listForm(full), metadataKey); ok {
-		if end := jsonscan.ContainerEnd(body, 0); end >= 0 {
-			metadata = body[:end]
-		}
-	}
-	if metadata, err = c.hideAnnotations(metadata); err != nil {
+	metadata, err := c.hideAnnotations(c.metadataOf(full))
+	if err != nil {
 		return b, err
 	}
 	if v.partialHead == nil {
@@ -226,6 +258,20 @@ func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
 }
 
 var metadataKey = []byte(`"metadata":`)
+
+// metadataOf returns the metadata in the JSON of an object, with its fields in the order of their
+// type.
+func (c *Codec) metadataOf(full []byte) []byte {
+	if c.resource.Untyped {
+		return typedMetadata(full)
+	}
+	if body, ok := bytes.CutPrefix(c.listForm(full), metadataKey); ok {
+		if end := jsonscan.ContainerEnd(body, 0); end >= 0 {
+			return body[:end]
+		}
+	}
+	return []byte("{}")
+}
 
 // appendTableHead appends a Table up to its first row.
 func (v *View) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool) []byte {
