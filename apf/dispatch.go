@@ -9,7 +9,7 @@ import (
 // does not fit, all others wait as well; otherwise wide requests might never get their
 // seats.
 func (s *queueSet) dispatch(now time.Time) {
-	for s.waiting > 0 {
+	for s.waiting > 0 && s.seatsInUse < s.limit { // a wide request too needs a seat that is free
 		r := s.nextRequest()
 		if !s.fits(r.width.seats()) {
 			s.stats.noAccommodation(r)
