@@ -77,9 +77,9 @@ func (n nodeRestrictionPlugin) audience(ctx context.Context, a *registry.Attribu
 	case ok:
 		return nil
 	case err != nil:
-		return fmt.Errorf("audience %q not found in pod spec volume, error authorizing %s to request tokens for this audience: %w", audience, a.User.Name, err)
+		return fmt.Errorf("error authorizing %s to request tokens for audience %q: %w", a.User.Name, audience, err)
 	}
-	return fmt.Errorf("audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, a.User.Name)
+	return fmt.Errorf("%s is not authorized to request tokens for audience %q", a.User.Name, audience)
 }
 
 // requiresAudience reports whether a volume of the pod requires a token for an audience: a
