@@ -70,7 +70,7 @@ func (p serviceAccountPlugin) mutate(ctx context.Context, a *registry.Attributes
 	if len(pod.Spec.ImagePullSecrets) == 0 {
 		pod.Spec.ImagePullSecrets = append([]corev1.LocalObjectReference(nil), account.ImagePullSecrets...)
 	}
-	return nil
+	return checkSecrets(a, account, pod) // already now, before the pod is validated and has warnings
 }
 
 func (p serviceAccountPlugin) validate(ctx context.Context, a *registry.Attributes) error {
@@ -82,8 +82,16 @@ func (p serviceAccountPlugin) validate(ctx context.Context, a *registry.Attribut
 		return admission.Forbiddenf(a, "no service account specified for pod %s/%s", a.Namespace, pod.Name)
 	}
 	account, err := p.account(ctx, a, pod)
-	if err != nil || account.Annotations[enforceMountable] != "true" {
+	if err != nil {
 		return err
+	}
+	return checkSecrets(a, account, pod)
+}
+
+// checkSecrets rejects a pod with secrets that its account may not mount.
+func checkSecrets(a *registry.Attributes, account *corev1.ServiceAccount, pod *corev1.Pod) error {
+	if account.Annotations[enforceMountable] != "true" {
+		return nil
 	}
 	if err := checkMountable(account, pod, a.Verb == api.VerbCreate); err != nil {
 		return admission.Forbidden(a, err)
