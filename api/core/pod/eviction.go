@@ -94,9 +94,6 @@ func evictPod(ctx context.Context, do api.Actions, name string, requested *polic
 		if err != nil {
 			return err
 		}
-		if err := api.CheckDeleteOptions(&e.options); err != nil { // before the budget or the pod changes
-			return err
-		}
 		e.pod = obj.(*corev1.Pod)
 		if !needsNoBudget(e.pod) {
 			return e.withinBudget()
@@ -141,7 +138,8 @@ func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	}))
 }
 
-// delete deletes the pod, after a condition of its status has recorded the reason. With same,
+// delete deletes the pod, after a condition of its status has recorded the reason. As in
+// kube-apiserver, the condition stays if the deletion is refused, for its options too. With same,
 // the pod must not have changed since it was read.
 func (e *evicted) delete(same bool) error {
 	o := *e.options.DeepCopy()

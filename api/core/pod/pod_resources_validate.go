@@ -39,6 +39,10 @@ func podResourceRules(at *validation.Path, s *corev1.PodSpec) {
 	if s.Resources == nil || !at.Enabled(validation.PodLevelResources) {
 		return
 	}
+	if s.OS != nil && s.OS.Name == corev1.Windows { // without errors of the value, which may not be set
+		at.Forbidden("may not be set for a windows pod")
+		return
+	}
 	if s.Resources.Claims != nil {
 		at.Child("claims").Forbidden("claims may not be set for Resources at pod-level")
 	}
