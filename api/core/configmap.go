@@ -2,10 +2,10 @@ package core
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"reflect"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -67,10 +67,11 @@ func validateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
 	if cm.Immutable == nil || !*cm.Immutable {
 		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
 	}
-	if !equality.Semantic.DeepEqual(cm.Data, old.Data) {
+	// As in kube-apiserver, an empty map differs from none.
+	if !reflect.DeepEqual(cm.Data, old.Data) {
 		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
-	if !equality.Semantic.DeepEqual(cm.BinaryData, old.BinaryData) {
+	if !reflect.DeepEqual(cm.BinaryData, old.BinaryData) {
 		errs = append(errs, field.Forbidden(field.NewPath("binaryData"), immutableMessage))
 	}
 	return errs

@@ -149,6 +149,7 @@ func nodeAddress(n *corev1.Node, kind corev1.NodeAddressType) string {
 }
 
 func nodeRules(at *validation.Path, n *corev1.Node) {
+	nodeAnnotationRules(at.Child("metadata"), n.Annotations)
 	taintRules(at.Child("metadata").Child("taints"), n.Spec.Taints)
 	nodeResourceRules(at, n)
 	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil && *swap.Capacity <= 0 {
@@ -223,6 +224,7 @@ func dropConfigSource(n, old *corev1.Node) {
 
 // nodeChanges validates updates of a node and of its status.
 func nodeChanges(at *validation.Path, obj, old *corev1.Node) {
+	nodeAnnotationRules(at.Child("metadata"), obj.Annotations)
 	nodeResourceRules(at, obj)
 	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), obj.Status.DeclaredFeatures)
 	var addresses validation.Unique[corev1.NodeAddress]

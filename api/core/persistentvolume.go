@@ -119,6 +119,21 @@ func persistentVolumeCells(v *corev1.PersistentVolume) []any {
 
 func persistentVolumeRules(at *validation.Path, v *corev1.PersistentVolume) {
 	persistentVolumeSpecRules(at.Child("spec"), &v.Spec, false)
+	mountOptionRules(at, v)
+}
+
+// mountOptionRules refuses the annotation with mount options for sources that are not mounted.
+func mountOptionRules(at *validation.Path, v *corev1.PersistentVolume) {
+	if _, ok := v.Annotations[corev1.MountOptionAnnotation]; ok && !hasMountOptions(&v.Spec.PersistentVolumeSource) {
+		at.Child("metadata").Child("annotations").Child(corev1.MountOptionAnnotation).Forbidden("may not specify mount options for this volume type")
+	}
+}
+
+// hasMountOptions reports whether the annotation may give a volume mount options.
+func hasMountOptions(s *corev1.PersistentVolumeSource) bool {
+	return s.GCEPersistentDisk != nil || s.AWSElasticBlockStore != nil || s.Glusterfs != nil || s.NFS != nil || s.RBD != nil ||
+		s.Quobyte != nil || s.ISCSI != nil || s.Cinder != nil || s.CephFS != nil || s.AzureFile != nil || s.VsphereVolume != nil ||
+		s.AzureDisk != nil || s.PhotonPersistentDisk != nil
 }
 
 // persistentVolumeSpecRules validates the spec of a volume. If lenientNodes is true, the node affinity may

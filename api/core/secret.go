@@ -3,9 +3,9 @@ package core
 import (
 	"crypto/tls"
 	"encoding/json"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -102,7 +102,7 @@ func jsonData(s *corev1.Secret, at *field.Path, key string) field.ErrorList {
 	if !ok {
 		return field.ErrorList{field.Required(at, "")}
 	}
-	var parsed any
+	var parsed map[string]any
 	if err := json.Unmarshal(value, &parsed); err != nil {
 		return field.ErrorList{field.Invalid(at, "<secret contents redacted>", err.Error())}
 	}
@@ -117,7 +117,7 @@ func validateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 	if s.Immutable == nil || !*s.Immutable {
 		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
 	}
-	if !equality.Semantic.DeepEqual(s.Data, old.Data) {
+	if !reflect.DeepEqual(s.Data, old.Data) { // as in kube-apiserver, an empty map differs from none
 		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
 	return errs
