@@ -88,7 +88,12 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 			w.admit,
 			w.commit,
 		))
-		if !w.generated || !apierrors.IsAlreadyExists(err) {
+		switch {
+		case !apierrors.IsAlreadyExists(err):
+			return w.out, err
+		case !w.generated && w.obj.GetGenerateName() != "": // kube-apiserver does not know that it did not generate the name
+			return w.out, errNameTaken(err)
+		case !w.generated:
 			return w.out, err
 		}
 		if try == nameTries {

@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -98,7 +100,15 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 			one := int64(1)
 			requestedSeconds = &one
 		}
-		grace = t.Resource.Delete.GracePeriodSeconds(old, requestedSeconds)
+		left := ptr.Deref(old.GetDeletionGracePeriodSeconds(), 0)
+		switch {
+		case old.GetDeletionTimestamp() == nil || left == 0:
+			grace = t.Resource.Delete.GracePeriodSeconds(old, requestedSeconds)
+		case requestedSeconds == nil || *requestedSeconds >= left:
+			return unchanged(t, old, item), nil // the deletion is pending, which nothing but a shorter period changes
+		default:
+			grace = *requestedSeconds
+		}
 	}
 	obj, changed := r.markTerminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
@@ -132,10 +142,8 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		return out, err
 	}
 	switch {
-	case !changed && t.Resource.Storage.ConvertFromStored != nil:
-		return Outcome{Object: old}, nil
 	case !changed:
-		return Outcome{Object: old, Item: item}, nil
+		return unchanged(t, old, item), nil
 	case o.DryRun:
 		return Outcome{Object: obj}, nil
 	}
@@ -144,6 +152,14 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		fences = ownFence(t.Resource, old)
 	}
 	return r.replace(ctx, t, c, item, obj, fences...)
+}
+
+// unchanged returns the outcome of a deletion that changes nothing.
+func unchanged(t Target, old api.Object, item *storage.Item) Outcome {
+	if t.Resource.Storage.ConvertFromStored != nil {
+		return Outcome{Object: old}
+	}
+	return Outcome{Object: old, Item: item}
 }
 
 // propagationFinalizers returns the finalizers of a deleted object: its own, and the one
@@ -170,6 +186,9 @@ func propagationFinalizers(res *api.Resource, obj api.Object, p metav1.DeletionP
 	case metav1.DeletePropagationForeground:
 		out = append(out, metav1.FinalizerDeleteDependents)
 	}
+	if sets.New(own...).Equal(sets.New(out...)) {
+		return own // in their order
+	}
 	return out
 }
 
@@ -195,7 +214,12 @@ func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int6
 		return obj, true
 	}
 	if deletedAt := old.GetDeletionTimestamp(); deletedAt != nil {
-		at = metav1.NewTime(deletedAt.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
+		shortened := metav1.NewTime(deletedAt.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
+		if now := metav1.NewTime(r.o.Now().UTC()).Rfc3339Copy(); shortened.Before(&now) {
+			// The end does not move into the past, and some grace remains for the kubelet.
+			shortened, grace = now, min(grace, 1)
+		}
+		at = shortened
 	} else if res.Update.HasGeneration && obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}

@@ -155,6 +155,21 @@ func (t Target) errViewOfOther(uid, own types.UID) error {
 	return apierrors.NewConflict(named, t.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, own))
 }
 
+// errNameTaken returns the error for a name that is taken, of an object that has a generateName
+// besides.
+func errNameTaken(err error) error {
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) || status.ErrStatus.Details == nil {
+		return err
+	}
+	taken := *status
+	taken.ErrStatus.Message += ", the server was not able to generate a unique name for the object"
+	details := *status.ErrStatus.Details
+	details.RetryAfterSeconds = 1
+	taken.ErrStatus.Details = &details
+	return &taken
+}
+
 // errGeneratedNameTaken returns the error for generated names that were taken in all
 // attempts.
 func (t Target) errGeneratedNameTaken(generateName string) error {
