@@ -77,6 +77,9 @@ var errNoGroup = errors.New("group is not served")
 // found; a path of other verbs does not allow the method.
 func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.Info) (*call, error) {
 	gv := schema.GroupVersion{Group: info.Group, Version: info.Version}
+	if gv.Group == "" && info.APIPrefix == "apis" {
+		return nil, errNoGroup // an empty segment of the path is not the core group
+	}
 	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
 	if !ok {
 		if _, known := h.Catalogue.Group(gv.Group); !known || !api.KubernetesGroup(gv.Group) {
@@ -153,6 +156,9 @@ func (h *Handler) isRefusedByMedia(c *call) bool {
 func checkPath(res *api.Resource, _ *api.Version, subresource *api.Subresource, info *request.Info, method string) error {
 	forwardsAnyPath := subresource != nil && forwardsAnyPath(subresource)
 	if len(info.Parts) > 3 && !forwardsAnyPath {
+		return representation.ErrNoResource()
+	}
+	if info.Verb == "proxy" { // no resource has paths of this form any more
 		return representation.ErrNoResource()
 	}
 	allowed := pathVerbs(res, subresource, info)

@@ -118,4 +118,13 @@ func New(c Config) (*Handler, error) {
 }
 
 // ServeHTTP implements http.Handler. The request must have gone through the chain.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }
+// An escaped slash is a slash, as it was for authorization.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawPath != "" {
+		plain, u := *r, *r.URL
+		u.RawPath = ""
+		plain.URL = &u
+		r = &plain
+	}
+	h.router.ServeHTTP(w, r)
+}

@@ -17,9 +17,14 @@ func (h *Handler) issuerRoutes(m *mux.Router) {
 	if !h.hasIssuer() {
 		return
 	}
-	m.HandleFunc("/.well-known/openid-configuration", h.serveStatic("application/json", h.Issuer.Configuration)).Methods(http.MethodGet)
-	m.HandleFunc("/openid/v1/jwks", h.serveStatic("application/jwk-set+json", h.Issuer.JWKS)).Methods(http.MethodGet)
-	h.addToIndex("/.well-known/openid-configuration", "/openid/v1/jwks")
+	for path, serve := range map[string]http.HandlerFunc{
+		"/.well-known/openid-configuration": h.serveStatic("application/json", h.Issuer.Configuration),
+		"/openid/v1/jwks":                   h.serveStatic("application/jwk-set+json", h.Issuer.JWKS),
+	} {
+		m.HandleFunc(path, serve).Methods(http.MethodGet)
+		m.HandleFunc(path+"/", serve).Methods(http.MethodGet)
+		h.addToIndex(path)
+	}
 }
 
 // hasIssuer reports whether the server serves the documents of an issuer.

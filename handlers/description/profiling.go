@@ -37,11 +37,31 @@ func (h *Handler) debugFlagRoutes(m *mux.Router) {
 	const root = "/debug/flags"
 	m.HandleFunc(root+"/v", h.serveVerbosity)
 	index := func(w http.ResponseWriter, _ *http.Request) {
-		writeText(w, http.StatusOK, "flags:\nv\n")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = io.WriteString(w, debugFlagsPage) // a client that has gone needs no response
 	}
 	m.HandleFunc(root, index)
 	m.PathPrefix(root + "/").HandlerFunc(index)
 }
+
+// debugFlagsPage lists the flags that can be changed, as kube-apiserver's page does.
+const debugFlagsPage = `<html>
+<head>
+<title>/debug/flags/</title>
+</head>
+<body>
+/debug/flags/<br>
+<br>
+flags:<br>
+<table>
+<tr>v<br>
+</table>
+<br>
+full flags configurable<br>
+</body>
+</html>
+`
 
 // serveVerbosity sets the verbosity of the log to the body of a PUT.
 func (h *Handler) serveVerbosity(w http.ResponseWriter, r *http.Request) {
@@ -64,10 +84,10 @@ func (h *Handler) serveVerbosity(w http.ResponseWriter, r *http.Request) {
 	writeText(w, http.StatusOK, fmt.Sprintf("successfully set klog.logging.verbosity to %s", body))
 }
 
-// writeText writes a text as the response. It is no HTML, whatever it contains.
+// writeText writes a line of text as the response. It is no HTML, whatever it contains.
 func writeText(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = io.Copy(w, strings.NewReader(text)) // a client that has gone needs no response
+	_, _ = io.Copy(w, strings.NewReader(text+"\n")) // a client that has gone needs no response
 }

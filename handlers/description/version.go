@@ -15,7 +15,14 @@ import (
 func (h *Handler) versionRoutes(m *mux.Router) {
 	m.HandleFunc("/version", h.serveVersion).Methods(http.MethodGet)
 	m.HandleFunc("/version/", h.serveVersion).Methods(http.MethodGet)
+	m.PathPrefix("/version/").HandlerFunc(h.serveNoResource)
 	h.addToIndex("/version")
+}
+
+// serveNoResource responds to paths below a document, which kube-apiserver's router takes for paths of the
+// API.
+func (h *Handler) serveNoResource(w http.ResponseWriter, r *http.Request) {
+	h.responder.WriteError(w, r, representation.ErrNoResource())
 }
 
 // serveVersion serves the version, in JSON only.
