@@ -33,7 +33,10 @@ func Service(gates features.Gates) *api.Resource {
 		DefaultStored: defaultStoredService,
 		Storage:       api.Storage{Prefix: "services/specs"},
 		Create: api.CreateStrategy[*corev1.Service]{
-			PrepareForCreate: func(obj *corev1.Service) { dropTrafficPolicy(&obj.Spec) },
+			PrepareForCreate: func(obj *corev1.Service) {
+				alignClusterIPs(&obj.Spec, nil)
+				dropTrafficPolicy(&obj.Spec)
+			},
 			Allocate:         allocateService(strictness),
 			ValidateName:     validName,
 			Validate:         validation.RulesOf(strictness, newServiceRules),

@@ -26,8 +26,6 @@ func allocateService(strictness validation.Strictness) func(ctx context.Context,
 		var stored corev1.ServiceSpec
 		if old != nil {
 			stored = old.Spec
-		} else {
-			alignClusterIPs(&svc.Spec, nil) // not before: a status that creates a service allocates nothing
 		}
 		errs := strictness.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
 		if len(errs) == 0 {
