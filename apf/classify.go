@@ -173,12 +173,25 @@ func (r *rule) matches(info *request.Info) bool {
 	}
 	for i := range r.paths {
 		if p := &r.paths[i]; containsOrStar(p.Verbs, info.Verb) && slices.ContainsFunc(p.NonResourceURLs, func(pattern string) bool {
-			return request.MatchesPath(pattern, info.Path)
+			return matchesURL(pattern, info.Path)
 		}) {
 			return true
 		}
 	}
 	return false
+}
+
+// matchesURL reports whether the URL of a rule covers a path: as in kube-apiserver, it covers all paths
+// below it, with or without a star at its end.
+func matchesURL(url, path string) bool {
+	if url == "*" || url == path {
+		return true
+	}
+	prefix := strings.TrimSuffix(url, "*")
+	if !strings.HasSuffix(prefix, "/") {
+		prefix += "/"
+	}
+	return strings.HasPrefix(path, prefix)
 }
 
 func matchesResource(r *flowcontrolv1.ResourcePolicyRule, info *request.Info) bool {

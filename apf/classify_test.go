@@ -24,7 +24,7 @@ func TestDefaultClasses(t *testing.T) {
 		{"admin", "system:masters " + auth, "delete /nodes -", "exempt", "exempt"},
 		{"admin", "system:masters " + auth, "get /healthz", "exempt", "exempt"},
 		{"kubelet", auth, "get /healthz", "probes", "exempt"},
-		{"kubelet", auth, "get /healthz/etcd", "global-default", "global-default"},
+		{"kubelet", auth, "get /healthz/etcd", "probes", "exempt"},
 		{"kubelet", auth, "post /healthz", "global-default", "global-default"},
 		{"system:anonymous", "system:unauthenticated", "get /livez", "probes", "exempt"},
 		{"system:anonymous", "system:unauthenticated", "get /metrics", "global-default", "global-default"},
