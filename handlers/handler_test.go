@@ -54,7 +54,7 @@ func TestResponses(t *testing.T) {
 		{"GET /apis/apps/v1", "", []string{"Accept", "text/html"}, 406, "406: Not Acceptable"},
 		{"GET " + mapsPath + "?watch=1&continue=x", "", nil, 422, "forbidden when continue is provided"},
 		{"DELETE /api/v1/watch/configmaps", "", nil, 405, ""},
-		{"GET /api/v1/proxy/namespaces/ns/pods/x", "", nil, 405, ""},
+		{"GET /api/v1/proxy/namespaces/ns/pods/x", "", nil, 404, ""},
 		// Reading.
 		{"GET " + mapsPath + "/a", "", nil, 200, `{"kind":"ConfigMap","apiVersion":"v1",`},
 		{"GET " + mapsPath + "/b", "", nil, 404, `configmaps \"b\" not found`},

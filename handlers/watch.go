@@ -49,10 +49,8 @@ func (h *Handler) watch(c *call) error {
 	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
-	case err != nil && ctx.Err() != nil && c.r.Context().Err() == nil: // the watch ended before it began
-		if s.Begin() == nil {
-			s.End()
-		}
+	case err != nil && ctx.Err() != nil && c.r.Context().Err() == nil && o.TimeoutSeconds != nil:
+		h.serveNothing(c, s, time.Duration(max(*o.TimeoutSeconds, 0))*time.Second)
 		return nil
 	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
 		// As in kube-apiserver, a compacted or future revision is an error in the stream.
@@ -87,6 +85,19 @@ func (h *Handler) watch(c *call) error {
 	}
 	h.follow(ctx, c, watcher, s)
 	return nil
+}
+
+// serveNothing serves a watch whose time is over before it can begin, as one of a version in the future. As in
+// kube-apiserver, the response then begins, and lasts for the timeout.
+func (h *Handler) serveNothing(c *call, s *representation.EventStream, timeout time.Duration) {
+	if s.Begin() != nil {
+		return
+	}
+	defer s.End()
+	ctx, cancel := context.WithTimeout(c.r.Context(), timeout)
+	defer cancel()
+	defer h.shutdown.endWatch(ctx, cancel)()
+	<-ctx.Done()
 }
 
 // follow sends the watcher's events to the client until the watch ends.

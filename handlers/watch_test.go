@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -140,7 +139,7 @@ func TestWatchOfStalledClient(t *testing.T) {
 			defer client.Close()
 			upgrade := ""
 			if socket {
-				upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MTIzNDU2Nzg5MDEyMzQ1Ng==\r\n"
+				upgrade = "Origin: http://x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MTIzNDU2Nzg5MDEyMzQ1Ng==\r\n"
 			}
 			fmt.Fprintf(client, "GET %s?watch=1 HTTP/1.1\r\nHost: x\r\nGroup: %s\r\n%s\r\n", mapsPath, request.GroupMasters, upgrade)
 			if _, err := http.ReadResponse(bufio.NewReader(client), nil); err != nil {
@@ -171,35 +170,39 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// TestWatchOverWebSocket checks the messages of a watch in each subprotocol.
+// TestWatchOverWebSocket checks the handshake and the messages of a watch: it has one subprotocol, whatever it
+// is, and requires an absolute Origin.
 func TestWatchOverWebSocket(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")
 	s := serveOver(t, h, false)
 	for _, c := range []struct {
-		protocol string
-		kind     int
-	}{{"", websocket.TextMessage}, {"binary.k8s.io", websocket.BinaryMessage}, {"base64.binary.k8s.io", websocket.TextMessage}} {
-		d := websocket.Dialer{}
-		if c.protocol != "" {
-			d.Subprotocols = []string{c.protocol}
+		protocols []string
+		origin    string
+		code      int
+	}{
+		{nil, s.URL, 101}, {[]string{"binary.k8s.io"}, s.URL, 101}, {[]string{"base64.binary.k8s.io"}, s.URL, 101}, {[]string{"nonsense"}, s.URL, 101},
+		{[]string{"a", "b"}, s.URL, 400}, {nil, "", 403}, {nil, "x", 403}, {nil, "null", 403}, {nil, "%", 403},
+	} {
+		header := http.Header{"Group": {request.GroupMasters}, "Authorization": {"Bearer x"}}
+		if c.origin != "" {
+			header["Origin"] = []string{c.origin}
 		}
-		conn, _, err := d.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+mapsPath+"?watch=1", http.Header{"Group": {request.GroupMasters}})
+		d := websocket.Dialer{Subprotocols: c.protocols}
+		conn, response, err := d.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+mapsPath+"?watch=1", header)
+		if response == nil || response.StatusCode != c.code || (err == nil) != (c.code == 101) {
+			t.Errorf("%q by %q: %v, %v", c.protocols, c.origin, response, err)
+		}
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		kind, data, err := conn.ReadMessage()
-		if err != nil || kind != c.kind || conn.Subprotocol() != c.protocol {
-			t.Errorf("%q: a message of kind %d in %q, %v", c.protocol, kind, conn.Subprotocol(), err)
-		}
-		if c.protocol == "base64.binary.k8s.io" {
-			if data, err = base64.StdEncoding.DecodeString(string(data)); err != nil {
-				t.Error(err)
-			}
+		if err != nil || kind != websocket.TextMessage || len(c.protocols) > 0 && conn.Subprotocol() != c.protocols[0] {
+			t.Errorf("%q: a message of kind %d in %q, %v", c.protocols, kind, conn.Subprotocol(), err)
 		}
 		var e event
 		if err := json.Unmarshal(data, &e); err != nil || e.Type != "ADDED" || e.Object.Metadata.Name != "a" {
-			t.Errorf("%q: %s, %v", c.protocol, data, err)
+			t.Errorf("%q: %s, %v", c.protocols, data, err)
 		}
 		conn.Close() // without a close message, like a client that crashes
 		eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })

@@ -155,6 +155,9 @@ func (h *Handler) postUnstored(c *call, v *representation.View,
 	case response != nil:
 		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response})
 	}
+	if err := v.TableFault(); err != nil {
+		return err
+	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil
 }
@@ -181,6 +184,9 @@ func (h *Handler) delete(c *call) error {
 	}
 	if c.span != nil {
 		c.span.Event(verbSpanOf(c.info.Verb).stored)
+	}
+	if err := v.TableFault(); err != nil {
+		return err
 	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusOK, representation.Success(&metav1.StatusDetails{
 		Name: c.Name, Group: c.Version.Group, Kind: c.Resource.Name, UID: out.Object.GetUID(),

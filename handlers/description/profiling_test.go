@@ -25,7 +25,7 @@ func TestProfiling(t *testing.T) {
 			t.Errorf("%s: %d %.200s", path, got.Code, got.Body)
 		}
 	}
-	if got := send(t, h, http.MethodGet, "/debug/pprof"); got.Code != http.StatusMovedPermanently {
+	if got := send(t, h, http.MethodGet, "/debug/pprof"); got.Code != http.StatusFound {
 		t.Errorf("without the slash: %d", got.Code)
 	}
 	off := newHandler(t, func(c *Config) { c.NoProfiling = true })
@@ -54,12 +54,12 @@ func TestVerbosityFlag(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(c.method, "/debug/flags/v", strings.NewReader(c.body)))
-		if w.Code != c.code || w.Body.String() != c.want || verbosity != c.verbosity || w.Header().Get("Content-Type") != "text/plain" {
+		if w.Code != c.code || w.Body.String() != c.want+"\n" || verbosity != c.verbosity || w.Header().Get("Content-Type") != "text/plain" {
 			t.Errorf("%s %.20s: %d %s, verbosity %d", c.method, c.body, w.Code, w.Body, verbosity)
 		}
 	}
 	for _, path := range []string{"/debug/flags", "/debug/flags/", "/debug/flags/other"} {
-		if got := send(t, h, http.MethodGet, path); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "\nv\n") {
+		if got := send(t, h, http.MethodGet, path); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "<tr>v<br>\n") {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}

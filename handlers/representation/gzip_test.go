@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -58,5 +59,19 @@ func TestPartCacheIsBounded(t *testing.T) {
 	}
 	if c.get(keys[5]) != nil {
 		t.Error("an unused part was not dropped")
+	}
+}
+
+// TestAcceptsGzip checks that only the bare name of the coding counts.
+func TestAcceptsGzip(t *testing.T) {
+	for accept, want := range map[string]bool{
+		"gzip": true, "deflate, gzip": true, " gzip ": true, "gzip,": true, "identity;q=1, gzip": true,
+		"": false, "GZIP": false, "gzip;q=1.0": false, "*": false, "br, gzip;q=0.5": false, "x-gzip": false,
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept-Encoding", accept)
+		if got := AcceptsGzip(r); got != want {
+			t.Errorf("%q: %t", accept, got)
+		}
 	}
 }

@@ -19,7 +19,7 @@ const patched = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","labels"
 
 // applied returns the result of a patch of the Pod above, or the code of its error.
 func applied(kind types.PatchType, data string) string {
-	p, err := PatchParser(kind)([]byte(data))
+	p, err := PatchParser(kind)([]byte(data), "Strict")
 	if err != nil {
 		return statusCode(err)
 	}
@@ -100,7 +100,7 @@ func TestLongStrategicPatch(t *testing.T) {
 		fmt.Fprintf(&env, `,{"name":"v%d","value":"x"}`, i)
 	}
 	object := `{"spec":{"containers":[{"name":"c","env":[` + env.String()[1:] + `]}]}}`
-	p, err := parseStrategicMergePatch([]byte(strings.ReplaceAll(object, `"x"`, `"y"`)))
+	p, err := parseStrategicMergePatch([]byte(strings.ReplaceAll(object, `"x"`, `"y"`)), "Strict")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func copyBomb() string {
 // TestMalformedJSONPatch checks the message of a JSON patch that is no array, in which
 // kube-apiserver names a Go type of its own.
 func TestMalformedJSONPatch(t *testing.T) {
-	_, err := PatchParser(types.JSONPatchType)([]byte(`{}`))
+	_, err := PatchParser(types.JSONPatchType)([]byte(`{}`), "Strict")
 	const want = "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -144,7 +144,7 @@ func TestStrictFaultsOfPatches(t *testing.T) {
 		{types.StrategicMergePatchType, `{"data":{"a":"1","a":"2"}}`, `[duplicate field "data.a"]`},
 		{types.MergePatchType, `{"other":1}`, `[]`}, // found when the result is decoded
 	} {
-		p, err := PatchParser(c.kind)([]byte(c.patch))
+		p, err := PatchParser(c.kind)([]byte(c.patch), "Strict")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestUnreadableResults(t *testing.T) {
 			`no kind "Other" is registered for version "v1"`},
 		{types.JSONPatchType, `[{"op": "replace", "path": "/data", "value": {"b": 1, "a": "x"}}]`, `{\"apiVersion\":\"v1\",\"data\":{\"b\":1,\"a\":\"x\"},\"kind\":\"ConfigMap\",`},
 	} {
-		p, err := PatchParser(d.kind)([]byte(d.patch))
+		p, err := PatchParser(d.kind)([]byte(d.patch), "Strict")
 		if err != nil {
 			t.Fatal(err)
 		}

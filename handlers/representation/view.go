@@ -117,6 +117,15 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 // Fault returns the error of a form that the objects of the request do not have, or nil.
 func (v *View) Fault() error { return v.fault }
 
+// TableFault returns the error of the options of a Table, or nil. It concerns responses that are a
+// Status too.
+func (v *View) TableFault() error {
+	if v.as != asTable {
+		return nil
+	}
+	return v.fault
+}
+
 // readTableOptions reads the options of a Table.
 func (v *View) readTableOptions(info *request.Info) {
 	switch include := metav1.IncludeObjectPolicy(info.Query.Get("includeObject")); include {
