@@ -302,3 +302,23 @@ func FuzzLibrary(f *testing.F) {
 		compare(t, original, patch, kinds[int(kind)%len(kinds)])
 	})
 }
+
+// TestRandomOrders checks the results of patches for which the library's depends on the order of
+// maps.
+func TestRandomOrders(t *testing.T) {
+	for _, c := range []struct{ object, patch, want string }{
+		{`{}`, `{"words":["a"],"$deleteFromPrimitiveList/words":null}`, `{}`},
+		{`{"fixed":[]}`, `{"$setElementOrder/fixed":[{}],"$setElementOrder/words":[],"words":[]}`, "no elements in any of the given slices"},
+	} {
+		out, err := Apply(t.Context(), decode(t, c.object), decode(t, c.patch), everything{})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if data, err := json.Marshal(out); err == nil {
+			got = string(data)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.patch, got, c.want)
+		}
+	}
+}
