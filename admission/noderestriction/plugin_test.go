@@ -281,7 +281,7 @@ func TestNodeRestrictionToken(t *testing.T) {
 	}
 	p, unrestricted := New(objects, allowed, features.Default()), New(objects, allowed, nil)
 	missing := func(audience string) string {
-		return `audience "` + audience + `" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience`
+		return `system:node:n1 is not authorized to request tokens for audience "` + audience + `"`
 	}
 	for _, test := range []struct {
 		pod       string
@@ -291,7 +291,7 @@ func TestNodeRestrictionToken(t *testing.T) {
 		{"plain", nil, missing("")}, {"plain", []string{"vault"}, missing("vault")}, {"default", nil, ""}, {"default", []string{""}, ""}, {"default", []string{"vault"}, missing("vault")},
 		{"vault", []string{"vault"}, ""}, {"vault", nil, missing("")}, {"vault", []string{"vault", "vault"}, "node may only request 0 or 1 audiences"},
 		{"plain", []string{"myaud://x/y.com"}, ""},
-		{"plain", []string{"broken"}, `audience "broken" not found in pod spec volume, error authorizing system:node:n1 to request tokens for this audience: no answer`},
+		{"plain", []string{"broken"}, `error authorizing system:node:n1 to request tokens for audience "broken": no answer`},
 		{"inline", []string{"aud-d"}, ""}, {"inline", []string{"other"}, missing("other")},
 		{"nodriver", []string{"vault"}, ""}, {"nodriver", []string{"other"}, `error validating audience "other": csidriver.storage.k8s.io "gone" not found`},
 		{"claimed", []string{"aud-d"}, ""}, {"claimed", []string{"other"}, missing("other")},

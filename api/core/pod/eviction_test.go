@@ -81,6 +81,9 @@ func (p *pods) UpdateStatus(_, _, name string, change func(api.Object) (api.Obje
 }
 
 func (p *pods) Delete(_, _, _ string, o *metav1.DeleteOptions) error {
+	if err := api.CheckDeleteOptions(o); err != nil {
+		return err
+	}
 	if err := api.CheckPreconditions(schema.GroupResource{Resource: "Pod"}, p.pod, o.Preconditions); err != nil {
 		return err
 	}
