@@ -222,9 +222,9 @@ func TestAllowPrivileged(t *testing.T) {
 }
 
 // TestHTTP2Streams checks that the server announces --http2-max-streams-per-connection to
-// clients, and 250 by default.
+// clients, and 100 by default.
 func TestHTTP2Streams(t *testing.T) {
-	for limit, want := range map[int]uint32{0: 250, 7: 7} {
+	for limit, want := range map[int]uint32{0: 100, 7: 7} {
 		s := run(t, Options{HTTP2MaxStreams: limit})
 		conn, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{NextProtos: []string{"h2"}, InsecureSkipVerify: true})
 		if err != nil {

@@ -146,7 +146,7 @@ func servingFlags(o *Options) []Flag {
 		{Name: "disable-http2-serving", Value: boolean(&o.NoHTTP2),
 			Help: "If true, the server does not serve HTTP/2."},
 		{Name: "http2-max-streams-per-connection", Value: number(&o.HTTP2MaxStreams, 0, notNegative),
-			Help: "Maximum number of simultaneous requests of an HTTP/2 connection. If 0, 250."},
+			Help: "Maximum number of simultaneous requests of an HTTP/2 connection. If 0, 100."},
 		{Name: "permit-address-sharing", Value: boolean(&o.ShareAddress),
 			Help: "If true, the secure port is opened with SO_REUSEADDR, so that wildcard and specific addresses may be bound at the same time."},
 		{Name: "permit-port-sharing", Value: boolean(&o.SharePort),
