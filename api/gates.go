@@ -13,17 +13,9 @@ import (
 // fields in the table.
 func (r *Resource) ApplyFeatureGates(gates features.Gates, fields func() (*gated.Table, error)) {
 	d := dropper{gates: gates, program: sync.OnceValue(func() *gated.Program { return gatedFields(r.New, fields) }), byHand: r.DropDisabledFields}
-	create := r.Create.PrepareForCreate
-	r.Create.PrepareForCreate = func(obj Object) {
-		if p := d.program(); p != nil {
-			p.DropFromNew(obj)
-		}
-		if d.byHand != nil {
-			d.byHand(gates, obj, nil)
-		}
-		if create != nil {
-			create(obj)
-		}
+	r.Create.PrepareForCreate = d.beforeCreate(r.Create.PrepareForCreate)
+	if r.Status.PrepareForCreate != nil {
+		r.Status.PrepareForCreate = d.beforeCreate(r.Status.PrepareForCreate)
 	}
 	r.Update.PrepareForUpdate = d.before(r.Update.PrepareForUpdate)
 	if r.Update.GenerationCountsDropped {
@@ -53,6 +45,22 @@ type dropper struct {
 	gates   features.Gates
 	program func() *gated.Program
 	byHand  func(gates features.Gates, obj, old Object) // or nil
+}
+
+// beforeCreate returns a PrepareForCreate that drops the fields of a new object, and then calls prepare
+// unless it is nil.
+func (d dropper) beforeCreate(prepare func(Object)) func(Object) {
+	return func(obj Object) {
+		if p := d.program(); p != nil {
+			p.DropFromNew(obj)
+		}
+		if d.byHand != nil {
+			d.byHand(d.gates, obj, nil)
+		}
+		if prepare != nil {
+			prepare(obj)
+		}
+	}
 }
 
 // before returns the function that drops the fields of obj and then prepares it.

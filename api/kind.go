@@ -200,6 +200,7 @@ func (s StatusStrategy[T]) erase() StatusStrategy[Object] {
 	return StatusStrategy[Object]{
 		Served:           s.Served,
 		WithObject:       s.WithObject,
+		PrepareForCreate: eraseType(s.PrepareForCreate),
 		PrepareForUpdate: eraseChange(s.PrepareForUpdate),
 		ValidateUpdate:   eraseChangeResult(s.ValidateUpdate),
 		SkipFinalizers:   s.SkipFinalizers,

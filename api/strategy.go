@@ -151,6 +151,9 @@ type StatusStrategy[T Object] struct {
 	Served bool
 	// WithObject: an update of the object itself stores the status that the client sent.
 	WithObject bool
+	// PrepareForCreate is that of an update of the status that creates the object, which allocates
+	// nothing; nil means CreateStrategy.PrepareForCreate.
+	PrepareForCreate func(obj T)
 	// PrepareForUpdate restores fields that are not status. It is called after
 	// everything but metadata and status was taken from old.
 	PrepareForUpdate func(obj, old T)

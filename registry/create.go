@@ -233,8 +233,12 @@ func (w *creation) prepare(ctx context.Context) error {
 			request.From(ctx).Warn(text)
 		}
 	}
-	if t.Resource.Create.PrepareForCreate != nil {
-		t.Resource.Create.PrepareForCreate(obj)
+	prepare := t.Resource.Create.PrepareForCreate
+	if t.Status && t.Resource.Status.PrepareForCreate != nil {
+		prepare = t.Resource.Status.PrepareForCreate
+	}
+	if prepare != nil {
+		prepare(obj)
 	}
 	return nil
 }

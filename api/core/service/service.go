@@ -49,7 +49,7 @@ func Service(gates features.Gates) *api.Resource {
 			ValidateUpdateIsComplete: true,
 			WarningsOnUpdate:         api.OnAnyUpdate(serviceWarnings),
 		},
-		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
+		Status:       api.StatusStrategy[*corev1.Service]{Served: true, PrepareForCreate: func(obj *corev1.Service) { dropTrafficPolicy(&obj.Spec) }, ValidateUpdate: validation.ChangesOf(strictness, serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
 		Subresources: []*api.Subresource{serviceProxy()},
 		Delete: api.DeleteStrategy[*corev1.Service]{
 			Allocated: func(obj *corev1.Service) ([]netip.Addr, []int32) {
