@@ -46,7 +46,6 @@ func TestCBORNegotiation(t *testing.T) {
 		{"application/cbor-seq", OfferList, only + objects},
 		{"text/foo", OfferWatch, available + objects + ", " + streams},
 		{"text/foo", OfferWatch.untyped(), only + objects},
-		{"application/yaml", OfferWatch, only + streams},
 	} {
 		r := withScope(httptest.NewRequest(http.MethodGet, "/", nil))
 		r.Header.Set("Accept", c.accept)

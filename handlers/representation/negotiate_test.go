@@ -54,8 +54,8 @@ func TestNegotiate(t *testing.T) {
 		{"application/json;stream=other", OfferList, ""},
 		{"application/vnd.kubernetes.protobuf;stream=watch", OfferWatch, "protobuf"},
 		{"application/json;stream=other", OfferWatch, ""},
-		{"application/yaml", OfferWatch, ""},
-		{"application/yaml,application/json", OfferWatch, ""},
+		{"application/yaml", OfferWatch, "yaml"}, // View refuses it
+		{"application/yaml,application/json", OfferWatch, "yaml"},
 		{"application/yaml;q=0.1,application/json", OfferWatch, "json"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -82,7 +82,10 @@ func TestPretty(t *testing.T) {
 		{"", "Mozilla/5.0 (X11)", "application/json", true},
 		{"?pretty=0", "curl/8", "", false},
 		{"?pretty=false", "curl/8", "", false},
-		{"?pretty", "", "", true},
+		{"?pretty", "", "", false},
+		{"?pretty", "curl/8", "", true},
+		{"?pretty=x", "curl/8", "", false},
+		{"?pretty=1", "", "", true},
 		{"?pretty=true", "", "", true},
 		{"", "", "application/json;pretty=1", true},
 	} {
@@ -108,8 +111,6 @@ func FuzzAccept(f *testing.F) {
 			case err != nil:
 			case m.as != "" && (o.documents || m.asVersion != "v1" && m.asVersion != "v1beta1"):
 				t.Errorf("negotiated %+v", m)
-			case m.Format == FormatYAML && o.stream:
-				t.Error("a watch in YAML")
 			}
 		}
 		(&Responder{CBOR: true}).errorMedia(r) // must not panic
@@ -126,9 +127,13 @@ func TestNotAcceptableWatch(t *testing.T) {
 		"application/json;stream=foo":                                     OfferObject.byParameters,
 		"application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1": OfferObject.byParameters,
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := withScope(httptest.NewRequest(http.MethodGet, "/", nil))
 		r.Header.Set("Accept", accept)
-		_, err := negotiate(r, OfferWatch)
+		c := newCodec(t, "configmaps")
+		v, err := c.View(r, c.resource, OfferWatch)
+		if err == nil {
+			err = v.Fault() // which clients see after faults of the options
+		}
 		if message := "only the following media types are accepted: " + want; err == nil || err.Error() != message {
 			t.Errorf("%s: %v, want %s", accept, err, message)
 		}

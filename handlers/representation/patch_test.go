@@ -164,7 +164,10 @@ func TestUnreadableResults(t *testing.T) {
 		patch, want string
 	}{
 		{types.MergePatchType, `{"kind": "Secret"}`, `{\"apiVersion\":\"v1\",\"data\":{\"b\":\"\\u003c\"},\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\",\"generation\":1}}": ` +
-			`converting (v1.Secret) to (core.ConfigMap): unknown conversion`},
+			`illegal base64 data at input byte 0`},
+		{types.MergePatchType, `{"kind": "Secret", "data": null}`, `converting (v1.Secret) to (core.ConfigMap): unknown conversion`},
+		{types.MergePatchType, `{"kind": "Secret", "apiVersion": null}`, `converting (core.Secret) to (core.ConfigMap): unknown conversion`},
+		{types.MergePatchType, `{"kind": "Other", "apiVersion": ""}`, `no kind "Other" is registered for the internal version of group ""`},
 		{types.MergePatchType, `{"kind": "Other", "metadata": {"labels": {"b": "2", "a": "1"}}}`, `\"kind\":\"Other\",\"metadata\":{\"generation\":1,\"labels\":{\"a\":\"1\",\"b\":\"2\"},\"name\":\"x\"}}": ` +
 			`no kind "Other" is registered for version "v1"`},
 		{types.JSONPatchType, `[{"op": "replace", "path": "/data", "value": {"b": 1, "a": "x"}}]`, `{\"apiVersion\":\"v1\",\"data\":{\"b\":1,\"a\":\"x\"},\"kind\":\"ConfigMap\",`},
