@@ -149,7 +149,7 @@ func matchesReference(s *flowcontrolv1.FlowSchema, u *request.User, info *reques
 		}
 		for _, nr := range r.NonResourceRules {
 			if !info.IsResource && in(nr.Verbs, info.Verb) && (in(nr.NonResourceURLs, info.Path) ||
-				slices.Contains(nr.NonResourceURLs, "/a/*") && strings.HasPrefix(info.Path, "/a/")) {
+				in(nr.NonResourceURLs, "/a", "/a/*") && strings.HasPrefix(info.Path, "/a/")) {
 				return true
 			}
 		}

@@ -147,6 +147,9 @@ func TestQueueSet(t *testing.T) {
 			"epoch":    func(*rapid.T) { m.rebaseVirtualTime(); m.lastR = 0 },
 			"too soon": func(t *rapid.T) { m.release(m.now, one(stateExecuting)) },
 		})
+		if m.limit == 0 {
+			m.setLimit(m.now, 1, 1) // without seats all wait
+		}
 		// When all executing requests end, all waiting ones are served.
 		for range 10000 {
 			if m.idle() {
