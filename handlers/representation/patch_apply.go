@@ -94,7 +94,7 @@ func (c *Codec) checkInternalKind(kind string) error {
 	case kind == "" || kind == c.gvk.Kind:
 		return nil
 	case c.codecs.hasInternalType(c.gvk.Group, kind):
-		internal := internalPackage(c.resource)
+		internal := api.InternalPackage(c.resource)
 		return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", internal, kind, internal, c.gvk.Kind)
 	}
 	return fmt.Errorf("no kind %q is registered for the internal version of group %q %s", kind, c.gvk.Group, scheme)
