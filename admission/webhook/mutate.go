@@ -164,9 +164,9 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 	if err != nil {
 		return false, errPatched(h, err)
 	}
-	obj, err := s.decodePatched(form, made)
+	obj, err := s.decodePatched(h, form, made)
 	if err != nil {
-		return false, errPatched(h, err)
+		return false, err
 	}
 	changed, err := s.replaceObject(form, obj)
 	if err != nil {
@@ -179,10 +179,6 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 func errPatched(h *hook, err error) error {
 	var limit *bounds.Error
 	var size *api.ObjectSizeError
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return err
-	}
 	if errors.As(err, &limit) || errors.As(err, &size) {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object with the patch of admission webhook %q is out of bounds: %v", h.name, err))
 	}

@@ -18,7 +18,7 @@ import (
 // decodePatched decodes a patched object in a form. A patch may remove the kind and the version of an
 // object with a Go type. The error for another kind is that of the object's decoding, or of its
 // conversion to the kind of the request.
-func (s *hookRequest) decodePatched(form match.Form, data []byte) (runtime.Object, error) {
+func (s *hookRequest) decodePatched(h *hook, form match.Form, data []byte) (runtime.Object, error) {
 	obj := s.New(form)
 	if u, ok := obj.(*untyped.Object); ok {
 		return u, s.decodeUntyped(form, u, data)
@@ -39,7 +39,7 @@ func (s *hookRequest) decodePatched(form match.Form, data []byte) (runtime.Objec
 		return nil, s.errOtherKind(is, data)
 	}
 	if err := decodeTyped(data, obj); err != nil {
-		return nil, err
+		return nil, errPatched(h, err)
 	}
 	return obj, nil
 }
