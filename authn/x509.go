@@ -44,7 +44,7 @@ func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
 	}
-	if err := errors.Join(checkNotForKubelet(r), checkNotProxied(r)); err != nil {
+	if err := checkNotForKubelet(r); err != nil {
 		return Identity{}, false, err
 	}
 	user, err := x.chains.check(r.TLS.PeerCertificates)

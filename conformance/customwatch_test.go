@@ -47,7 +47,7 @@ func TestWatchUntilTheEnd(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		patch(`{"metadata":{"labels":{"for":"` + name + `"},"annotations":{"for":"` + name + `"}}}`)
-		patch(`{"status":{"conditions":[]}}`, "status") // the server sets them again
+		patch(`{"status":{"acceptedNames":{"shortNames":["`+name+`"]}}}`, "status") // the server sets them again
 		awaitConditions(t, c, d.GetName(), established)
 		if _, err := paints.Create(t.Context(), paint("v1", name, "red"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
