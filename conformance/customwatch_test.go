@@ -67,7 +67,7 @@ func TestWatchUntilTheEnd(t *testing.T) {
 	if u.GetGeneration() != before || u.GetDeletionGracePeriodSeconds() != nil || u.GetDeletionTimestamp() == nil {
 		t.Errorf("generation %d before the deletion, then %v", before, u.Object["metadata"])
 	}
-	patch(`{"status":{"conditions":[]}}`, "status")
+	patch(`{"status":{"acceptedNames":{"shortNames":["d"]}}}`, "status")
 	awaitConditions(t, c, d.GetName(), established)
 	select {
 	case e, ok := <-w.ResultChan():
