@@ -80,6 +80,7 @@ type Handler struct {
 	responder    representation.Responder
 	slis         *slis
 	schemas      openAPIDocuments
+	openAPIIndex indexVersion
 	aggregations prometheus.Counter
 	// listed are the paths in the index at /.
 	listed []string

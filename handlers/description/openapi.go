@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -57,15 +58,11 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	type entry struct {
 		ServerRelativeURL string `json:"serverRelativeURL"`
 	}
-	var modified time.Time
 	index := struct {
 		Paths map[string]entry `json:"paths"`
 	}{map[string]entry{}}
 	for name, doc := range docs {
 		index.Paths[name] = entry{openAPIURL(name, doc.hash)}
-		if doc.modified.After(modified) {
-			modified = doc.modified
-		}
 	}
 	for name, url := range h.Aggregation.OpenAPIV3URLs() {
 		index.Paths[name] = entry{url}
@@ -77,7 +74,29 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	}
 	// Clients expect this type, which net/http detects in kube-apiserver.
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	http.ServeContent(w, r, "", modified, bytes.NewReader(body))
+	http.ServeContent(w, r, "", h.openAPIIndex.modifiedAt(body, h.Now()), bytes.NewReader(body))
+}
+
+// indexVersion is the last version of the index of OpenAPI documents.
+type indexVersion struct {
+	mu       sync.Mutex
+	hash     string
+	modified time.Time
+}
+
+// modifiedAt returns the time at which the index got its content. The header Last-Modified has seconds, so
+// a version is at least one later than the previous one: else clients would keep that until the next change.
+func (v *indexVersion) modifiedAt(body []byte, now time.Time) time.Time {
+	hash := hashOf(body)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if hash != v.hash {
+		earliest := v.modified.Add(time.Second)
+		if v.hash, v.modified = hash, now.Truncate(time.Second); v.modified.Before(earliest) {
+			v.modified = earliest
+		}
+	}
+	return v.modified
 }
 
 func openAPIURL(name, hash string) string {

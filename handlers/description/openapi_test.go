@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
 	openapiv3 "github.com/google/gnostic-models/openapiv3"
@@ -210,5 +211,19 @@ func BenchmarkOpenAPIIndex(b *testing.B) {
 		if w := send(b, h, http.MethodGet, "/openapi/v3"); w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}
+	}
+}
+
+// TestIndexVersion checks that each content of the index has a time of its own in seconds.
+func TestIndexVersion(t *testing.T) {
+	var v indexVersion
+	start := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+	seen := map[int64]string{}
+	for i, body := range []string{"a", "b", "b", "c", "d"} {
+		at := v.modifiedAt([]byte(body), start.Add(time.Duration(i)*time.Millisecond)).Unix()
+		if other, ok := seen[at]; ok && other != body {
+			t.Errorf("%s and %s have one time", body, other)
+		}
+		seen[at] = body
 	}
 }

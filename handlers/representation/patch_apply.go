@@ -3,7 +3,6 @@ package representation
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,7 +154,7 @@ func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte,
 		return nil, p.invalidResult(data, err)
 	}
 	if b.gvk.Group == "" && b.gvk.Version == "" {
-		return nil, apierrors.NewInternalError(errors.New("Object 'apiVersion' is missing in 'object has no apiVersion field'"))
+		return nil, apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field"))
 	}
 	if b.gvk != c.gvk {
 		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())
