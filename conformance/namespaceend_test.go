@@ -238,7 +238,7 @@ func TestNamespaceEndOfAggregated(t *testing.T) {
 			m.set(func() { m.down = true })
 			remove("down")
 			// Before the outage is noticed the list fails, and afterwards the discovery.
-			eventually(t, "a condition tells of the outage", func(ctx context.Context) (bool, error) {
+			eventually(t, "condition for the outage", func(ctx context.Context) (bool, error) {
 				conditions, err := namespaceConditions(ctx, c, "down")
 				return slices.ContainsFunc(conditions, func(c string) bool {
 					return c == "NamespaceDeletionContentFailure=True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: the server is currently unable to handle the request" ||

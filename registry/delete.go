@@ -93,22 +93,9 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err := r.validate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
-	var grace int64
-	if t.Resource.Delete.GracePeriodSeconds != nil {
-		requestedSeconds := o.GracePeriodSeconds
-		if requestedSeconds != nil && *requestedSeconds < 0 {
-			one := int64(1)
-			requestedSeconds = &one
-		}
-		left := ptr.Deref(old.GetDeletionGracePeriodSeconds(), 0)
-		switch {
-		case old.GetDeletionTimestamp() == nil || left == 0:
-			grace = t.Resource.Delete.GracePeriodSeconds(old, requestedSeconds)
-		case requestedSeconds == nil || *requestedSeconds >= left:
-			return unchanged(t, old, item), nil // the deletion is pending, which nothing but a shorter period changes
-		default:
-			grace = *requestedSeconds
-		}
+	grace, isPending := gracePeriod(t.Resource, old, o.GracePeriodSeconds)
+	if isPending {
+		return unchanged(t, old, item), nil
 	}
 	obj, changed := r.markTerminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
@@ -152,6 +139,26 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		fences = ownFence(t.Resource, old)
 	}
 	return r.replace(ctx, t, c, item, obj, fences...)
+}
+
+// gracePeriod returns the grace period of a deletion in seconds. isPending reports whether the object is
+// already being deleted after a period that the request does not shorten.
+func gracePeriod(res *api.Resource, old api.Object, requested *int64) (seconds int64, isPending bool) {
+	if res.Delete.GracePeriodSeconds == nil {
+		return 0, false
+	}
+	if requested != nil && *requested < 0 {
+		one := int64(1)
+		requested = &one
+	}
+	left := ptr.Deref(old.GetDeletionGracePeriodSeconds(), 0)
+	switch {
+	case old.GetDeletionTimestamp() == nil || left == 0:
+		return res.Delete.GracePeriodSeconds(old, requested), false
+	case requested == nil || *requested >= left:
+		return 0, true
+	}
+	return *requested, false
 }
 
 // unchanged returns the outcome of a deletion that changes nothing.

@@ -10,9 +10,9 @@ func (f Field) IsCollection() bool {
 	return f.Schema.Type == "array" && f.Schema.Items != nil || f.Schema.AdditionalProperties != nil
 }
 
-// Grown returns a value of a list or a map with n elements. The elements resemble the first one of
-// object or, if it has none, a sample with the required fields and those that usually identify an
-// element. They differ in their names, numbers and addresses, unless same is set. Lists are in
+// Grown returns a value of a list or a map with n elements. The elements resemble the first element in
+// object. If object has none, they have the required fields, and the fields by which elements are usually
+// identified. They differ in their names, numbers and addresses, unless same is set. Lists are in
 // descending order, which is the worst for an insertion into a sorted list.
 func (f Field) Grown(object map[string]any, n int, same bool) any {
 	element, schema := any(nil), f.Schema.AdditionalProperties
