@@ -127,6 +127,23 @@ check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated fi
 conformance: ## Replay the recorded conversations against a server in this process.
 	$(GO) test -count=1 -v -run TestConversations ./conformance
 
+REFERENCE := $(abspath $(dir $(BIN)))/reference
+REFERENCE_LDFLAGS := $(LDFLAGS) $(foreach v,gitVersion=v1.37.2 gitMajor=1 gitMinor=37 gitTreeState=clean,-X k8s.io/component-base/version.$(v))
+
+$(REFERENCE)/kube-apiserver: conformance/random/reference/go.mod
+	@mkdir -p $(REFERENCE)
+	@echo "The first build of the reference compiles Kubernetes, which takes about 25 minutes on two cores."
+	cd conformance/random/reference && CGO_ENABLED=0 $(GO) build -pgo=off -trimpath -o $(REFERENCE)/etcd go.etcd.io/etcd/server/v3
+	cd conformance/random/reference && CGO_ENABLED=0 $(GO) build -pgo=off -trimpath -ldflags '$(REFERENCE_LDFLAGS)' -o $(REFERENCE)/ \
+	  k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kube-apiserver
+
+# Flags of make compare-random, such as RANDOM_FLAGS="-seed 7 -steps 5000 -class lists,deletes -out /tmp/stories".
+RANDOM_FLAGS ?=
+
+.PHONY: compare-random
+compare-random: build $(REFERENCE)/kube-apiserver ## Play random stories with a real kube-apiserver and with this server, and print what differs.
+	$(GO) run -pgo=off ./conformance/cmd/comparerandom -reference $(REFERENCE) -binary $(BIN) $(RANDOM_FLAGS)
+
 .PHONY: bench
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)

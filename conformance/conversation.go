@@ -25,14 +25,14 @@ type File struct {
 type Scenario struct {
 	Name string `json:"name"`
 	// Namespace is false for a scenario without a namespace of its own.
-	Namespace *bool `json:"namespace"`
+	Namespace *bool `json:"namespace,omitempty"`
 	// Serial scenarios affect others and run alone.
-	Serial bool `json:"serial"`
+	Serial bool `json:"serial,omitempty"`
 	// Cleanup lists paths to be deleted at the end.
-	Cleanup []string `json:"cleanup"`
+	Cleanup []string `json:"cleanup,omitempty"`
 	// ServiceAccountSeconds limits the wait for the namespace's default service account; nil means
 	// 5.
-	ServiceAccountSeconds *float64 `json:"serviceAccountSeconds"`
+	ServiceAccountSeconds *float64 `json:"serviceAccountSeconds,omitempty"`
 	Steps                 []Step   `json:"steps"`
 }
 
@@ -41,36 +41,36 @@ type Step struct {
 	ID      string            `json:"id"`
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
-	Headers map[string]string `json:"headers"`
+	Headers map[string]string `json:"headers,omitempty"`
 	// Body is a JSON value, a string that is sent verbatim, or {"base64": ...}.
-	Body json.RawMessage `json:"body"`
+	Body json.RawMessage `json:"body,omitempty"`
 	// Token is the bearer token; nil means the replayer's token, "" none.
-	Token *string `json:"token"`
+	Token *string `json:"token,omitempty"`
 	// Save maps variables to paths in the response body.
-	Save   map[string]string `json:"save"`
-	Stream *Stream           `json:"stream"`
-	Retry  *Retry            `json:"retry"`
+	Save   map[string]string `json:"save,omitempty"`
+	Stream *Stream           `json:"stream,omitempty"`
+	Retry  *Retry            `json:"retry,omitempty"`
 	// Ignore lists response paths that are not compared.
-	Ignore []string `json:"ignore"`
+	Ignore []string `json:"ignore,omitempty"`
 	// Only lists the paths of the body that are compared; nil means all.
-	Only []string `json:"only"`
+	Only []string `json:"only,omitempty"`
 	// Sleep is the delay before the request in seconds.
-	Sleep float64 `json:"sleep"`
+	Sleep float64 `json:"sleep,omitempty"`
 	// Expect is the recorded response: status, headers, and body, events or only.
-	Expect map[string]any `json:"expect"`
+	Expect map[string]any `json:"expect,omitempty"`
 }
 
 // Stream limits a watch: it ends after Events events (nil: no limit) or after Seconds (nil: 5).
 type Stream struct {
-	Events  *int     `json:"events"`
-	Seconds *float64 `json:"seconds"`
+	Events  *int     `json:"events,omitempty"`
+	Seconds *float64 `json:"seconds,omitempty"`
 }
 
 // Retry repeats a request until its response has a status, or values at some paths, for at most
 // Seconds (nil: 10).
 type Retry struct {
 	Until   any      `json:"until"`
-	Seconds *float64 `json:"seconds"`
+	Seconds *float64 `json:"seconds,omitempty"`
 }
 
 // hasNamespace reports whether the scenario has a namespace of its own.

@@ -23,6 +23,9 @@ type Replayer struct {
 	// NoServiceAccounts skips waiting for default service accounts, for servers that do not create
 	// them.
 	NoServiceAccounts bool
+	// Variables are further variables of the steps and their values, such as the URL of a webhook.
+	// A response that contains a value has "<name>" instead. No value may contain another.
+	Variables map[string]string
 	// RetryLimit, if not nil, returns the time for which a step with a retry is repeated, given the
 	// step's name and its own limit.
 	RetryLimit func(name string, wanted time.Duration) time.Duration

@@ -10,10 +10,10 @@ import (
 // comparedHeaders are the response headers that are compared.
 var comparedHeaders = []string{"Content-Type", "Warning", "Retry-After", "Location", "Allow", "Www-Authenticate"}
 
-// response returns the normalised form of a response, with runID replaced by "<id>", and the
-// decoded body as received (nil if it is not JSON).
-func (n normaliser) response(a httpResponse, runID string) (resp map[string]any, raw any) {
-	replaceID := func(s string) string { return strings.ReplaceAll(s, runID, "<id>") }
+// response returns the normalised form of a response, in which own replaces the values that only this
+// run has, and the decoded body as received (nil if it is not JSON).
+func (n normaliser) response(a httpResponse, own *strings.Replacer) (resp map[string]any, raw any) {
+	replaceID := own.Replace
 	headers := map[string]any{}
 	for _, k := range comparedHeaders {
 		if values := a.header.Values(k); len(values) > 0 {

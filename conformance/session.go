@@ -20,6 +20,8 @@ type session struct {
 	// id is the random suffix of names in this run; values are the values of variables.
 	id     string
 	values map[string]any
+	// own replaces the id and the values of Replayer.Variables by their names.
+	own *strings.Replacer
 }
 
 var (
@@ -58,9 +60,20 @@ func (s *session) begin(name string) {
 	for i := range id {
 		id[i] = letters[rand.IntN(len(letters))]
 	}
+	s.start(name, string(id))
+}
+
+// start sets the names of this run, which end with id.
+func (s *session) start(name, id string) {
 	label := strings.Trim(notInLabels.ReplaceAllString(strings.ToLower(name), "-"), "-")
-	s.id = string(id)
+	s.id = id
 	s.values = map[string]any{"id": s.id, "ns": "p-" + label[:min(40, len(label))] + "-" + s.id}
+	own := []string{s.id, "<id>"}
+	for name, value := range s.Variables {
+		s.values[name] = value
+		own = append(own, value, "<"+name+">")
+	}
+	s.own = strings.NewReplacer(own...)
 }
 
 // createNamespace creates the scenario's namespace. If that fails, its steps differ.
@@ -117,7 +130,7 @@ func (s *session) step(ctx context.Context, scenario string, step Step) (map[str
 		if err != nil {
 			return nil, err
 		}
-		resp, raw := s.response(a, s.id)
+		resp, raw := s.response(a, s.own)
 		done := step.Retry == nil || s.retrySucceeded(step.Retry.Until, a.status, raw)
 		if done && step.Retry != nil && step.Method == http.MethodGet && step.Expect != nil {
 			// The condition may hold for another reason: a 404 because the object is deleted, while

@@ -1,0 +1,31 @@
+package random
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// artefacts are differences that say nothing about this server, with their reasons. A pattern is matched
+// against the method and the path of the step and a line for each difference.
+var artefacts = []struct {
+	pattern *regexp.Regexp
+	reason  string
+}{
+	{regexp.MustCompile(`want "?This request caused apiserver to panic`), "kube-apiserver panics"},
+	{regexp.MustCompile(`\nconnection: want .*EOF`), "kube-apiserver drops the connection after a panic"},
+}
+
+// artefact returns the reason why a finding is none, or "".
+func (f Finding) artefact() string {
+	step := f.Step()
+	text := step.Method + " " + step.Path
+	for _, d := range f.Differences {
+		text += "\n" + fmt.Sprint(d)
+	}
+	for _, a := range artefacts {
+		if a.pattern.MatchString(text) {
+			return a.reason
+		}
+	}
+	return ""
+}

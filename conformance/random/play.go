@@ -1,0 +1,232 @@
+package random
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/conformance"
+)
+
+// Arena has the two servers with which stories are played.
+type Arena struct {
+	// Reference is a kube-apiserver, and Subject the server that is compared with it.
+	Reference, Subject *conformance.Peer
+}
+
+// Finding is a step whose responses differ.
+type Finding struct {
+	// Scenario ends with the step.
+	Scenario conformance.Scenario
+	// Want is the response of the reference, Got that of the subject; nil if the connection broke.
+	Want, Got   map[string]any
+	Differences []conformance.Difference
+}
+
+// Step returns the step whose responses differ.
+func (f Finding) Step() conformance.Step { return f.Scenario.Steps[len(f.Scenario.Steps)-1] }
+
+// patience is the time for which a read is repeated until both servers respond the same: they see some
+// changes after different delays.
+const patience = 4 * time.Second
+
+// Play plays a scenario with both servers, step by step, and returns the number of steps played and the
+// steps that differ. It ends after a step that may have left different states behind. An error means
+// that ctx ended.
+func (a Arena) Play(ctx context.Context, scenario conformance.Scenario) (steps int, findings []Finding, err error) {
+	id := newID()
+	var conversations [2]*conformance.Conversation
+	both(func(i int) { conversations[i] = a.peer(i).Begin(ctx, scenario, id) })
+	defer both(func(i int) { conversations[i].End(ctx) })
+	for i, step := range scenario.Steps {
+		var responses [2]map[string]any
+		var errs [2]error
+		send := func(i int) { responses[i], errs[i] = conversations[i].Send(ctx, step) }
+		both(send)
+		differences := compare(step, responses, errs)
+		var seen [2][]map[string]any
+		step.Sleep = 0
+		for start := time.Now(); len(differences) > 0 && repeatable(step, responses) && time.Since(start) < patience && ctx.Err() == nil; {
+			time.Sleep(patience / 40)
+			both(send)
+			if differences = compare(step, responses, errs); len(differences) > 0 && agreed(step, &seen, responses) {
+				differences = nil
+			}
+		}
+		if ctx.Err() != nil {
+			return steps, findings, ctx.Err()
+		}
+		steps++
+		if len(differences) == 0 {
+			continue
+		}
+		f := Finding{Scenario: scenario, Want: responses[0], Got: responses[1], Differences: differences}
+		f.Scenario.Steps = slices.Clone(scenario.Steps[:i+1])
+		if f.artefact() == "" {
+			findings = append(findings, f)
+		}
+		if !harmless(step, responses) {
+			break
+		}
+	}
+	return steps, findings, nil
+}
+
+// peer returns the reference for 0 and the subject for 1.
+func (a Arena) peer(i int) *conformance.Peer { return []*conformance.Peer{a.Reference, a.Subject}[i] }
+
+// both calls do with 0 and 1 at the same time.
+func both(do func(i int)) {
+	var group sync.WaitGroup
+	for i := range 2 {
+		group.Go(func() { do(i) })
+	}
+	group.Wait()
+}
+
+func newID() string {
+	id := []byte(strings.ToLower(rand.Text())[:5])
+	for i, c := range id { // as in the recorder: no vowels and no digits, so that no word is hit
+		id[i] = "bcdfghjklmnpqrstvwxz"[int(c)%20]
+	}
+	return string(id)
+}
+
+func compare(step conformance.Step, responses [2]map[string]any, errs [2]error) []conformance.Difference {
+	switch {
+	case errs[0] == nil && errs[1] == nil:
+		want, _ := allocated(responses[0]).(map[string]any)
+		got, _ := allocated(responses[1]).(map[string]any)
+		return conformance.Differences(step, want, got)
+	case errs[0] != nil && errs[1] != nil:
+		return nil
+	}
+	return []conformance.Difference{{Path: "connection", Want: fmt.Sprint(errs[0]), Got: fmt.Sprint(errs[1])}}
+}
+
+// repeatable reports whether a step may be sent again: it is a read, or both servers refused it.
+func repeatable(step conformance.Step, responses [2]map[string]any) bool {
+	return step.Stream == nil && harmless(step, responses)
+}
+
+// address matches a service address where it is no value of its own: in a cell or a message.
+var address = regexp.MustCompile(`\b10\.96\.\d+\.\d+\b`)
+
+// allocated returns a copy of a response in which what a server allocates is replaced in all texts.
+func allocated(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = allocated(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = allocated(x)
+		}
+		return out
+	case string:
+		return address.ReplaceAllString(v, "<ip>")
+	}
+	return v
+}
+
+// agreed reports whether a server responded as the other one did before, and adds both responses to
+// those seen. Some responses vary: the order of the errors in a message, or which one of them it has.
+func agreed(step conformance.Step, seen *[2][]map[string]any, responses [2]map[string]any) bool {
+	for i, response := range responses {
+		seen[i] = append(seen[i], response)
+	}
+	for i, response := range responses {
+		for _, other := range seen[1-i] {
+			if len(compare(step, [2]map[string]any{response, other}, [2]error{})) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// harmless reports whether the states of both servers are as before a step, or changed in the same way
+// as far as they are comparable.
+func harmless(step conformance.Step, responses [2]map[string]any) bool {
+	if step.Method == http.MethodGet || step.Method == http.MethodHead {
+		return true
+	}
+	for _, r := range responses {
+		if code, _ := r["status"].(json.Number); len(code) == 0 || code[0] < '4' {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	index = regexp.MustCompile(`\[\d+\]`)
+	// particular are the parts of a message that depend on the story: quoted texts and numbers.
+	particular = regexp.MustCompile(`\\?"[^"]*"|'[^']*'|\d+|\{.*\}|\[.*\]`)
+	quotedKey  = regexp.MustCompile(`(data|labels|annotations|f:[a-z]+|spec)\.[^.]+`)
+)
+
+// Signature describes what differs without the values of the story: findings with one cause mostly have
+// the same.
+func (f Finding) Signature() string {
+	step := f.Step()
+	path, _, _ := strings.Cut(step.Path, "?")
+	parts := strings.Split(path, "/")
+	if i := slices.Index(parts, "namespaces"); i > 0 && len(parts) > i+2 {
+		parts = slices.Delete(parts, i, i+2)
+	}
+	class, _, _ := strings.Cut(f.Scenario.Name, "-")
+	lines := []string{class, step.Method + " " + step.Headers["Content-Type"] + " " + strings.Join(parts[:min(len(parts), 5)], "/")}
+	for _, d := range f.Differences[:min(3, len(f.Differences))] {
+		line := quotedKey.ReplaceAllString(index.ReplaceAllString(d.Path, "[]"), "$1.*")
+		if line == "status" || strings.HasSuffix(line, "essage") {
+			line += fmt.Sprintf(" %.80s | %.80s", particular.ReplaceAllString(fmt.Sprint(d.Want), "#"), particular.ReplaceAllString(fmt.Sprint(d.Got), "#"))
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Record plays a scenario with a server and returns it with the server's responses as what is expected.
+func Record(ctx context.Context, peer *conformance.Peer, scenario conformance.Scenario) (conformance.Scenario, error) {
+	conversation := peer.Begin(ctx, scenario, newID())
+	defer conversation.End(ctx)
+	scenario.Steps = slices.Clone(scenario.Steps)
+	for i := range scenario.Steps {
+		step := &scenario.Steps[i]
+		response, err := conversation.Send(ctx, *step)
+		if err != nil {
+			return scenario, fmt.Errorf("%s %s: %w", scenario.Name, step.ID, err)
+		}
+		step.Expect = conformance.Recorded(*step, response)
+	}
+	return scenario, nil
+}
+
+// Same reports whether two recordings of a scenario have the same responses.
+func Same(a, b conformance.Scenario) bool {
+	for i, step := range a.Steps {
+		if len(conformance.Differences(step, step.Expect, b.Steps[i].Expect)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Variables returns the variables of the steps for the webhook server at a URL with a certificate.
+func Variables(url, bundle string) map[string]string {
+	return map[string]string{"hook": url, "hookca": bundle}
+}
