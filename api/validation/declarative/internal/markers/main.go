@@ -65,7 +65,7 @@ func typePackages(root string) ([]source, error) {
 
 // hasTypes reports whether a package may have markers that state rules.
 func hasTypes(path string) bool {
-	return strings.HasPrefix(path, "k8s.io/api/") || path == "k8s.io/apimachinery/pkg/apis/meta/v1"
+	return strings.HasPrefix(path, "k8s.io/api/") || path == "k8s.io/apimachinery/pkg/apis/meta/v1" || strings.HasSuffix(path, "/api/autoscaling/scale")
 }
 
 // render returns the table of the rules of packages.
