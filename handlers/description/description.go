@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -121,11 +122,29 @@ func New(c Config) (*Handler, error) {
 // ServeHTTP implements http.Handler. The request must have gone through the chain.
 // An escaped slash is a slash, as it was for authorization.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.RawPath != "" {
+	path := withoutSlashes(r.URL.Path)
+	if r.URL.RawPath != "" || len(path) != len(r.URL.Path) {
 		plain, u := *r, *r.URL
-		u.RawPath = ""
+		u.Path, u.RawPath = path, ""
 		plain.URL = &u
 		r = &plain
 	}
 	h.router.ServeHTTP(w, r)
+}
+
+// withoutSlashes returns a path with at most two slashes at the end, and with at most one if it is no
+// group, if it is one of those whose slashes kube-apiserver's router cuts off: documents of the API below
+// /api and /apis, and /version.
+func withoutSlashes(path string) string {
+	if !strings.HasSuffix(path, "//") {
+		return path
+	}
+	cut := strings.TrimRight(path, "/")
+	switch below, isGroups := strings.CutPrefix(cut, "/apis/"); {
+	case isGroups && !strings.Contains(below, "/"):
+		return cut + "//"
+	case isGroups, cut == "/api", cut == "/version", strings.HasPrefix(cut, "/api/"):
+		return cut + "/"
+	}
+	return path
 }

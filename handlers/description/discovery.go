@@ -35,7 +35,18 @@ func (h *Handler) discoveryRoutes(m *mux.Router) {
 		m.HandleFunc(path, serve)
 		m.HandleFunc(path+"/", serve)
 	}
+	m.HandleFunc("/apis/{group}//", h.serveGroupOfRouter)
 	h.addToIndex("/apis", "/apis/")
+}
+
+// serveGroupOfRouter serves a group at a path that kube-apiserver's aggregation layer leaves to its
+// router, which serves Kubernetes' own groups for GET alone.
+func (h *Handler) serveGroupOfRouter(w http.ResponseWriter, r *http.Request) {
+	if _, ok := h.Catalogue.Group(mux.Vars(r)["group"]); ok && api.KubernetesGroup(mux.Vars(r)["group"]) && r.Method != http.MethodGet {
+		h.responder.ServeMethodNotAllowed(w, r)
+		return
+	}
+	h.serveGroup(w, r)
 }
 
 func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {

@@ -40,6 +40,30 @@ func TestStorageVersionHashes(t *testing.T) {
 	}
 }
 
+// TestSlashesAtTheEnd checks which documents are served at paths with several slashes at the end.
+func TestSlashesAtTheEnd(t *testing.T) {
+	h := newHandler(t, nil)
+	if err := h.Catalogue.Change(nil, []*api.Resource{customResource("g.example.com", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]int{
+		"PUT /apis/apps/": 200, "PUT /apis/apps//": 405, "DELETE /apis/g.example.com//": 200, "PUT /version/": 405, "PUT /version//": 405, "PUT /api//": 405,
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		if got := send(t, h, method, path).Code; got != want {
+			t.Errorf("%s: %d, want %d", target, got, want)
+		}
+	}
+	for path, want := range map[string]int{
+		"/api//": 200, "/api/v1//": 200, "/apis/apps///": 200, "/apis/apps/v1//": 200, "/version//": 200,
+		"/apis//": 404, "//api//": 404, "/api//v1": 404, "/healthz//": 404, "/openapi/v2//": 404, "/version//x": 404, "/apis/none//": 404,
+	} {
+		if got := send(t, h, http.MethodGet, path).Code; got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}
+
 // TestNoEnums checks that documents do not list the values of enums if they are turned off.
 func TestNoEnums(t *testing.T) {
 	const list = "Possible enum values:"

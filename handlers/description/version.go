@@ -15,6 +15,7 @@ import (
 func (h *Handler) versionRoutes(m *mux.Router) {
 	m.HandleFunc("/version", h.serveVersion).Methods(http.MethodGet)
 	m.HandleFunc("/version/", h.serveVersion).Methods(http.MethodGet)
+	m.HandleFunc("/version/", h.responder.ServeMethodNotAllowed)
 	m.PathPrefix("/version/").HandlerFunc(h.serveNoResource)
 	h.addToIndex("/version")
 }
