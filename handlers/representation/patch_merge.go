@@ -1,7 +1,9 @@
 package representation
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
@@ -69,6 +71,18 @@ type member struct {
 	isStored, isChanged bool
 }
 
+// encodedName returns a name in quotes as encoding/json writes it, which messages about the result show.
+func encodedName(name string, written []byte) []byte {
+	if !bytes.ContainsAny(written, "\\<>&\u2028\u2029") {
+		return written
+	}
+	encoded, err := json.Marshal(name)
+	if err != nil {
+		return written
+	}
+	return encoded
+}
+
 // mergedMembers returns the members of an object and of its patch in the order of their names. The
 // last of several members with the same name counts.
 func mergedMembers(old jsonscan.Value, patch ...jsonscan.Value) []member {
@@ -81,7 +95,7 @@ func mergedMembers(old jsonscan.Value, patch ...jsonscan.Value) []member {
 			if !ok {
 				i = len(list)
 				at[name] = i
-				list = append(list, member{name: name, key: p.Key()})
+				list = append(list, member{name: name, key: encodedName(name, p.Key())})
 			}
 			set(&list[i], p.Value())
 		}
