@@ -3,6 +3,7 @@ package representation
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -104,6 +105,10 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	switch {
 	case m.as == asPartialList && o.stream:
 		return v, nil // the watch ends at the first event
+	case m.as == asPartialList && !isList && res.Untyped:
+		v.fault = errors.New("content is not a list") // a custom object looks like a list until its items are read
+	case m.as == asPartial && isList && res.Untyped:
+		v.fault = errNotShown("you requested %s, but the requested object is a list (*unstructured.UnstructuredList)", m.as)
 	case m.as == asPartialList && !isList:
 		v.fault = errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, api.InternalPackage(res), res.Kind)
 	case m.as == asPartial && isList:
