@@ -70,6 +70,9 @@ func TestResponses(t *testing.T) {
 		{"GET " + mapsPath + "/a", "", []string{"Accept", "text/html"}, 406, "406: Not Acceptable"},
 		{"GET " + mapsPath + "/a", "", []string{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}, 406, "is not a list"},
 		{"GET " + mapsPath, "", []string{"Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}, 406, "is a list"},
+		{"DELETE " + mapsPath + "?resourceVersion=x", "{}", nil, 400, "invalid resource version"},
+		{"DELETE " + mapsPath + "?resourceVersion=x", "map", nil, 400, "couldn't get version/kind"},
+		{"DELETE " + mapsPath + "?labelSelector=a%3Db%3Dc", "map", nil, 400, "found '=', expected"},
 		{"GET " + mapsPath + "?includeObject=All", "", []string{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}, 400, "includeObject"},
 		// Writing.
 		{"POST " + mapsPath, `{"metadata":{"name":"a"}}`, nil, 409, "already exists"},

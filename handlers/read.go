@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -100,18 +101,28 @@ func (h *Handler) list(c *call) error {
 // list at a version is that of this version exactly.
 const deleteCollectionPage = 10000
 
-// page parses the options of a list or a deletecollection, and the continue token, which is
-// nil for the first page.
+// page parses the options of a list, and the continue token, which is nil for the first page.
 func (c *call) page() (registry.ListOptions, *continueToken, error) {
-	var page registry.ListOptions
+	o, selection, err := c.selectedBy()
+	if err != nil {
+		return registry.ListOptions{}, nil, err
+	}
+	return c.pageOf(o, selection)
+}
+
+// selectedBy returns the options of a list, and the selection that they ask for.
+func (c *call) selectedBy() (*internalversion.ListOptions, registry.Selection, error) {
 	o, err := c.listOptions()
 	if err != nil {
-		return page, nil, err
+		return nil, registry.Selection{}, err
 	}
-	if page.Selection, err = c.selection(o); err != nil {
-		return page, nil, err
-	}
-	page.Limit = max(o.Limit, 0)
+	selection, err := c.selection(o)
+	return o, selection, err
+}
+
+// pageOf returns the page that the options of a list ask for.
+func (c *call) pageOf(o *internalversion.ListOptions, selection registry.Selection) (registry.ListOptions, *continueToken, error) {
+	page := registry.ListOptions{Selection: selection, Limit: max(o.Limit, 0)}
 	token, err := parseContinue(o.Continue, o.ResourceVersion)
 	switch {
 	case err != nil:

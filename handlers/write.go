@@ -207,11 +207,10 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
-	page, token, err := c.page()
+	o, selection, err := c.selectedBy()
 	if err != nil {
 		return err
 	}
-	page.Objects = c.codec.ObjectsForSelection(c.Target)
 	options, err := c.deleteOptions()
 	if err != nil {
 		return err
@@ -220,6 +219,11 @@ func (h *Handler) deleteCollection(c *call) error {
 		return invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(registry.IgnoreReadErrors(), true,
 			"is not allowed with DELETECOLLECTION, try again after removing the option")})
 	}
+	page, token, err := c.pageOf(o, selection)
+	if err != nil {
+		return err
+	}
+	page.Objects = c.codec.ObjectsForSelection(c.Target)
 	c.warnOfOrphans(options)
 	list, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)
 	if err != nil {
