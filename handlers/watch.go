@@ -48,12 +48,18 @@ func (h *Handler) watch(c *call) error {
 	}
 	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
+	if watcher != nil {
+		defer watcher.Stop()
+	}
+	reported := apierrors.IsResourceExpired(err) || apierrors.IsTimeout(err) // in the stream, as in kube-apiserver
+	if fault := v.Fault(); fault != nil && (err == nil || reported || ctx.Err() != nil) {
+		return fault
+	}
 	switch {
 	case err != nil && ctx.Err() != nil && c.r.Context().Err() == nil && o.TimeoutSeconds != nil:
 		h.serveNothing(c, s, time.Duration(max(*o.TimeoutSeconds, 0))*time.Second)
 		return nil
-	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
-		// As in kube-apiserver, a compacted or future revision is an error in the stream.
+	case reported:
 		if err := s.Begin(); err != nil {
 			return nil
 		}
@@ -61,10 +67,6 @@ func (h *Handler) watch(c *call) error {
 		s.Fail(h.responder.Status(c.r, err))
 		return nil
 	case err != nil:
-		return err
-	}
-	defer watcher.Stop()
-	if err := v.Fault(); err != nil {
 		return err
 	}
 	defer h.metrics.countLongRunning(labelWatch, c.info)()
