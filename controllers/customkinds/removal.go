@@ -36,9 +36,14 @@ func (k *Controller) markTerminating(d *definition) error {
 // cleanUp deletes the objects of a deleted definition, and removes its finalizer when none
 // are left.
 func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.Item) (reconcile.Result, error) {
-	d, err := k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
-	if d == nil || err != nil {
-		return reconcile.Done, err
+	// A failure that was written stays until a later attempt succeeds. To write that the deletion is in
+	// progress before each attempt would trigger the next attempt at once.
+	if !isTrue(d, apiextensionsv1.Terminating) {
+		var err error
+		d, err = k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+		if d == nil || err != nil {
+			return reconcile.Done, err
+		}
 	}
 	// A webhook may hold a creation that began before the condition. After the fence none is stored.
 	if err := k.Registry.Fence(ctx, schema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}, string(d.UID)); err != nil {
@@ -62,7 +67,7 @@ func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.I
 	}
 	t := k.definitions
 	t.Name = d.Name
-	_, err = k.updateDefinition(ctx, t, d, func(now *definition) {
+	_, err := k.updateDefinition(ctx, t, d, func(now *definition) {
 		k.setTerminating(&now.Status, apiextensionsv1.ConditionFalse, reason, message)
 		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
 	}, registry.UpdateOptions{SkipStrategy: true})
