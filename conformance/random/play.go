@@ -1,6 +1,7 @@
 package random
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/miniapiserver/miniapiserver/conformance"
 )
 
@@ -19,6 +22,9 @@ import (
 type Arena struct {
 	// Reference is a kube-apiserver, and Subject the server that is compared with it.
 	Reference, Subject *conformance.Peer
+	// Patience is the time for which a request that changed nothing is repeated until both servers respond
+	// the same: they see some changes after different delays, and some responses vary.
+	Patience time.Duration
 }
 
 // Finding is a step whose responses differ.
@@ -32,10 +38,6 @@ type Finding struct {
 
 // Step returns the step whose responses differ.
 func (f Finding) Step() conformance.Step { return f.Scenario.Steps[len(f.Scenario.Steps)-1] }
-
-// patience is the time for which a read is repeated until both servers respond the same: they see some
-// changes after different delays.
-const patience = 4 * time.Second
 
 // Play plays a scenario with both servers, step by step, and returns the number of steps played and the
 // steps that differ. It ends after a step that may have left different states behind. An error means
@@ -53,8 +55,8 @@ func (a Arena) Play(ctx context.Context, scenario conformance.Scenario) (steps i
 		differences := compare(step, responses, errs)
 		var seen [2][]map[string]any
 		step.Sleep = 0
-		for start := time.Now(); len(differences) > 0 && repeatable(step, responses) && time.Since(start) < patience && ctx.Err() == nil; {
-			time.Sleep(patience / 40)
+		for start := time.Now(); len(differences) > 0 && repeatable(step, responses) && time.Since(start) < a.Patience && ctx.Err() == nil; {
+			time.Sleep(a.Patience / 40)
 			both(send)
 			if differences = compare(step, responses, errs); len(differences) > 0 && agreed(step, &seen, responses) {
 				differences = nil
@@ -102,8 +104,8 @@ func newID() string {
 func compare(step conformance.Step, responses [2]map[string]any, errs [2]error) []conformance.Difference {
 	switch {
 	case errs[0] == nil && errs[1] == nil:
-		want, _ := allocated(responses[0]).(map[string]any)
-		got, _ := allocated(responses[1]).(map[string]any)
+		want, _ := comparable(responses[0]).(map[string]any)
+		got, _ := comparable(responses[1]).(map[string]any)
 		return conformance.Differences(step, want, got)
 	case errs[0] != nil && errs[1] != nil:
 		return nil
@@ -116,28 +118,67 @@ func repeatable(step conformance.Step, responses [2]map[string]any) bool {
 	return step.Stream == nil && harmless(step, responses)
 }
 
-// address matches a service address where it is no value of its own: in a cell or a message.
-var address = regexp.MustCompile(`\b10\.96\.\d+\.\d+\b`)
+// generated are values that a server chooses where they are no values of their own: in cells and messages.
+var generated = []struct {
+	pattern *regexp.Regexp
+	by      string
+}{
+	{regexp.MustCompile(`\b10\.96\.\d+\.\d+\b`), "<ip>"},
+	{regexp.MustCompile(`(ResourceVersion in the precondition \()\d+`), "${1}<rv>"},
+	{regexp.MustCompile(`(?m)^(  continue: ).*$`), "${1}<continue>"}, // in YAML
+}
 
-// allocated returns a copy of a response in which what a server allocates is replaced in all texts.
-func allocated(v any) any {
+// comparable returns a copy of a response without what depends on time alone: values that a server
+// generates, and bookmarks but the one that ends the initial events.
+func comparable(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			out[k] = allocated(x)
+			list, isList := x.([]any)
+			switch {
+			case isList && k == "events":
+				x = slices.DeleteFunc(slices.Clone(list), isPlainBookmark)
+			case isList && k == "managedFields": // they are ordered by their times
+				x = slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			}
+			out[k] = comparable(x)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = allocated(x)
+			out[i] = comparable(x)
 		}
 		return out
 	case string:
-		return address.ReplaceAllString(v, "<ip>")
+		for _, g := range generated {
+			v = g.pattern.ReplaceAllString(v, g.by)
+		}
+		return sorted(v)
 	}
 	return v
+}
+
+// sorted sorts the errors of a message, whose order is often random.
+func sorted(message string) string {
+	for _, list := range []struct{ start, separator, end string }{{"errors:\n", "\n", ""}, {"is invalid: [", ", ", "]"}} {
+		head, errors, ok := strings.Cut(message, list.start)
+		if !ok || !strings.HasSuffix(errors, list.end) {
+			continue
+		}
+		parts := strings.Split(strings.TrimSuffix(errors, list.end), list.separator)
+		slices.Sort(parts)
+		message = head + list.start + strings.Join(parts, list.separator) + list.end
+	}
+	return message
+}
+
+// isPlainBookmark reports whether an event is a bookmark that no client waits for.
+func isPlainBookmark(event any) bool {
+	o, _ := event.(map[string]any)
+	text, err := json.Marshal(o["object"])
+	return o["type"] == "BOOKMARK" && err == nil && !bytes.Contains(text, []byte(metav1.InitialEventsAnnotationKey))
 }
 
 // agreed reports whether a server responded as the other one did before, and adds both responses to

@@ -40,7 +40,7 @@ func protocol(s *story) {
 }
 
 // own are paths whose documents have what other stories made, or what only one server has.
-var own = []string{"/api", "/apis", "/openapi/v2", "/openapi/v3", "/metrics", "/version", "/openid/v1/jwks"}
+var own = []string{"", "/index.html", "/api", "/apis", "/openapi/v2", "/openapi/v3", "/metrics", "/version", "/openid/v1/jwks", "/.well-known/openid-configuration"}
 
 // oddPath returns a path of a collection, an object, a subresource, or one beside the API.
 func (s *story) oddPath(k kind) string {
@@ -48,7 +48,7 @@ func (s *story) oddPath(k kind) string {
 		return pick(s, k.path, k.on("o"), k.on("o"), k.on("p"), k.on("o")+"/status", k.on("o")+"/scale", k.on("o")+"/unknown")
 	}
 	group := pick(s, "/api/v1", "/apis/apps/v1", "/apis/apps", "/apis/none/v1", "/apis/apps/v9", "/api/v2", "/apis", "/api", "/apis/batch/v1", "/")
-	tail := pick(s, "", "/", "//", "/namespaces/${ns}/pods", "/namespaces/${ns}/deployments", "/namespaces/${ns}", "/namespaces/${ns}/", "/namespaces//pods", "/pods/", "/deployments", "/nodes/none", "/namespaces/${ns}/configmaps/o/", "/namespaces/${ns}/configmaps/a/b/c/d",
+	tail := pick(s, "", "/", "//", "/namespaces/${ns}/pods", "/namespaces/${ns}/deployments", "/namespaces/${ns}", "/namespaces/${ns}/", "/namespaces//none", "/pods/?fieldSelector=metadata.namespace=${ns}", "/deployments?fieldSelector=metadata.namespace=${ns}", "/nodes/none", "/namespaces/${ns}/configmaps/o/", "/namespaces/${ns}/configmaps/a/b/c/d",
 		"/namespaces/${ns}/configmaps/%2e%2e", "/namespaces/${ns}/configmaps/a%2Fb", "/namespaces/${ns}/Configmaps", "/watch/namespaces/${ns}/configmaps/o?timeoutSeconds=1", "/proxy/namespaces/${ns}/pods/o", "/namespaces/${ns}/finalize", "/namespaces/${ns}/pods/o/log", "/namespaces/${ns}/bindings", "/unknown")
 	if s.chance(30) {
 		return pick(s, "/healthz", "/livez/ping", "/readyz/none", "/version", "/version/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openapi/v3/none", "/logs", "/none", "/metrics/", "/.well-known/openid-configuration", "/openid/v1/jwks", "/healthz/", "/api/", "/apis/", "/debug", "/favicon.ico", "/index.html", "/swagger.json", "/ui")

@@ -9,7 +9,7 @@ import (
 )
 
 // attempts limits how often a story is played to reduce it.
-const attempts = 120
+const attempts = 70
 
 // Reduce returns the finding with the smallest story found that shows the same difference: without
 // steps, and then without parts of bodies, that it does not need.

@@ -72,9 +72,11 @@ func (s *story) patch(mediaType, path string, body any) *conformance.Step {
 	return step
 }
 
-// watch adds a watch that ends after some seconds.
+// watch adds a watch that ends after some seconds. It begins a moment later, because kube-apiserver serves
+// it from a cache that follows its writes.
 func (s *story) watch(path string, seconds float64) *conformance.Step {
 	step := s.send(http.MethodGet, path, nil)
+	step.Sleep = 0.2
 	step.Stream = &conformance.Stream{Seconds: &seconds}
 	return step
 }

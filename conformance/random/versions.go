@@ -19,6 +19,10 @@ func versions(s *story) {
 			action{1, w.managers}, action{1, d.changes}, action{1, w.list},
 		)
 	}
+	for _, name := range []string{"o", "p"} { // so that the definition can go
+		w := &writer{d, d.versions[0], name}
+		s.patch(mergePatch, w.path(), object{"metadata": object{"finalizers": nil}}).Only = []string{}
+	}
 }
 
 // writer writes one custom object in a version.
@@ -129,7 +133,9 @@ func (w *writer) remove() {
 	if w.chance(40) {
 		w.story.patch(mergePatch, w.path(), object{"metadata": object{"finalizers": pick[any](w.story, []any{"example.com/f"}, nil)}})
 	}
-	w.send(http.MethodDelete, query(w.path(), "dryRun", w.sometimes(20, "All"), "propagationPolicy", w.sometimes(30, "Foreground", "Orphan", "Background")), nil)
+	// The garbage collector of kube-controller-manager, which has to act for the other policies, notices
+	// new definitions late.
+	w.send(http.MethodDelete, query(w.path(), "dryRun", w.sometimes(20, "All"), "propagationPolicy", w.sometimes(30, "Background")), nil)
 }
 
 // managers writes managedFields.

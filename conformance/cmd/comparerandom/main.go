@@ -22,9 +22,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/conformance"
 	"github.com/miniapiserver/miniapiserver/conformance/internal/hook"
@@ -37,7 +39,8 @@ type options struct {
 	referenceURL, subject  string
 	seed                   uint64
 	steps, length          int
-	class, out, record     string
+	class, story           string
+	out, record            string
 	parallel               int
 	noReduction, startOnly bool
 }
@@ -67,6 +70,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) (few bool, err 
 	flags.IntVar(&o.steps, "steps", 50000, "Number of steps to generate over all stories.")
 	flags.IntVar(&o.length, "length", 40, "Number of steps of a story.")
 	flags.StringVar(&o.class, "class", "", "Only stories of these classes, with commas: "+strings.Join(slices.Compact(random.Classes()), ", ")+".")
+	flags.StringVar(&o.story, "story", "", "Only this story, such as lists-1000044, whose number takes the place of seed and steps.")
 	flags.StringVar(&o.out, "out", "", "Folder to which stories that differ are written.")
 	flags.StringVar(&o.record, "record", "", "Play the stories with the reference only, and write them with its responses to this file.")
 	flags.IntVar(&o.parallel, "parallel", 12, "Number of concurrent stories.")
@@ -74,6 +78,9 @@ func run(ctx context.Context, arguments []string, out io.Writer) (few bool, err 
 	flags.BoolVar(&o.startOnly, "start", false, "Only start the servers, print their URLs, and wait for a signal.")
 	if err := flags.Parse(arguments); err != nil {
 		return false, err
+	}
+	if o.story != "" && len(o.scenarios()) == 0 {
+		return false, fmt.Errorf("-story %s: not the name of a story", o.story)
 	}
 	dir, err := os.MkdirTemp("", "comparerandom-")
 	if err != nil {
@@ -144,7 +151,7 @@ func open(ctx context.Context, o options, variables map[string]string) (random.A
 		reference.Close()
 		return random.Arena{}, err
 	}
-	return random.Arena{Reference: reference, Subject: subject}, nil
+	return random.Arena{Reference: reference, Subject: subject, Patience: 4 * time.Second}, nil
 }
 
 // comparison is a run over many stories.
@@ -160,6 +167,13 @@ type comparison struct {
 
 // scenarios returns the stories of a run.
 func (o options) scenarios() []conformance.Scenario {
+	if class, number, ok := strings.Cut(o.story, "-"); ok {
+		seed, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || !slices.Contains(random.Classes(), class) {
+			return nil
+		}
+		return []conformance.Scenario{random.Generate(class, seed, o.length)}
+	}
 	classes := random.Classes()
 	if o.class != "" {
 		wanted := strings.Split(o.class, ",")
