@@ -64,3 +64,39 @@ func TestApplyNull(t *testing.T) {
 		}
 	}
 }
+
+// TestApplyBeyondOtherVersions applies a field that the version of another manager lacks. The first
+// conversion that fails is reported, which is that of the removal of fields if the applier applied before.
+func TestApplyBeyondOtherVersions(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	version := func(name string, stored bool, fields ...string) any {
+		properties := map[string]any{}
+		for _, f := range fields {
+			properties[f] = map[string]any{"type": "string"}
+		}
+		return map[string]any{"name": name, "served": true, "storage": stored, "schema": map[string]any{"openAPIV3Schema": map[string]any{
+			"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": properties}}}}}
+	}
+	define(t, c, definitionOf("owneds", map[string]any{"group": "art.example.com", "scope": "Namespaced",
+		"names": map[string]any{"plural": "owneds", "kind": "Owned"}, "versions": []any{version("v1", true, "a"), version("v2", false, "a", "b")}}))
+	apply := func(version, manager string, spec map[string]any) error {
+		_, err := c.Resource(ownedResource.GroupResource().WithVersion(version)).Namespace("default").Apply(t.Context(), "o", &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "art.example.com/" + version, "kind": "Owned", "metadata": map[string]any{"name": "o"}, "spec": spec}}, metav1.ApplyOptions{FieldManager: manager})
+		return err
+	}
+	for _, step := range []struct {
+		version, manager string
+		spec             map[string]any
+		want             string
+	}{
+		{"v1", "one", map[string]any{"a": "1"}, ""},
+		{"v2", "two", map[string]any{"a": "1", "b": "1"}, "failed to convert new object: .spec.b: field not declared in schema"},
+		{"v2", "two", map[string]any{"a": "1"}, ""},
+		{"v2", "two", map[string]any{"a": "1", "b": "1"}, "failed to prune fields: failed add back owned items: failed to convert merged object at version art.example.com/v1: .spec.b: field not declared in schema"},
+	} {
+		if err := apply(step.version, step.manager, step.spec); (err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
+			t.Errorf("%s applies %v in %s: %v, want %q", step.manager, step.spec, step.version, err, step.want)
+		}
+	}
+}

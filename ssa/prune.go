@@ -10,7 +10,8 @@ func (a *applyOperation) prune(merged map[string]any, os owners, self, last *own
 		return merged, nil
 	}
 	v := last.view
-	if v == a.v && (identical(self.fields, last.fields) || a.fields.contains(last.fields)) && v.root.retains(merged, last.fields) {
+	// A conversion to the version of another owner may fail, which must be reported.
+	if v == a.v && os.allIn(v) && (identical(self.fields, last.fields) || a.fields.contains(last.fields)) && v.root.retains(merged, last.fields) {
 		return merged, nil // the applier still applies all fields
 	}
 	var err error
@@ -28,6 +29,16 @@ func (a *applyOperation) prune(merged map[string]any, os owners, self, last *own
 		return nil, errorf("failed add back dangling items: %w", err)
 	}
 	return a.m.convert(out, v, a.v)
+}
+
+// allIn reports whether all owners have their fields in one version.
+func (os owners) allIn(v *view) bool {
+	for i := range os {
+		if os[i].view != v {
+			return false
+		}
+	}
+	return true
 }
 
 // retains reports whether v has all of s even after removing fields that nobody owns. A value that
