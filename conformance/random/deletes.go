@@ -71,6 +71,7 @@ func deletes(s *story) {
 			}},
 		)
 	}
+	s.pause(1)
 	for _, k := range kinds { // so that the namespace can go
 		for _, name := range names {
 			s.patch(mergePatch, k.on(name), object{"metadata": object{"finalizers": nil}}).Only = []string{}
