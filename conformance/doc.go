@@ -21,5 +21,6 @@
 // rewrites it. With -server URL and -token T the test uses a running server instead of starting
 // one; with -v it prints the totals of each group. The compressed conversations are in
 // testdata/conversations; go run ./conformance/internal/pack DIR replaces them by the ones in DIR.
-// To replay manually, see conformance/cmd/replay.
+// To replay manually, see conformance/cmd/replay. A Peer plays scenarios step by step; package random
+// compares a running kube-apiserver with this server that way.
 package conformance
