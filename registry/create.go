@@ -240,7 +240,20 @@ func (w *creation) prepare(ctx context.Context) error {
 	if prepare != nil {
 		prepare(obj)
 	}
+	w.adoptName()
 	return nil
+}
+
+// adoptName makes a name that the kind gave to its object the name of the request: under it the object
+// is stored, and validating admission sees it.
+func (w *creation) adoptName() {
+	if w.t.Name != "" {
+		return
+	}
+	w.t.Name = w.obj.GetName()
+	if w.attributes != nil {
+		w.attributes.Name = w.t.Name
+	}
 }
 
 func (w *creation) validate(ctx context.Context) error {

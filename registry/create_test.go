@@ -76,6 +76,30 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
+// TestCreateNamesObjects checks that an object is stored under the name that its kind gives it, and that
+// validating admission sees this name.
+func TestCreateNamesObjects(t *testing.T) {
+	r := newRegistry(t)
+	rec := &recorder{}
+	r.o.Admission = func() Admission { return rec }
+	at := r.at(t, corev1.SchemeGroupVersion, "limitranges", "")
+	for _, dryRun := range []bool{true, false} {
+		rec.calls = nil
+		out, err := r.Create(t.Context(), at, &corev1.LimitRange{}, WriteOptions{DryRun: dryRun})
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := r.at(t, corev1.SchemeGroupVersion, "limitranges", out.Object.GetName())
+		if len(named.Name) != 36 || (stored(t, r, named) == nil) != dryRun {
+			t.Errorf("dry run %t: the object %q is not stored as expected", dryRun, named.Name)
+		}
+		want := fmt.Sprintf(`[mutate create limitranges/ "" *v1.LimitRange validate create limitranges/ %q *v1.LimitRange]`, named.Name)
+		if got := fmt.Sprint(rec.calls); got != want {
+			t.Errorf("dry run %t: got %s, want %s", dryRun, got, want)
+		}
+	}
+}
+
 // TestCreateWithResourceVersion checks that a creation with a resourceVersion fails after
 // all other checks, and that a dry run returns the resourceVersion.
 func TestCreateWithResourceVersion(t *testing.T) {
