@@ -9,112 +9,151 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
-// NewTokenCache caches the users of tokens that an external server authenticates, and sends one
-// request at a time per token. Unknown tokens are not cached, so that a new token can be used at
-// once.
-func NewTokenCache(tokens Token, ttl time.Duration, metrics *TokenMetrics) Token {
-	if ttl <= 0 {
+// TokenTTLs are the times for which the results of an authentication are cached; 0 means that they are
+// not cached. Errors never are: they say that a token could not be reviewed, not that it is invalid.
+type TokenTTLs struct {
+	// Success is for the users of valid tokens.
+	Success time.Duration
+	// Failure is for tokens that the authenticator does not accept.
+	Failure time.Duration
+}
+
+// NewTokenCache caches the results for tokens that an external server authenticates, and sends one
+// request at a time per token.
+func NewTokenCache(tokens Token, ttl TokenTTLs, metrics *TokenMetrics) Token {
+	if ttl.Success <= 0 && ttl.Failure <= 0 {
 		return tokens
 	}
-	c := &tokenCache{tokens: tokens, ttl: ttl, metrics: metrics, now: time.Now,
-		known: map[cacheKey]cacheEntry{}, fetching: map[cacheKey]chan struct{}{}}
+	return newTokenCache(tokens, ttl, metrics, time.Now)
+}
+
+func newTokenCache(tokens Token, ttl TokenTTLs, metrics *TokenMetrics, now clock) *tokenCache {
+	c := &tokenCache{tokens: tokens, ttl: ttl, metrics: metrics, now: now,
+		known: cache.NewLRUExpireCacheWithClock(maxCachedTokens, now), fetching: map[cacheKey]*tokenFetch{}}
 	_, _ = rand.Read(c.secret[:]) // never fails
 	return c
 }
 
+// clock is the cache.Clock of a function that returns the time.
+type clock func() time.Time
+
+// Now implements cache.Clock.
+func (c clock) Now() time.Time { return c() }
+
 // tokenCache implements Token for NewTokenCache.
 type tokenCache struct {
 	tokens  Token
-	ttl     time.Duration
+	ttl     TokenTTLs
 	metrics *TokenMetrics
-	now     func() time.Time
+	now     clock
 	// secret makes the keys unpredictable for clients.
 	secret [32]byte
+	// known has a tokenResult for each cacheKey.
+	known *cache.LRUExpireCache
 
 	mu       sync.Mutex
-	known    map[cacheKey]cacheEntry
-	fetching map[cacheKey]chan struct{} // closed when the fetch completes
+	fetching map[cacheKey]*tokenFetch
 }
 
 type cacheKey [sha256.Size]byte
 
-type cacheEntry struct {
-	id    Identity
-	until time.Time
+// tokenResult is what an authenticator returns for a token.
+type tokenResult struct {
+	id  Identity
+	ok  bool
+	err error
 }
 
-// DefaultTokenTTL is the time for which the user of a token is cached.
+// tokenFetch is an authentication for which several requests may wait. Its result may be read once done
+// is closed.
+type tokenFetch struct {
+	done   chan struct{}
+	result tokenResult
+}
+
+// DefaultTokenTTL is the time for which the user of a valid token is cached.
 const DefaultTokenTTL = 10 * time.Second
 
-// maxCachedTokens is the maximum number of cached tokens.
-const maxCachedTokens = 32 << 10
+const (
+	// maxCachedTokens is the maximum number of cached tokens.
+	maxCachedTokens = 32 << 10
+	// maxTokenFetch bounds an authentication, which does not end with the request that began it.
+	maxTokenFetch = 30 * time.Second
+)
 
 // AuthenticateToken implements Token.
 func (c *tokenCache) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
-	key, start := c.key(ctx, token), c.now()
-	for {
-		c.mu.Lock()
-		if k, ok := c.known[key]; ok && c.now().Before(k.until) {
-			c.mu.Unlock()
-			c.metrics.cacheRequest(true, c.now().Sub(start))
-			return k.id, true, nil
-		}
-		wait, busy := c.fetching[key]
-		if !busy {
-			break // still holding c.mu
-		}
-		c.mu.Unlock()
-		c.metrics.blocked(1)
-		select {
-		case <-wait:
-			c.metrics.blocked(-1)
-		case <-ctx.Done():
-			c.metrics.blocked(-1)
-			return Identity{}, false, ctx.Err()
-		}
+	r := c.authenticate(ctx, c.key(ctx, token), token)
+	if !r.ok || r.err != nil {
+		return Identity{}, false, r.err
 	}
-	done := make(chan struct{})
-	c.fetching[key] = done
-	c.mu.Unlock()
-	return c.fetch(ctx, key, token, done, start)
+	return r.id, true, nil
 }
 
-// fetch authenticates a token for all requests that wait for it.
-func (c *tokenCache) fetch(ctx context.Context, key cacheKey, token string, done chan struct{}, start time.Time) (id Identity, ok bool, err error) {
+func (c *tokenCache) authenticate(ctx context.Context, key cacheKey, token string) tokenResult {
+	start := c.now()
+	c.mu.Lock()
+	if known, ok := c.known.Get(key); ok {
+		c.mu.Unlock()
+		c.metrics.cacheRequest(true, c.now().Sub(start))
+		return known.(tokenResult)
+	}
+	f, busy := c.fetching[key]
+	if !busy {
+		f = &tokenFetch{done: make(chan struct{})}
+		c.fetching[key] = f
+	}
+	c.mu.Unlock()
+	c.metrics.blocked(1)
+	defer func() {
+		c.metrics.blocked(-1)
+		c.metrics.cacheRequest(false, c.now().Sub(start))
+	}()
+	if !busy {
+		c.fetch(ctx, key, token, f)
+		return f.result
+	}
+	select {
+	case <-f.done:
+		return f.result
+	case <-ctx.Done():
+		return tokenResult{err: ctx.Err()}
+	}
+}
+
+// fetch authenticates a token for all requests that wait for it. It goes on if the request that began it
+// ends, because the others get its result.
+func (c *tokenCache) fetch(ctx context.Context, key cacheKey, token string, f *tokenFetch) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxTokenFetch)
+	defer cancel()
 	c.metrics.inFlight(1)
-	err = errors.New("authentication failed unexpectedly") // returned if AuthenticateToken panics
+	f.result.err = errors.New("authentication failed unexpectedly") // returned if AuthenticateToken panics
 	defer func() {
 		c.metrics.inFlight(-1)
-		c.metrics.cacheFetch(err == nil)
-		c.metrics.cacheRequest(false, c.now().Sub(start))
+		c.metrics.cacheFetch(f.result.err == nil)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.fetching, key)
-		if ok && err == nil {
-			c.add(key, id)
-		}
-		close(done)
+		c.add(key, f.result)
+		close(f.done)
 	}()
-	id, ok, err = c.tokens.AuthenticateToken(ctx, token)
-	return id, ok, err
+	id, ok, err := c.tokens.AuthenticateToken(ctx, token)
+	f.result = tokenResult{id, ok, err}
 }
 
-// add adds a result to the cache; the caller holds c.mu.
-func (c *tokenCache) add(key cacheKey, id Identity) {
-	now := c.now()
-	if len(c.known) >= maxCachedTokens {
-		for k, v := range c.known {
-			if !now.Before(v.until) {
-				delete(c.known, k)
-			}
-		}
-		if len(c.known) >= maxCachedTokens {
-			clear(c.known)
-		}
+// add adds a result to the cache, unless it is an error.
+func (c *tokenCache) add(key cacheKey, r tokenResult) {
+	ttl := c.ttl.Failure
+	if r.ok {
+		ttl = c.ttl.Success
 	}
-	c.known[key] = cacheEntry{id, now.Add(c.ttl)}
+	if r.err == nil && ttl > 0 {
+		c.known.Add(key, r, ttl)
+	}
 }
 
 // key returns the cache key of a token and the requested audiences.

@@ -51,7 +51,7 @@ func NewTokenMetrics(reg prometheus.Registerer) (*TokenMetrics, error) {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_token_cache_request_duration_seconds",
 			Help: "[ALPHA] Duration of lookups in the cache of token reviews, including the review, in seconds."}, status),
 		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "authentication_token_cache_active_fetch_count",
-			Help: "[ALPHA] Number of token reviews in flight, and of requests that wait for one of another request."}, status),
+			Help: "[ALPHA] Number of token reviews in flight, and of requests that wait for one."}, status),
 	}
 	for use, name := range secretTokenMetrics {
 		m.legacyUses[use] = prometheus.NewCounter(prometheus.CounterOpts{Name: name.name, Help: "[ALPHA] " + name.help})
@@ -134,7 +134,7 @@ func (m *TokenMetrics) inFlight(n float64) {
 	}
 }
 
-// blocked changes the number of requests that wait for the fetch of another request by n.
+// blocked changes the number of requests that wait for a fetch, their own or another's, by n.
 func (m *TokenMetrics) blocked(n float64) {
 	if m != nil {
 		m.active.WithLabelValues("blocked").Add(n)

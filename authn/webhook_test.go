@@ -17,9 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
 	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -177,9 +179,8 @@ func TestWebhookFailures(t *testing.T) {
 func TestCached(t *testing.T) {
 	s := newReviewer(t)
 	s.says(authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "jane"}})
-	c := NewTokenCache(s, time.Minute, nil).(*tokenCache)
 	clock := time.Now()
-	c.now = func() time.Time { return clock }
+	c := newTokenCache(s, TokenTTLs{Success: time.Minute, Failure: time.Second}, nil, func() time.Time { return clock })
 	ask := func(ctx context.Context, token string, want bool, asked int32) {
 		t.Helper()
 		_, ok, err := c.AuthenticateToken(ctx, token)
@@ -191,12 +192,26 @@ func TestCached(t *testing.T) {
 	ask(t.Context(), "a", true, 1)
 	ask(t.Context(), "b", true, 2)
 	ask(withAudiences(t.Context(), []string{"api"}), "a", true, 3)
-	clock = clock.Add(time.Minute)
+	clock = clock.Add(time.Minute + 1)
 	ask(t.Context(), "a", true, 4)
 	s.says(authenticationv1.TokenReviewStatus{})
 	ask(t.Context(), "c", false, 5)
-	ask(t.Context(), "c", false, 6) // unknown tokens are not cached
-	if _, ok := NewTokenCache(s, 0, nil).(*reviewerServer); !ok {
+	clock = clock.Add(time.Second)
+	ask(t.Context(), "c", false, 5)
+	clock = clock.Add(1)
+	ask(t.Context(), "c", false, 6)
+	ask(t.Context(), "a", true, 6)
+	c.ttl.Failure = 0
+	ask(t.Context(), "d", false, 7)
+	ask(t.Context(), "d", false, 8)
+	s.says(authenticationv1.TokenReviewStatus{Error: "out of order"})
+	c.ttl.Failure = time.Minute
+	for asked := int32(9); asked < 11; asked++ { // an error is not cached
+		if _, ok, err := c.AuthenticateToken(t.Context(), "e"); ok || err == nil || s.asked.Load() != asked {
+			t.Errorf("got %v, %v after %d questions, want an error after %d", ok, err, s.asked.Load(), asked)
+		}
+	}
+	if _, ok := NewTokenCache(s, TokenTTLs{}, nil).(*reviewerServer); !ok {
 		t.Error("0 does not turn it off")
 	}
 }
@@ -205,44 +220,68 @@ func TestCached(t *testing.T) {
 type slow struct {
 	asked   atomic.Int32
 	release chan struct{}
+	err     error
 }
 
 func (s *slow) AuthenticateToken(ctx context.Context, _ string) (Identity, bool, error) {
 	s.asked.Add(1)
 	select {
 	case <-s.release:
-		return Identity{User: &request.User{Name: "jane"}}, true, nil
+		return Identity{User: &request.User{Name: "jane"}}, s.err == nil, s.err
 	case <-ctx.Done():
 		return Identity{}, false, ctx.Err()
 	}
 }
 
+// TestCachedAsksOnce checks that requests with one token share one authentication, whatever it
+// results in, also if the request that began it ends.
 func TestCachedAsksOnce(t *testing.T) {
-	s := &slow{release: make(chan struct{})}
-	c := NewTokenCache(s, time.Minute, nil)
-	const many = 10
-	results := make(chan bool, many)
-	for range many {
-		go func() {
-			_, ok, _ := c.AuthenticateToken(t.Context(), "t")
-			results <- ok
-		}()
-	}
-	for s.asked.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := c.AuthenticateToken(gone, "t"); !errors.Is(err, context.Canceled) {
-		t.Errorf("who went away waits: %v", err)
-	}
-	close(s.release)
-	for range many {
-		if !<-results {
-			t.Error("not known")
+	for _, want := range []error{nil, errors.New("unreachable")} {
+		s := &slow{release: make(chan struct{}), err: want}
+		reg := prometheus.NewRegistry()
+		counts, err := NewTokenMetrics(reg)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if s.asked.Load() != 1 {
-		t.Errorf("asked %d times", s.asked.Load())
+		c := NewTokenCache(s, TokenTTLs{Success: time.Minute}, counts)
+		results := make(chan error)
+		ask := func(ctx context.Context) {
+			_, ok, err := c.AuthenticateToken(ctx, "t")
+			if ok != (err == nil) {
+				t.Errorf("got %v with error %v", ok, err)
+			}
+			results <- err
+		}
+		first, end := context.WithCancel(t.Context())
+		go ask(first)
+		for s.asked.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		end()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := c.AuthenticateToken(gone, "t"); !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that ended waits: %v", err)
+		}
+		const waiting = 10
+		for range waiting {
+			go ask(t.Context())
+		}
+		for blocked := 0.0; blocked <= waiting; time.Sleep(time.Millisecond) {
+			series, err := seriestest.Read(reg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocked = series[`authentication_token_cache_active_fetch_count{status="blocked"}`]
+		}
+		close(s.release)
+		for range waiting + 1 {
+			if err := <-results; !errors.Is(err, want) {
+				t.Errorf("got error %v, want %v", err, want)
+			}
+		}
+		if s.asked.Load() != 1 {
+			t.Errorf("asked %d times", s.asked.Load())
+		}
 	}
 }

@@ -44,7 +44,7 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 			return e, fmt.Errorf("%s: %w", flag, err)
 		}
 		e.anonymous = config.Anonymous
-		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers), authn.DefaultTokenTTL, counts))
+		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers), authn.TokenTTLs{Success: authn.DefaultTokenTTL}, counts))
 	}
 	if a.WebhookFile != "" {
 		client, url, err := dial(a.WebhookFile)
@@ -52,7 +52,7 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 			return e, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}
 		webhook := &authn.Webhook{Client: client, URL: url, V1beta1: a.WebhookVersion != "v1", Audiences: a.audiences()}
-		e.tokens = append(e.tokens, authn.NewTokenCache(webhook, a.WebhookTTL, counts))
+		e.tokens = append(e.tokens, authn.NewTokenCache(webhook, authn.TokenTTLs{Success: a.WebhookTTL, Failure: a.WebhookTTL}, counts))
 	}
 	return e, nil
 }
