@@ -111,6 +111,12 @@ type boundToken struct {
 	attestations                            map[string]authenticationv1.AttestationValue
 }
 
+// audienceList is the claim aud, which is a list even if it has one element, as in kube-apiserver. A
+// jwt.Audience would be written as a string then, which not every reader of tokens accepts.
+type audienceList struct {
+	Audiences []string `json:"aud,omitempty"`
+}
+
 // issueBound signs a token that is valid until it expires or its bound object is deleted. It
 // returns the token and its ID.
 func (i *Issuer) issueBound(ctx context.Context, b boundToken, now time.Time) (token, id string, err error) {
@@ -119,7 +125,6 @@ func (i *Issuer) issueBound(ctx context.Context, b boundToken, now time.Time) (t
 		ID:        id,
 		Issuer:    i.Name,
 		Subject:   request.ServiceAccountName(b.account.Namespace, b.account.Name),
-		Audience:  b.audiences,
 		IssuedAt:  jwt.NewNumericDate(now),
 		NotBefore: jwt.NewNumericDate(now),
 		Expiry:    jwt.NewNumericDate(now.Add(b.lifetime)),
@@ -132,7 +137,7 @@ func (i *Issuer) issueBound(ctx context.Context, b boundToken, now time.Time) (t
 	if b.warnAfter > 0 {
 		private.WarnAfter = jwt.NewNumericDate(now.Add(b.warnAfter))
 	}
-	token, err = i.sign(ctx, public, accountClaims{Kubernetes: private})
+	token, err = i.sign(ctx, public, audienceList{b.audiences}, accountClaims{Kubernetes: private})
 	return token, id, err
 }
 

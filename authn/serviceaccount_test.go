@@ -442,6 +442,36 @@ func TestTokenRequestLifetime(t *testing.T) {
 	}
 }
 
+// TestTokenAudiencesAreAList checks that the claim aud is a list, however many audiences there are.
+func TestTokenAudiencesAreAList(t *testing.T) {
+	for _, c := range []struct {
+		audiences []string
+		want      string
+	}{
+		{nil, `["api"]`},
+		{[]string{"vault"}, `["vault"]`},
+		{[]string{"vault", "api"}, `["vault","api"]`},
+	} {
+		a := newAccounts(t)
+		r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600), Audiences: c.audiences}}
+		out, err := a.Issue(t.Context(), "ns", "robot", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := base64.RawURLEncoding.DecodeString(strings.Split(out.Status.Token, ".")[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims := map[string]json.RawMessage{}
+		if err := json.Unmarshal(payload, &claims); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(claims["aud"]); got != c.want {
+			t.Errorf("the audiences %q are %s in the token, want %s", c.audiences, got, c.want)
+		}
+	}
+}
+
 func TestTokenRequestBinds(t *testing.T) {
 	for _, c := range []struct {
 		kind, name, uid, account string
