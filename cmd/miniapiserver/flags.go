@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -72,33 +73,59 @@ Usage:
   kube-apiserver [flags]
 `
 
-// printHelp writes the usage of the command and its flags, by group.
+// printHelp writes the usage of the command and its flags, by group. A terminal gets wrapped texts below
+// the names; any other reader gets one line for each flag, as from kube-apiserver, so that programs such
+// as grep find the text of a flag by its name.
 func printHelp(w io.Writer, usage string, flags []server.Flag) error {
 	var b strings.Builder
 	b.WriteString(usage)
+	printFlag := printFlagLine
+	if isTerminal(w) {
+		printFlag = printFlagWrapped
+	}
 	group := ""
 	for _, f := range flags {
 		if f.Group != group {
 			group = f.Group
 			fmt.Fprintf(&b, "\n%s:\n", group)
 		}
-		b.WriteString("  ")
+		name := "--" + f.Name
 		if f.Shorthand != "" {
-			fmt.Fprintf(&b, "-%s, ", f.Shorthand)
+			name = "-" + f.Shorthand + ", " + name
 		}
-		b.WriteString("--" + f.Name)
 		if t := f.Value.Type(); t != "bool" {
-			b.WriteString(" " + t)
+			name += " " + t
 		}
-		b.WriteByte('\n')
 		help := f.Help
 		if !slices.Contains([]string{"", "false", "0", "0s"}, f.Default) {
 			help += " (default " + f.Default + ")"
 		}
-		wrap(&b, help)
+		printFlag(&b, name, help)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// isTerminal reports whether w is a terminal, or another device.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// printFlagLine writes a flag and its text in one line.
+func printFlagLine(b *strings.Builder, name, help string) {
+	const column = 48 // of the text
+	fmt.Fprintf(b, "  %-*s %s\n", column-3, name, help)
+}
+
+// printFlagWrapped writes a flag, and below it its text.
+func printFlagWrapped(b *strings.Builder, name, help string) {
+	b.WriteString("  " + name + "\n")
+	wrap(b, help)
 }
 
 // wrap writes a text in indented lines of at most 100 columns.
