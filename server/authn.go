@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -127,7 +128,8 @@ func newTokens(o *Options, accounts *authn.ServiceAccounts) (authn.Tokens, error
 }
 
 // withAnonymous makes requests without a credential anonymous, unless the options or
-// the configuration, which may be nil, refuse them.
+// the configuration, which may be nil, refuse them. As in kube-apiserver, the flag --anonymous-auth
+// has no effect if everybody who is authenticated may do everything.
 func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousConfig) (authn.Authenticator, error) {
 	paths, anonymous := []string(nil), !o.NoAnonymous
 	if configured != nil {
@@ -135,6 +137,9 @@ func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousC
 			return nil, errors.New("--anonymous-auth: cannot be set where --authentication-config says what is anonymous")
 		}
 		paths, anonymous = configured.AnonymousPaths()
+	} else if anonymous && slices.Contains(o.Authorization.Modes, authz.ModeAlwaysAllow) {
+		o.Logger.Warn("anonymous requests are refused, because the authorization mode AlwaysAllow would allow them everything")
+		anonymous = false
 	}
 	if !anonymous {
 		return methods, nil

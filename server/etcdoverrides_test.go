@@ -158,7 +158,7 @@ func TestEtcdOverrides(t *testing.T) {
 func TestEtcdOverrideLost(t *testing.T) {
 	addr := fmt.Sprint("127.0.0.1:", porttest.Free(t))
 	stop := etcdAt(t, t.TempDir(), addr)
-	s := run(t, Options{EtcdServersOverrides: []string{"/events#http://" + addr}, EtcdHealthcheckTimeout: 200 * time.Millisecond, Authorization: Authorization{Modes: []string{"AlwaysAllow"}}})
+	s := run(t, Options{EtcdServersOverrides: []string{"/events#http://" + addr}, EtcdHealthcheckTimeout: 200 * time.Millisecond, Authorization: everybodyMay(t)})
 	c := clientOf(t, s.RESTConfig())
 	if _, err := c.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Error(err)

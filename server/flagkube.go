@@ -125,8 +125,5 @@ func completeKube(o *Options) error {
 	if len(a.Modes) == 0 && a.ConfigFile == "" {
 		a.Modes = []string{authz.ModeAlwaysAllow}
 	}
-	if slices.Contains(a.Modes, authz.ModeAlwaysAllow) && o.Authentication.ConfigFile == "" {
-		o.NoAnonymous = true // as kube-apiserver, where everybody may do everything
-	}
 	return nil
 }

@@ -442,8 +442,8 @@ func TestKubeAPIServerCommandLine(t *testing.T) {
 	if !o.NoDataDir || o.BindAddress != "0.0.0.0" || o.CertDir != "/var/run/kubernetes" || o.Port != 6443 || o.ServiceClusterIPRange != "10.0.0.0/24" {
 		t.Errorf("got %+v", o)
 	}
-	if !slices.Equal(o.Authorization.Modes, []string{"AlwaysAllow"}) || !o.NoAnonymous || !slices.Equal(o.ControllersOff, controllers.Names()) {
-		t.Errorf("modes %q, anonymous %v, controllers off %q", o.Authorization.Modes, !o.NoAnonymous, o.ControllersOff)
+	if !slices.Equal(o.Authorization.Modes, []string{"AlwaysAllow"}) || !slices.Equal(o.ControllersOff, controllers.Names()) {
+		t.Errorf("modes %q, controllers off %q", o.Authorization.Modes, o.ControllersOff)
 	}
 	if err := c.SetControllers("*,-nothing"); err == nil {
 		t.Error("an unknown controller is accepted")

@@ -213,7 +213,7 @@ func apiFlags(o *Options) []Flag {
 func authenticationFlags(o *Options, a *Authentication) []Flag {
 	return []Flag{
 		{Name: "anonymous-auth", Value: inverted(&o.NoAnonymous),
-			Help: "If true, requests without credentials are accepted as user system:anonymous. If false, they are rejected with 401."},
+			Help: "If true, requests without credentials are accepted as user system:anonymous. If false, they are rejected with 401. With --authorization-mode=AlwaysAllow it is false, unless --authentication-config says what is anonymous."},
 		{Name: "client-ca-file", Value: text(&o.ClientCAFile, ""),
 			Help: "File containing a CA bundle. Client certificates signed by one of its CAs are accepted, as are those signed by the CA of the server. The file is read again when it changes."},
 		{Name: "token-auth-file", Value: text(&o.TokenFile, ""),

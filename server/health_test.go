@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -171,11 +172,23 @@ func probe(t *testing.T, url string, wanted func(code int, body string) bool) (i
 	}
 }
 
+// everybodyMay returns options by which everybody may do everything, also anonymous users, whom
+// --authorization-mode=AlwaysAllow excludes.
+func everybodyMay(t *testing.T) Authorization {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "authorization.yaml")
+	const config = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: AlwaysAllow, name: all}]\n"
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Authorization{ConfigFile: path}
+}
+
 // TestHealthFollowsEtcd checks that a server without etcd serves health and reports what is
 // missing, becomes ready when etcd appears, and reports the loss and the return of etcd.
 func TestHealthFollowsEtcd(t *testing.T) {
 	dir, addr := t.TempDir(), fmt.Sprint("127.0.0.1:", porttest.Free(t))
-	o := Options{Port: porttest.Free(t), EtcdServers: []string{"http://" + addr}, Authorization: Authorization{Modes: []string{"AlwaysAllow"}}, EtcdHealthcheckTimeout: 200 * time.Millisecond}
+	o := Options{Port: porttest.Free(t), EtcdServers: []string{"http://" + addr}, Authorization: everybodyMay(t), EtcdHealthcheckTimeout: 200 * time.Millisecond}
 	url := fmt.Sprint("https://127.0.0.1:", o.Port)
 	type started struct {
 		s   *Server

@@ -156,10 +156,42 @@ func TestAccess(t *testing.T) {
 			t.Errorf("%s with token %.5q: got %d %s", c1.path, c1.token, code, body)
 		}
 	}
-	strict := run(t, Options{NoAnonymous: true})
-	if code, _ := get(t, raw(t, strict), strict.URL+"/healthz", ""); code != 401 {
-		t.Errorf("without anonymous: got %d", code)
+	for name, o := range map[string]Options{
+		"without anonymous": {NoAnonymous: true},
+		"AlwaysAllow":       {Authorization: Authorization{Modes: []string{"AlwaysAllow"}}},
+		"AlwaysAllow last":  {Authorization: Authorization{Modes: []string{"RBAC", "AlwaysAllow"}}},
+		"AlwaysAllow, and a configuration that does not say what is anonymous": {
+			Authorization:  Authorization{Modes: []string{"AlwaysAllow"}},
+			Authentication: Authentication{ConfigFile: authenticationConfig(t, "")},
+		},
+	} {
+		strict := run(t, o)
+		if code, _ := get(t, raw(t, strict), strict.URL+"/healthz", ""); code != 401 {
+			t.Errorf("%s: got %d", name, code)
+		}
 	}
+	for name, o := range map[string]Options{
+		"a configuration allows everything": {Authorization: everybodyMay(t)},
+		"AlwaysAllow, and a configuration that says what is anonymous": {
+			Authorization:  Authorization{Modes: []string{"AlwaysAllow"}},
+			Authentication: Authentication{ConfigFile: authenticationConfig(t, "anonymous: {enabled: true}\n")},
+		},
+	} {
+		open := run(t, o)
+		if code, _ := get(t, raw(t, open), open.URL+"/api/v1/namespaces", ""); code != 200 {
+			t.Errorf("%s: got %d", name, code)
+		}
+	}
+}
+
+// authenticationConfig returns the path of an AuthenticationConfiguration with more lines.
+func authenticationConfig(t *testing.T, more string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "authentication.yaml")
+	if err := os.WriteFile(path, []byte("apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt: []\n"+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestSecondStartFindsEverything checks that a second start keeps the objects and the
