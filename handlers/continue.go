@@ -23,7 +23,8 @@ type continueToken struct {
 	// revision has been compacted, to continue with the state at that time.
 	Revision int64 `json:"rv"`
 	// Start is the smallest key that may follow, relative to the prefix of the list:
-	// the last key of the previous page and a zero byte.
+	// the last key of the previous page and a zero byte. It begins with a slash if the
+	// page was one that kube-apiserver serves from its watch cache; both forms mean the same.
 	Start string `json:"start"`
 }
 
@@ -51,12 +52,20 @@ func (t *continueToken) read() storage.Read {
 
 // after returns the last key of the previous page in a list below prefix.
 func (t *continueToken) after(prefix string) string {
-	return prefix + strings.TrimSuffix(t.Start, "\x00")
+	return prefix + strings.TrimSuffix(t.relative(), "\x00")
 }
 
-// tokenAfter returns the token for the page after key in a list below prefix.
-func tokenAfter(key, prefix string, revision int64) string {
-	return continueToken{Revision: revision, Start: strings.TrimPrefix(key, prefix) + "\x00"}.String()
+// relative returns Start without its slash.
+func (t *continueToken) relative() string { return strings.TrimPrefix(t.Start, "/") }
+
+// tokenAfter returns the token for the page after key in a list below prefix; cached says
+// that kube-apiserver serves such a list from its watch cache.
+func tokenAfter(key, prefix string, revision int64, cached bool) string {
+	start := strings.TrimPrefix(key, prefix) + "\x00"
+	if cached {
+		start = "/" + start
+	}
+	return continueToken{Revision: revision, Start: start}.String()
 }
 
 // parseContinue decodes a token. It returns nil if there is none.
@@ -67,7 +76,7 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 	bad := func(why string) (*continueToken, error) {
 		return nil, apierrors.NewBadRequest("invalid continue token: " + why)
 	}
-	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
+	data, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
 		return bad("continue key is not valid: " + err.Error())
 	}
@@ -76,7 +85,6 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 		// The package of the Go type is kube-apiserver's.
 		return bad("continue key is not valid: " + strings.ReplaceAll(err.Error(), "handlers.continueToken", "storage.continueToken"))
 	}
-	t.Start = strings.TrimPrefix(t.Start, "/")
 	switch {
 	case t.Version != tokenVersion:
 		return bad(fmt.Sprintf("continue key is not valid: server does not recognize this encoded version %s", t.Version))
@@ -84,10 +92,10 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 		return bad("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
 	case t.Start == "":
 		return bad("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
-	case path.Clean("/"+t.Start) != "/"+t.Start: // must not leave the collection
+	case path.Clean("/"+t.relative()) != "/"+t.relative(): // must not leave the collection
 		return bad(fmt.Sprintf("continue key is not valid: %s", t.Start))
 	}
-	if n, err := parseResourceVersion(resourceVersion); err != nil || n != 0 {
+	if resourceVersion != "" && resourceVersion != "0" {
 		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	}
 	return &t, nil
@@ -101,6 +109,6 @@ func errContinueExpired(t *continueToken) error {
 			"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "+
 			"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "+
 			"deleted between the time the first chunk was returned and now may show up in the list.", nil)
-	s.Continue = continueToken{Revision: anyRevision, Start: t.Start}.String()
+	s.Continue = continueToken{Revision: anyRevision, Start: t.relative()}.String()
 	return &apierrors.StatusError{ErrStatus: *s}
 }

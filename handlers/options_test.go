@@ -52,7 +52,7 @@ func code(err error) string {
 // resourceVersion (rows) and resourceVersionMatch (columns), without a limit, with a limit,
 // and with a limit and a continue token.
 func TestListOptions(t *testing.T) {
-	token := tokenAfter("ns/a", "ns/", 3)
+	token := tokenAfter("ns/a", "ns/", 3, true)
 	versions := []string{"", "0", "5", "x"}
 	matches := []string{"", "NotOlderThan", "Exact", "Other"}
 	want := strings.Split(strings.TrimSpace(`

@@ -167,7 +167,7 @@ func (c *call) keyPrefix() string {
 func (c *call) listMeta(list *storage.List) metav1.ListMeta {
 	meta := metav1.ListMeta{ResourceVersion: strconv.FormatInt(list.Revision, 10)}
 	if list.Next != "" {
-		meta.Continue = tokenAfter(list.Next, c.keyPrefix(), list.Revision)
+		meta.Continue = tokenAfter(list.Next, c.keyPrefix(), list.Revision, !c.isUncached())
 		if list.Remaining >= 0 {
 			meta.RemainingItemCount = &list.Remaining
 		}
