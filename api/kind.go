@@ -251,6 +251,7 @@ func (t Table[T]) erase() *Table[Object] {
 		Conditions: eraseResult(t.Conditions),
 		Order:      eraseChangeResult(t.Order),
 
+		NullIfEmpty:     t.NullIfEmpty,
 		ColumnsInEvents: t.ColumnsInEvents,
 	}
 }

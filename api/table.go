@@ -8,9 +8,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
-// plainTable returns the Table of kinds that do not define one.
+// plainTable returns the Table of kinds that do not define one. It is what the generic converter of
+// kube-apiserver makes.
 func plainTable[T Object]() Table[T] {
-	return Table[T]{Columns: plainColumns, Cells: plainCells[T]}
+	return Table[T]{Columns: plainColumns, Cells: plainCells[T], NullIfEmpty: true}
 }
 
 func plainColumns() []metav1.TableColumnDefinition {
@@ -51,6 +52,8 @@ type Table[T Object] struct {
 	// Order compares objects for the order of rows in a list. Nil means the order
 	// of the list.
 	Order func(a, b T) int
+	// NullIfEmpty means that the rows of an empty Table are null, not an empty list.
+	NullIfEmpty bool
 	// ColumnsInEvents: each event of a watch has the definitions of the columns, not only the first.
 	ColumnsInEvents bool
 }

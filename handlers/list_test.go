@@ -54,3 +54,18 @@ func TestProtoList(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyTables checks whose empty Tables have null in place of rows.
+func TestEmptyTables(t *testing.T) {
+	h := newHandler(t, nil)
+	for path, want := range map[string]string{
+		"/api/v1/limitranges": "null", "/apis/rbac.authorization.k8s.io/v1/clusterroles": "null",
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": "null",
+		"/api/v1/configmaps": "[]", "/apis/apiregistration.k8s.io/v1/apiservices": "[]",
+	} {
+		got := do(t, h, http.MethodGet, path, "", "Accept", "application/json;as=Table;g=meta.k8s.io;v=v1", "Group", "system:masters").Body.String()
+		if !strings.HasSuffix(got, `,"rows":`+want+"}\n") {
+			t.Errorf("%s: want rows %s, got %s", path, want, got)
+		}
+	}
+}

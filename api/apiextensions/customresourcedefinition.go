@@ -69,7 +69,7 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			PreconditionError: "precondition failed",
 			OnlyBegins:        true,
 		},
-		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells},
+		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells, NullIfEmpty: true},
 	})
 	res.RepeatsErrors = true
 	return res

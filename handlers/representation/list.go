@@ -61,14 +61,18 @@ func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Enco
 		return v.writeParts(w, &protoList{view: v, meta: meta, items: items}, items)
 	case v.Format == FormatCBOR && v.as == "":
 		return v.writeParts(w, &cborList{view: v, meta: meta, items: items}, items)
-	case items.len() == 0 && v.as == asPartialList:
-		// kube-apiserver encodes the items of this empty list as null.
+	case items.len() == 0 && v.nullIfEmpty():
 		head := v.appendListHead(nil, meta)
 		return WriteJSON(w, v.Media, http.StatusOK, append(head[:len(head)-1], "null}"...))
 	case v.Format != FormatJSON || v.Pretty:
 		return v.writeWholeList(w, &jsonList{view: v, meta: meta, items: items})
 	}
 	return v.writeParts(w, &jsonList{view: v, meta: meta, items: items}, items)
+}
+
+// nullIfEmpty reports whether kube-apiserver encodes the missing items, or rows, of an empty list as null.
+func (v *View) nullIfEmpty() bool {
+	return v.as == asPartialList || v.as == asTable && v.codec.table.NullIfEmpty
 }
 
 // writeWholeList sends a list in a format that is made from its complete JSON.
