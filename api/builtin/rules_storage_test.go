@@ -59,6 +59,16 @@ func TestStorageRules(t *testing.T) {
 	})
 }
 
+// TestLocalVolumeNeedsNodes checks that a local volume with a nodeAffinity that names no nodes lacks only these.
+func TestLocalVolumeNeedsNodes(t *testing.T) {
+	r := core.PersistentVolume(features.Default(), time.Now)
+	pv := ruleObject(t, r, `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"local":{"path":"/x"},"nodeAffinity":{}}}`)
+	errs := r.Create.ValidateOnCreate(pv)
+	if len(errs) != 1 || errs[0].Error() != "spec.nodeAffinity.required: Required value: must specify required node constraints" {
+		t.Errorf("got %v", errs)
+	}
+}
+
 func TestVolumeRules(t *testing.T) {
 	const good = `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"}}}`
 	on := func(label string) string {

@@ -156,16 +156,14 @@ func persistentVolumeSpecRules(at *validation.Path, s *corev1.PersistentVolumeSp
 		validation.OneOf(at.Child("persistentVolumeReclaimPolicy"), p,
 			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
 	}
-	placed := false
 	if a := s.NodeAffinity; a != nil {
 		if a.Required == nil {
 			at.Child("nodeAffinity").Child("required").Required("must specify required node constraints")
 		} else {
-			placed = true
 			validation.NodeSelectorRules(at.Child("nodeAffinity").Child("required"), a.Required, lenientNodes)
 		}
 	}
-	volumeOriginRules(at, s, placed)
+	volumeOriginRules(at, s, s.NodeAffinity != nil)
 	validation.OptionalFormat(at.Child("storageClassName"), s.StorageClassName, validation.DNSSubdomain)
 	validation.OptionalEnum(at.Child("volumeMode"), s.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	if class := s.VolumeAttributesClassName; class != nil {
