@@ -12,6 +12,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -84,6 +85,12 @@ func TestPlugins(t *testing.T) {
 			object: admissiontest.Pod(func(p *corev1.Pod) {
 				p.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
 			})},
+		{plugin: "PodTolerationRestriction", verb: "create", resource: "pods", object: admissiontest.Pod(func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: corev1.TolerationOpExists}}
+			p.Spec.Containers[0].Resources.Requests = list("cpu", "1")
+		}), check: func(p *corev1.Pod) bool { // what the plugin adds is last
+			return len(p.Spec.Tolerations) == 2 && p.Spec.Tolerations[0].Key == "a" && p.Spec.Tolerations[1].Key == corev1.TaintNodeMemoryPressure
+		}},
 		{plugin: "AlwaysPullImages", verb: "create", resource: "pods", object: admissiontest.Pod(nil),
 			check: func(p *corev1.Pod) bool { return p.Spec.Containers[0].ImagePullPolicy == corev1.PullAlways }},
 		{plugin: "ExtendedResourceToleration", verb: "create", resource: "pods",
@@ -126,6 +133,20 @@ func TestPlugins(t *testing.T) {
 		if tt.check != nil && !tt.check(tt.object.(*corev1.Pod)) {
 			t.Errorf("%s: %+v", tt.plugin, tt.object)
 		}
+	}
+}
+
+// TestConflictingTolerations checks that a conflict with the tolerations that a namespace lists is an
+// internal error already in mutating admission, as in kube-apiserver.
+func TestConflictingTolerations(t *testing.T) {
+	objects := admissiontest.Objects(t, admissiontest.Namespace(tolerationsListAnnotation, `[{"key":"a","operator":"Exists"}]`))
+	pod := admissiontest.Pod(func(p *corev1.Pod) {
+		p.Spec.Tolerations = []corev1.Toleration{{Key: "b", Operator: corev1.TolerationOpExists}}
+	})
+	p := newPlugin(t, "PodTolerationRestriction", Config{Objects: objects})
+	err := p.Mutate(t.Context(), admissiontest.Write(t, "create", "pods", pod, nil))
+	if err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -2,10 +2,12 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
@@ -50,7 +52,13 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 	}
 	checkConflicts := func(a *registry.Attributes, pod *corev1.Pod, wanted labels.Set) error {
 		if labels.Conflicts(wanted, pod.Spec.NodeSelector) {
-			return admission.Forbiddenf(a, "pod node label selector conflicts with its namespace node label selector")
+			return apierrors.NewForbidden(a.GroupResource(), pod.Name, errors.New("pod node label selector conflicts with its namespace node label selector"))
+		}
+		return nil
+	}
+	checkListed := func(a *registry.Attributes, pod *corev1.Pod) error {
+		if !allLabelsListed(pod.Spec.NodeSelector, listed[a.Namespace]) {
+			return apierrors.NewForbidden(a.GroupResource(), pod.Name, errors.New("pod node label selector labels conflict with its namespace whitelist"))
 		}
 		return nil
 	}
@@ -62,13 +70,15 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 			if err == nil {
 				err = checkConflicts(a, pod, wanted)
 			}
-			if err != nil || len(wanted) == 0 {
+			if err != nil {
 				return err
 			}
-			merged := maps.Clone(map[string]string(wanted))
-			maps.Copy(merged, pod.Spec.NodeSelector)
-			pod.Spec.NodeSelector = merged
-			return nil
+			if len(wanted) > 0 {
+				merged := maps.Clone(map[string]string(wanted))
+				maps.Copy(merged, pod.Spec.NodeSelector)
+				pod.Spec.NodeSelector = merged
+			}
+			return checkListed(a, pod)
 		},
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			pod := a.Object.(*corev1.Pod)
@@ -76,10 +86,10 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 			if err == nil {
 				err = checkConflicts(a, pod, wanted)
 			}
-			if err == nil && !allLabelsListed(pod.Spec.NodeSelector, listed[a.Namespace]) {
-				err = admission.Forbiddenf(a, "pod node label selector labels conflict with its namespace whitelist")
+			if err != nil {
+				return err
 			}
-			return err
+			return checkListed(a, pod)
 		},
 	}, nil
 }

@@ -22,7 +22,7 @@ const (
 
 // podTolerationRestriction adds the default tolerations of a namespace to its pods and rejects
 // pods with tolerations that the namespace does not list. The configuration applies to namespaces without
-// annotations.
+// annotations. As in kube-apiserver, a rejection is an internal error, and mutating admission rejects too.
 func podTolerationRestriction(c *Config, file []byte) (admission.Plugin, error) {
 	var config struct {
 		APIVersion string              `json:"apiVersion"`
@@ -48,54 +48,54 @@ func podTolerationRestriction(c *Config, file []byte) (admission.Plugin, error) 
 		if text == "" {
 			return list, nil
 		}
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return nil, admission.Forbiddenf(a, "annotation %s of namespace %s: %w", annotation, a.Namespace, err)
+		err = json.Unmarshal([]byte(text), &list)
+		return list, err
+	}
+	check := func(ctx context.Context, a *registry.Attributes) error {
+		tolerations := a.Object.(*corev1.Pod).Spec.Tolerations
+		if len(tolerations) == 0 {
+			return nil
 		}
-		return list, nil
+		listed, err := annotated(ctx, a, tolerationsListAnnotation)
+		scope := "namespace"
+		if listed == nil {
+			listed, scope = config.Whitelist, "cluster"
+		}
+		if err != nil || len(listed) == 0 {
+			return err
+		}
+		for i := range tolerations {
+			if !slices.ContainsFunc(listed, func(l corev1.Toleration) bool { return tolerationCovers(&l, &tolerations[i]) }) {
+				return fmt.Errorf("pod tolerations (possibly merged with namespace default tolerations) conflict with its %s whitelist", scope)
+			}
+		}
+		return nil
 	}
 	return admission.Plugin{
 		Handles: admission.HandlesFor(admission.CoreResources("pods"), api.VerbCreate, api.VerbUpdate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			spec := &a.Object.(*corev1.Pod).Spec
-			tolerations := spec.Tolerations
+			var more []corev1.Toleration
 			if a.Verb == api.VerbCreate {
-				more, err := annotated(ctx, a, defaultTolerationsAnnotation)
-				if err != nil {
+				var err error
+				if more, err = annotated(ctx, a, defaultTolerationsAnnotation); err != nil {
 					return err
 				}
 				if more == nil {
 					more = config.Default
 				}
-				tolerations = mergeTolerations(more, tolerations)
 			}
 			if !isBestEffort(spec) {
-				tolerations = mergeTolerations(tolerations, []corev1.Toleration{{
+				more = slices.Concat(more, []corev1.Toleration{{
 					Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
 				}})
 			}
-			spec.Tolerations = tolerations
-			return nil
+			if len(more) > 0 {
+				spec.Tolerations = mergeTolerations(spec.Tolerations, more)
+			}
+			return check(ctx, a)
 		},
-		Validate: func(ctx context.Context, a *registry.Attributes) error {
-			tolerations := a.Object.(*corev1.Pod).Spec.Tolerations
-			if len(tolerations) == 0 {
-				return nil
-			}
-			listed, err := annotated(ctx, a, tolerationsListAnnotation)
-			scope := "namespace"
-			if listed == nil {
-				listed, scope = config.Whitelist, "cluster"
-			}
-			if err != nil || len(listed) == 0 {
-				return err
-			}
-			for i := range tolerations {
-				if !slices.ContainsFunc(listed, func(l corev1.Toleration) bool { return tolerationCovers(&l, &tolerations[i]) }) {
-					return admission.Forbidden(a, fmt.Errorf("pod tolerations (possibly merged with namespace default tolerations) conflict with its %s whitelist", scope))
-				}
-			}
-			return nil
-		},
+		Validate: check,
 	}, nil
 }
 
