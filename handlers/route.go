@@ -248,10 +248,26 @@ func pathVerbs(res *api.Resource, subresource *api.Subresource, info *request.In
 	return onCollection
 }
 
+// refuseWatch returns the error of a watch of a resource that does not support it. As in kube-apiserver,
+// the request is read as a list first.
+func (c *call) refuseWatch() error {
+	if _, err := c.codec.View(c.r, c.Resource, representation.OfferList); err != nil {
+		return err
+	}
+	o, err := c.listOptions()
+	if err == nil {
+		_, err = c.selection(o)
+	}
+	if err != nil {
+		return err
+	}
+	return apierrors.NewMethodNotSupported(schema.GroupResource{Group: c.Version.Group, Resource: c.Resource.Name}, c.info.Verb)
+}
+
 // dispatch executes the verb.
 func (h *Handler) dispatch(c *call) error {
 	if c.info.Verb == api.VerbWatch && !slices.Contains(c.Resource.Verbs, api.VerbWatch) {
-		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: c.Version.Group, Resource: c.Resource.Name}, c.info.Verb)
+		return c.refuseWatch()
 	}
 	if c.Resource.Virtual != nil {
 		return h.serveVirtual(c)

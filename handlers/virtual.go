@@ -12,8 +12,11 @@ import (
 // serveVirtual serves a resource that is not stored.
 func (h *Handler) serveVirtual(c *call) error {
 	offer := representation.OfferObject
-	if c.info.Verb == api.VerbCreate {
+	switch c.info.Verb {
+	case api.VerbCreate:
 		offer = representation.OfferReview
+	case api.VerbList:
+		offer = representation.OfferList
 	}
 	v, err := c.codec.View(c.r, c.Resource, offer)
 	if err != nil {
