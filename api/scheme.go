@@ -4,21 +4,22 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // typeRegistry names kube-apiserver's registry of Go types, which some of its messages show.
-const typeRegistry = `in scheme "pkg/runtime/scheme.go:111"`
+const typeRegistry = "pkg/runtime/scheme.go:111"
 
 // ErrNotRegistered is the error about an object of a kind that the server does not have.
 func ErrNotRegistered(gvk schema.GroupVersionKind) error {
-	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), typeRegistry)
+	return runtime.NewNotRegisteredErrForKind(typeRegistry, gvk)
 }
 
-// ErrOtherKind is the error about an object of another kind than that of the request to a resource,
-// which is named kind.
-func ErrOtherKind(gvk schema.GroupVersionKind, res *Resource, kind string) error {
-	return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", gvk.Version, gvk.Kind, InternalPackage(res), kind)
+// ErrOtherKind is the error about an object of another Go type than that of the request. Types are named
+// with their packages.
+func ErrOtherKind(is, want string) error {
+	return fmt.Errorf("converting (%s) to (%s): unknown conversion", is, want)
 }
 
 // InternalPackage returns the name of kube-apiserver's Go package of a resource's

@@ -74,7 +74,7 @@ func (s *hookRequest) errOtherKind(is schema.GroupVersionKind, data []byte) erro
 	if err := decodeTyped(data, res.NewOf(v)); err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	return api.ErrOtherKind(is, s.Resource, s.Kind.Kind)
+	return api.ErrOtherKind(is.Version+"."+is.Kind, api.InternalPackage(s.Resource)+"."+s.Kind.Kind)
 }
 
 // decodeUntyped decodes a patched object of a custom kind. Another version is converted in

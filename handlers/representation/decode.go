@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	optionsscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -46,7 +48,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	case err != nil:
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
 	}
-	if gv := b.gvk.GroupVersion(); b.gvk.Kind == c.gvk.Kind && slices.Contains(c.resource.RemovedVersions, gv) {
+	if gv := b.gvk.GroupVersion(); (b.gvk.Kind == c.gvk.Kind || b.gvk.Kind == "") && c.isUnservedVersion(gv) {
 		return nil, errOtherVersion(gv, c)
 	}
 	from, err := c.ofBody(&b)
@@ -82,21 +84,25 @@ func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.Dele
 	if err != nil {
 		return err
 	}
-	switch {
-	case b.gvk.Kind == "", b.gvk.Kind == "DeleteOptions":
-	case b.gvk.Kind == "Status" && (b.gvk.Group == "" && b.gvk.Version == "" || b.gvk.GroupVersion() == optionsVersion()):
-		return errors.New("converting (v1.Status) to (v1.DeleteOptions): unknown conversion")
-	case b.gvk.Group == "" && b.gvk.Version == "":
-		return api.ErrNotRegistered(optionsVersion().WithKind(b.gvk.Kind))
-	default:
+	if b.gvk.Kind == "" || b.gvk.Kind == "DeleteOptions" {
+		return b.decodeInto(o, metav1.FieldValidationIgnore)
+	}
+	if b.gvk.Group == "" && b.gvk.Version == "" {
+		b.gvk.Group, b.gvk.Version = metav1.GroupName, metav1.SchemeGroupVersion.Version
+	}
+	other, err := optionsscheme.Scheme.New(b.gvk)
+	if err != nil {
 		return api.ErrNotRegistered(b.gvk)
 	}
-	return b.decodeInto(o, metav1.FieldValidationIgnore)
+	if err := b.decodeInto(other, metav1.FieldValidationIgnore); err != nil {
+		return err
+	}
+	return api.ErrOtherKind(typeName(other), typeName(o))
 }
 
-// optionsVersion is the version of options that have none.
-func optionsVersion() schema.GroupVersion {
-	return schema.GroupVersion{Group: metav1.GroupName, Version: "v1"}
+// isUnservedVersion reports whether kube-apiserver decodes c's kind in a version that is not for requests.
+func (c *Codec) isUnservedVersion(gv schema.GroupVersion) bool {
+	return gv == schema.GroupVersion{Group: c.gvk.Group, Version: runtime.APIVersionInternal} || slices.Contains(c.resource.RemovedVersions, gv)
 }
 
 func errOtherVersion(got schema.GroupVersion, c *Codec) error {
@@ -152,45 +158,21 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 			return c.codecs.Codec(c.resource, v), nil
 		}
 	}
-	if c.codecs.hasKind(b.gvk) {
-		return nil, c.errOtherKind(b)
+	if known, ok := c.registeredKind(b.gvk); ok {
+		return nil, c.errOtherKind(b, known)
 	}
 	return nil, api.ErrNotRegistered(b.gvk)
 }
 
 // errOtherKind returns the error of a body of another kind. As in kube-apiserver, the body is
 // decoded as that kind before the kinds are compared.
-func (c *Codec) errOtherKind(b *body) error {
-	if res, v, ok := c.codecs.catalogue.Kind(b.gvk.GroupVersion(), b.gvk.Kind); ok {
-		if err := b.decodeInto(res.NewOf(v), metav1.FieldValidationIgnore); err != nil {
+func (c *Codec) errOtherKind(b *body, is registered) error {
+	if is.obj != nil {
+		if err := b.decodeInto(is.obj, metav1.FieldValidationIgnore); err != nil {
 			return err
 		}
 	}
-	return api.ErrOtherKind(b.gvk, c.resource, c.gvk.Kind)
-}
-
-// hasKind reports whether the catalogue has a kind, or the item kind of a list kind.
-func (s *Codecs) hasKind(gvk schema.GroupVersionKind) bool {
-	if s.hasType(gvk) {
-		return true
-	}
-	if gvk.GroupVersion() == (schema.GroupVersion{Version: "v1"}) && (gvk.Kind == "List" || gvk.Kind == "Status") {
-		return true // kinds of no resource
-	}
-	item, isList := strings.CutSuffix(gvk.Kind, "List")
-	return isList && s.hasType(gvk.GroupVersion().WithKind(item))
-}
-
-// hasType reports whether a kind has a Go type, which those of definitions do not have.
-func (s *Codecs) hasType(gvk schema.GroupVersionKind) bool {
-	res, _, ok := s.catalogue.Kind(gvk.GroupVersion(), gvk.Kind)
-	return ok && !res.Untyped
-}
-
-// hasInternalType reports whether any version of a group has a kind with a Go type.
-func (s *Codecs) hasInternalType(group, kind string) bool {
-	g, ok := s.catalogue.Group(group)
-	return ok && slices.ContainsFunc(g.Versions, func(gv schema.GroupVersion) bool { return s.hasType(gv.WithKind(kind)) })
+	return api.ErrOtherKind(is.name, api.InternalPackage(c.resource)+"."+c.gvk.Kind)
 }
 
 func (c *Codec) errCannotHandle(gvk schema.GroupVersionKind, err error) error {

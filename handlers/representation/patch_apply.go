@@ -89,14 +89,14 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 // checkInternalKind returns an error unless the result of a patch that removes the apiVersion is
 // of c's kind.
 func (c *Codec) checkInternalKind(kind string) error {
-	switch {
-	case kind == "" || kind == c.gvk.Kind:
+	if kind == "" || kind == c.gvk.Kind {
 		return nil
-	case c.codecs.hasInternalType(c.gvk.Group, kind):
-		internal := api.InternalPackage(c.resource)
-		return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", internal, kind, internal, c.gvk.Kind)
 	}
-	return fmt.Errorf("no kind %q is registered for the internal version of group %q %s", kind, c.gvk.Group, scheme)
+	gvk := schema.GroupVersionKind{Group: c.gvk.Group, Version: runtime.APIVersionInternal, Kind: kind}
+	if known, ok := c.registeredKind(gvk); ok {
+		return api.ErrOtherKind(known.name, api.InternalPackage(c.resource)+"."+c.gvk.Kind)
+	}
+	return api.ErrNotRegistered(gvk)
 }
 
 // decodeInternal decodes the result of a patch that removes the apiVersion. kube-apiserver
