@@ -49,6 +49,8 @@ func TestResponses(t *testing.T) {
 		{"GET /api/v1/componentstatuses?watch=1&labelSelector=a%3Db%3Dc", "", nil, 400, "found '=', expected: ','"},
 		{"GET /api/v1/componentstatuses", "", []string{"Accept", "text/html"}, 406, "application/vnd.kubernetes.protobuf;stream=watch"},
 		{"DELETE " + mapsPath + "/a", `{"kind":"CreateOptions","apiVersion":"apps/v1"}`, nil, 400, "converting (v1.CreateOptions) to (v1.DeleteOptions): unknown conversion"},
+		{"DELETE " + mapsPath + "/a", `{"kind":"DeleteOptions","apiVersion":"x/"}`, nil, 400, "Object 'apiVersion' is missing in"},
+		{"DELETE " + mapsPath + "/a", `{"kind":"Foo","apiVersion":"meta.k8s.io/"}`, nil, 400, `no kind \"Foo\" is registered for version \"meta.k8s.io/v1\"`},
 		{"DELETE " + mapsPath + "/a", `{"kind":"Status","apiVersion":"v7"}`, nil, 400, "converting (v1.Status) to (v1.DeleteOptions): unknown conversion"},
 		{"DELETE " + mapsPath + "/a", `{"kind":"GetOptions","apiVersion":"v1","resourceVersion":1}`, nil, 400, `no kind \"GetOptions\" is registered for version \"v1\"`},
 		{"DELETE " + mapsPath + "/a", `{"kind":"GetOptions","apiVersion":"meta.k8s.io/v1","resourceVersion":1}`, nil, 400, "cannot unmarshal number into Go struct field GetOptions.resourceVersion"},

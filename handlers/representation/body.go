@@ -214,12 +214,30 @@ func (b *body) readTypeMeta() error {
 	return b.setType(meta.APIVersion, meta.Kind)
 }
 
+// setType sets the kind that the body names. As in kube-apiserver, protobuf with an unreadable version is
+// read like protobuf without one.
 func (b *body) setType(apiVersion, kind string) error {
 	gv, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
+	if err != nil && !b.proto {
 		return err
 	}
 	b.gvk = gv.WithKind(kind)
+	return nil
+}
+
+// completeType sets what the body omits of its kind and version. Only protobuf may name a group without a
+// version.
+func (b *body) completeType(gvk schema.GroupVersionKind) error {
+	if b.gvk.Kind == "" {
+		b.gvk.Kind = gvk.Kind
+	}
+	if b.gvk.Version != "" {
+		return nil
+	}
+	if b.gvk.Group != "" && b.gvk.Group != gvk.Group && !b.proto {
+		return runtime.NewMissingVersionErr(string(b.data))
+	}
+	b.gvk.Group, b.gvk.Version = gvk.Group, gvk.Version
 	return nil
 }
 

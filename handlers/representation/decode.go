@@ -84,11 +84,11 @@ func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.Dele
 	if err != nil {
 		return err
 	}
-	if b.gvk.Kind == "" || b.gvk.Kind == "DeleteOptions" {
-		return b.decodeInto(o, metav1.FieldValidationIgnore)
+	if err := b.completeType(metav1.SchemeGroupVersion.WithKind("DeleteOptions")); err != nil {
+		return err
 	}
-	if b.gvk.Group == "" && b.gvk.Version == "" {
-		b.gvk.Group, b.gvk.Version = metav1.GroupName, metav1.SchemeGroupVersion.Version
+	if b.gvk.Kind == "DeleteOptions" {
+		return b.decodeInto(o, metav1.FieldValidationIgnore)
 	}
 	other, err := optionsscheme.Scheme.New(b.gvk)
 	if err != nil {
@@ -140,15 +140,8 @@ func (c *Codec) decodeBody(b *body, obj api.Object, fieldValidation string) erro
 // ofBody returns the codec for a body, which may omit its type or have another
 // version of the same resource.
 func (c *Codec) ofBody(b *body) (*Codec, error) {
-	if b.gvk.Kind == "" {
-		b.gvk.Kind = c.gvk.Kind
-	}
-	if b.gvk.Version == "" {
-		if b.gvk.Group != "" && b.gvk.Group != c.gvk.Group && !b.proto {
-			//lint:ignore ST1005 kube-apiserver's words
-			return nil, fmt.Errorf("Object 'apiVersion' is missing in '%s'", b.data)
-		}
-		b.gvk.Group, b.gvk.Version = c.gvk.Group, c.gvk.Version
+	if err := b.completeType(c.gvk); err != nil {
+		return nil, err
 	}
 	if b.gvk == c.gvk {
 		return c, nil
