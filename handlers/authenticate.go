@@ -32,7 +32,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		scope := request.From(r.Context())
 		user, err := h.authenticatedUser(r)
 		if err != nil {
-			h.Logger.Info("authentication failed", "id", scope.ID, "error", err)
+			h.Logger.Info("authentication failed", "id", scope.LogID(), "error", err)
 		}
 		if user == nil {
 			closeUnauthenticated(w, r)

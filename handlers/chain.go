@@ -18,13 +18,13 @@ import (
 // auditID is the header that carries a request's audit ID, in requests and responses.
 const auditID = "Audit-ID"
 
-// identify gives the request its Scope and its ID: the client's ID if it sent one of at
-// most 64 bytes, otherwise a random one.
+// identify gives the request its Scope and its ID: the client's ID if it sent one, otherwise a
+// random one.
 func (h *Handler) identify(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		growStack()
 		id := r.Header.Get(auditID)
-		if id == "" || len(id) > 64 {
+		if id == "" {
 			id = request.NewUUID()
 		}
 		w.Header().Set(auditID, id)
@@ -55,7 +55,7 @@ func (h *Handler) recoverPanics(next http.HandlerFunc) http.HandlerFunc {
 				h.metrics.abort(h.Catalogue, r, &request.From(r.Context()).Info)
 				panic(p)
 			}
-			h.Logger.Error("panic while serving", "id", request.From(r.Context()).ID, "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			h.Logger.Error("panic while serving", "id", request.From(r.Context()).LogID(), "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if sw, ok := w.(*responseWriter); ok && sw.code != 0 {
 				h.metrics.abort(h.Catalogue, r, &request.From(r.Context()).Info)
 				panic(http.ErrAbortHandler) // the response has begun: close the connection
@@ -100,7 +100,7 @@ func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if err != nil {
-			h.Logger.Error("authorization failed", "id", scope.ID, "error", err)
+			h.Logger.Error("authorization failed", "id", scope.LogID(), "error", err)
 			internalError(w, r, err)
 			return
 		}

@@ -58,7 +58,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		h.metrics.impersonation.attempt(mode, "allowed", took)
-		h.Logger.Debug("impersonating", "id", scope.ID, "user", scope.User.Name, "as", user.Name)
+		h.Logger.Debug("impersonating", "id", scope.LogID(), "user", scope.User.Name, "as", user.Name)
 		scope.Impersonator, scope.User = scope.User, user
 		if scope.Audit != nil && mode != modeLegacy {
 			scope.Audit.Constraint = "impersonate:" + mode

@@ -32,7 +32,7 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 		ticket, ok := h.Limiter.Begin(r.Context(), digest)
 		ticket.SetHeaders(w.Header())
 		if !ok {
-			h.Logger.Info("request rejected", "id", scope.ID, "reason", ticket.Reason)
+			h.Logger.Info("request rejected", "id", scope.LogID(), "reason", ticket.Reason)
 			h.metrics.terminate(h.Catalogue, r, info, http.StatusTooManyRequests)
 			rejectRequest(w, ticket.RetryAfter())
 			return

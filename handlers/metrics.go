@@ -123,7 +123,7 @@ func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 			}
 			h.observe(c, &k, sw, r, elapsed)
 			if h.Logger.Enabled(r.Context(), levelRequests) {
-				h.Logger.Log(r.Context(), levelRequests, "request", "id", scope.ID, "verb", scope.Info.Verb, "uri", r.URL.RequestURI(),
+				h.Logger.Log(r.Context(), levelRequests, "request", "id", scope.LogID(), "verb", scope.Info.Verb, "uri", r.URL.RequestURI(),
 					"code", k.code, "duration", elapsed, "user", userName(scope), "agent", r.UserAgent())
 			}
 		}()

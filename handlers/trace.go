@@ -66,7 +66,7 @@ func (h *Handler) startServerSpan(w *responseWriter, r *http.Request) (context.C
 	tracer := h.Tracer.Tracer(request.Instrumentation)
 	ctx, span := tracer.Start(ctx, spanName(&w.scope.Info, r.Method), options...)
 	if span.IsRecording() {
-		span.SetAttributes(serverAttributes(r, w.scope.ID)...)
+		span.SetAttributes(serverAttributes(r, w.scope.LogID())...)
 		_, authentication := tracer.Start(ctx, "authentication", trace.WithTimestamp(w.received))
 		authentication.End()
 	}
@@ -230,7 +230,7 @@ func requestAttributes(r *http.Request) []attribute.KeyValue {
 	}
 	return []attribute.KeyValue{
 		attribute.String("accept", r.Header.Get("Accept")),
-		attribute.String("audit-id", scope.ID),
+		attribute.String("audit-id", scope.LogID()),
 		attribute.String("client", client),
 		attribute.String("api-group", info.Group),
 		attribute.String("api-version", info.Version),

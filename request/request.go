@@ -35,7 +35,7 @@ const HeaderForKubelet = "Miniapiserver-For-Kubelet"
 // Scope is the state of one request that the layers share. The handler chain creates it
 // first and fills it in.
 type Scope struct {
-	// ID identifies the request in logs and in the Audit-ID header.
+	// ID identifies the request in audit events and in the Audit-ID header. A client can choose it.
 	ID string
 	// Info is the parsed method and path.
 	Info Info
@@ -64,6 +64,12 @@ type Scope struct {
 	warned       map[string]struct{}
 	warnedLength int
 	annotations  annotations
+}
+
+// LogID returns the ID for logs and traces, which do not grow with what a client sends.
+func (s *Scope) LogID() string {
+	const longest = 64
+	return s.ID[:min(len(s.ID), longest)]
 }
 
 // Annotate adds an annotation to the audit events of the request. The first value of a key

@@ -25,7 +25,7 @@ type Responder struct {
 
 // RequestLogger returns a logger that adds the id of a request.
 func (p *Responder) RequestLogger(r *http.Request) *slog.Logger {
-	return p.Logger.With("id", request.From(r.Context()).ID)
+	return p.Logger.With("id", request.From(r.Context()).LogID())
 }
 
 // WriteError responds with the Status of err, in the client's media type if the server
@@ -87,7 +87,7 @@ func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
 	case errors.Is(err, context.Canceled):
 		return NewStatus(http.StatusRequestTimeout, "", "the client went away", nil)
 	}
-	p.Logger.Error("request failed", "id", request.From(r.Context()).ID, "method", r.Method, "path", r.URL.Path, "error", err)
+	p.Logger.Error("request failed", "id", request.From(r.Context()).LogID(), "method", r.Method, "path", r.URL.Path, "error", err)
 	return NewStatus(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
