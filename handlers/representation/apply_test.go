@@ -3,6 +3,7 @@ package representation
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -71,6 +72,11 @@ func TestJSONThatIsNotYAML(t *testing.T) {
 		"{\t\"a\":1}":          false,
 		`{"a":"\ud7ff\u003c\n\t\\\"\b\f\r 😀é\u00A0"}`: true,
 		"{\n  \"a\": 1\n}": true,
+		"{\"a\"\n:1}":      false,
+		"{\"a\"  :\n1}":    true,
+		`{"` + strings.Repeat("k", 1021) + `":1}`:   true,
+		`{"` + strings.Repeat("k", 1022) + `":1}`:   false,
+		`{"a":"` + strings.Repeat("v", 2000) + `"}`: true,
 	} {
 		if _, ok := appliedJSON([]byte(body)); ok != fast {
 			t.Errorf("%q is read as JSON: %t", body, ok)

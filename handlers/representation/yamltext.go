@@ -5,12 +5,25 @@ import (
 	"unicode/utf8"
 )
 
+// maxSimpleKey is the maximum length of a key of YAML, with the blanks that follow it.
+const maxSimpleKey = 1024
+
 // isYAMLText reports whether JSON has only characters and escapes that mean the same in YAML. YAML has
-// no escapes of surrogate pairs and no \/, allows tabs and control characters in few places, and
-// takes some separators for line breaks. False means no more than that it is not known.
+// no escapes of surrogate pairs and no \/, allows tabs and control characters in few places, takes
+// some separators for line breaks, and wants a key and its colon in one line. False means no more than
+// that it is not known.
 func isYAMLText(data []byte) bool {
+	inString, start, line := false, 0, 0 // start of the last string, and of the line
 	for i := 0; i < len(data); i++ {
 		switch b := data[i]; {
+		case b == '"':
+			if inString = !inString; inString {
+				start = i
+			}
+		case b == ':' && !inString:
+			if start < line || i-start >= maxSimpleKey {
+				return false
+			}
 		case b == '\\':
 			n := escapeLength(data[i:])
 			if n == 0 {
@@ -23,7 +36,9 @@ func isYAMLText(data []byte) bool {
 				return false
 			}
 			i += n - 1
-		case b < ' ' && b != '\n', b == 0x7F:
+		case b == '\n':
+			line = i
+		case b < ' ', b == 0x7F:
 			return false
 		}
 	}
