@@ -365,8 +365,8 @@ func (c *Codec) hideAnnotations(metadata []byte) ([]byte, error) {
 	return metadata, nil
 }
 
-// indent indents JSON as kube-apiserver does for pretty output.
-func indent(data []byte) []byte {
+// Indent indents JSON as kube-apiserver does for pretty output.
+func Indent(data []byte) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") != nil {
 		return data

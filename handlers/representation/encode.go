@@ -47,13 +47,13 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 		}
 		WriteBody(w, code, MediaCBOR, out)
 	case m.Format == FormatYAML:
-		out, err := toYAML(data)
+		out, err := ToYAML(data)
 		if err != nil {
-			return fmt.Errorf("encode YAML: %w", err)
+			return err
 		}
 		WriteBody(w, code, MediaYAML, out)
 	case m.Pretty:
-		WriteBody(w, code, MediaJSON, indent(data)) // without a newline at the end, as in kube-apiserver
+		WriteBody(w, code, MediaJSON, Indent(data)) // without a newline at the end, as in kube-apiserver
 	case len(data) >= writeBufferSize:
 		WriteBody(w, code, MediaJSON, append(data[:len(data):len(data)], '\n'))
 	default:
@@ -122,8 +122,16 @@ func (p *Responder) writeStatus(w http.ResponseWriter, r *http.Request, m Media,
 	if err == nil {
 		err = WriteJSON(w, m, code, data)
 	}
+	if err == nil {
+		return
+	}
+	// kube-apiserver responds with the fault of the encoding then, under the code of the Status.
+	fault := p.Status(r, err)
+	if data, err = json.Marshal(fault); err == nil {
+		err = WriteJSON(w, m, code, data)
+	}
 	if err != nil {
 		p.RequestLogger(r).Error("cannot encode a Status", "error", err)
-		http.Error(w, s.Message, code)
+		http.Error(w, fmt.Sprintf("%s: %s", fault.Reason, fault.Message), code)
 	}
 }

@@ -3,19 +3,53 @@ package representation
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzToYAML checks that all JSON can be written as YAML of the same meaning.
+// TestToYAML checks which characters of JSON kube-apiserver cannot write as YAML, and which change.
+func TestToYAML(t *testing.T) {
+	for text, want := range map[string]string{
+		"x\u00a0y": "a: x\u00a0y\n", "x\u0085y": "a: x y\n", "x😀y": "a: \"x\\U0001F600y\"\n",
+		"x\x7fy": "", "x\u0080y": "", "x\u009fy": "", "x\ufffey": "", "x\uffffy": "",
+	} {
+		got, err := ToYAML([]byte(`{"a":"` + text + `"}`))
+		if (want == "") != (err != nil) || err == nil && string(got) != want {
+			t.Errorf("%q became %q, %v; want %q", text, got, err, want)
+		}
+		if err != nil && (apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || err.Error() != "yaml: control characters are not allowed") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestErrorInYAML checks that an error that YAML cannot have in its message is replaced by one that says
+// so, under the same code.
+func TestErrorInYAML(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("Accept", MediaYAML)
+	(&Responder{Logger: slog.New(slog.DiscardHandler)}).WriteError(w, r, apierrors.NewBadRequest("not \x7f"))
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "code: 500\n") || !strings.Contains(w.Body.String(), "control characters are not allowed") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// FuzzToYAML checks that YAML means the same as the JSON that it is made of.
 func FuzzToYAML(f *testing.F) {
 	f.Add(`{"a":"\u007f \u2028 é","b":[1,null]}`)
 	f.Add("\"\x7f\ufeff\xff\"")
 	f.Fuzz(func(t *testing.T, text string) {
 		var v any
 		if len(text) > 1000 || strings.Contains(text, "-0") || // negative zero becomes zero
+			strings.Contains(text, "\u0085") || // becomes a blank
 			json.Unmarshal([]byte(text), &v) != nil {
 			return
 		}
@@ -23,9 +57,9 @@ func FuzzToYAML(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := toYAML(data)
+		out, err := ToYAML(data)
 		if err != nil {
-			t.Fatalf("%q: %v", data, err)
+			return
 		}
 		back, err := yaml.YAMLToJSON(out)
 		if err != nil {
