@@ -37,10 +37,11 @@ const (
 type aggregated struct {
 	state       discoveryState
 	json, proto []byte
-	// cbor is made when it is first requested.
-	cbor   func() ([]byte, error)
-	etag   string
-	groups map[string]*discoveredGroup
+	// Other encodings are made when they are first requested.
+	cbor, yaml func() ([]byte, error)
+	indented   func() []byte
+	etag       string
+	groups     map[string]*discoveredGroup
 }
 
 // discoveredGroup is the part of the document about one group, made once for each state
@@ -49,22 +50,6 @@ type discoveredGroup struct {
 	state       any
 	item        v2.APIGroupDiscovery
 	json, proto []byte
-}
-
-// aggregatedWanted reports whether a client prefers the aggregated document, and
-// returns the format.
-func (h *Handler) aggregatedWanted(r *http.Request) (representation.Format, bool) {
-	for _, c := range representation.ParseAccept(r.Header.Get("Accept")) {
-		f, ok := representation.FormatOf(c.Name)
-		ok = ok && (f != representation.FormatCBOR || h.CBOR)
-		switch {
-		case ok && c.Params["as"] == aggregatedKind && c.Params["g"] == aggregatedGroup && c.Params["v"] == "v2":
-			return f, f != representation.FormatYAML
-		case ok && c.Params["as"] == "", c.Name == "*/*":
-			return f, false
-		}
-	}
-	return representation.FormatJSON, false
 }
 
 // discoveryState is the state from which an aggregated document was made.
@@ -78,8 +63,9 @@ type discoveryState struct {
 func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http.HandlerFunc {
 	var cached atomic.Pointer[aggregated]
 	return func(w http.ResponseWriter, r *http.Request) {
-		f, ok := h.aggregatedWanted(r)
-		if !ok {
+		m, ok := h.responder.NegotiateAs(r, schema.GroupVersionKind{Group: aggregatedGroup, Version: "v2", Kind: aggregatedKind})
+		// In kube-apiserver, the router of built-in kinds checks the names of media types at /api first.
+		if !ok || core && !h.responder.AcceptsName(r, representation.OfferDocument) {
 			next(w, r)
 			return
 		}
@@ -96,22 +82,34 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 		}
 		w.Header().Set("ETag", doc.etag)
 		w.Header().Set("Cache-Control", "public")
-		switch {
-		case r.Header.Get("If-None-Match") == doc.etag:
+		if r.Header.Get("If-None-Match") == doc.etag {
 			w.WriteHeader(http.StatusNotModified)
-		case f == representation.FormatProtobuf:
-			representation.WriteBody(w, http.StatusOK, representation.MediaProtobuf+aggregatedParam, doc.proto)
-		case f == representation.FormatCBOR:
-			data, err := doc.cbor()
-			if err != nil {
-				h.responder.WriteError(w, r, err)
-				return
-			}
-			representation.WriteBody(w, http.StatusOK, representation.MediaCBOR+aggregatedParam, data)
-		default:
-			representation.WriteBody(w, http.StatusOK, representation.MediaJSON+aggregatedParam, doc.json)
+			return
 		}
+		media, data, err := doc.in(m)
+		if err != nil {
+			h.responder.WriteError(w, r, err)
+			return
+		}
+		representation.WriteBody(w, http.StatusOK, media+aggregatedParam, data)
 	}
+}
+
+// in returns the document in a format, and its media type.
+func (doc *aggregated) in(m representation.Media) (media string, data []byte, err error) {
+	switch {
+	case m.Format == representation.FormatProtobuf:
+		return representation.MediaProtobuf, doc.proto, nil
+	case m.Format == representation.FormatCBOR:
+		data, err = doc.cbor()
+		return representation.MediaCBOR, data, err
+	case m.Format == representation.FormatYAML:
+		data, err = doc.yaml()
+		return representation.MediaYAML, data, err
+	case m.Pretty:
+		return representation.MediaJSON, doc.indented(), nil
+	}
+	return representation.MediaJSON, doc.json, nil
 }
 
 // aggregate makes a document and reuses unchanged parts of the previous one.
@@ -145,6 +143,8 @@ func (h *Handler) aggregate(ctx context.Context, previous *aggregated, state dis
 		}
 	}
 	doc.cbor = sync.OnceValues(func() ([]byte, error) { return representation.ToCBOR(doc.json) })
+	doc.yaml = sync.OnceValues(func() ([]byte, error) { return representation.ToYAML(doc.json) })
+	doc.indented = sync.OnceValue(func() []byte { return representation.Indent(bytes.TrimSuffix(doc.json, []byte("\n"))) })
 	return doc, doc.encode(groups)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // customResource returns a custom kind without a schema.
@@ -91,13 +93,52 @@ func TestAggregatedDiscovery(t *testing.T) {
 		if w := send(t, h, http.MethodGet, path, "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
 			t.Errorf("%s, not changed: %d %s", path, w.Code, w.Body)
 		}
-		for _, plain := range []string{"", representation.MediaJSON, representation.MediaJSON + ";q=1," + representation.MediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
+		// As in kube-apiserver, the aggregated document is served whatever else a client accepts.
+		for other, media := range map[string]string{
+			representation.MediaJSON + ";q=1," + representation.MediaJSON + aggregatedParam + ";q=0.5": representation.MediaJSON,
+			representation.MediaJSON + aggregatedParam + ";q=0," + representation.MediaJSON:            representation.MediaJSON,
+			"text/html, */*" + aggregatedParam:                                                         representation.MediaJSON,
+			representation.MediaYAML + aggregatedParam + "," + accept:                                  representation.MediaYAML,
+			representation.MediaProtobuf + aggregatedParam:                                             representation.MediaProtobuf,
+		} {
+			if w := send(t, h, http.MethodGet, path, "Accept", other); w.Code != 200 || w.Header().Get("Content-Type") != media+aggregatedParam || w.Header().Get("ETag") != etag {
+				t.Errorf("%s for %q: %d %s", path, other, w.Code, w.Header())
+			}
+		}
+		if w := send(t, h, http.MethodGet, path, "Accept", accept, "User-Agent", "curl/8"); !strings.HasPrefix(w.Body.String(), "{\n  \"kind\"") || strings.HasSuffix(w.Body.String(), "\n") {
+			t.Errorf("%s for curl: %.100s", path, w.Body)
+		}
+		if w := send(t, h, http.MethodGet, path, "Accept", representation.MediaYAML+aggregatedParam); !strings.HasPrefix(w.Body.String(), "apiVersion: apidiscovery.k8s.io/v2\n") {
+			t.Errorf("%s in YAML: %.100s", path, w.Body)
+		}
+		for _, plain := range []string{"", representation.MediaJSON, strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
 			if w := send(t, h, http.MethodGet, path, "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
 				t.Errorf("%s for %q: %d %.100s", path, plain, w.Code, w.Body)
 			}
 		}
 		if vary := w.Header().Values("Vary"); !slices.Contains(vary, "Accept") {
 			t.Errorf("%s: Vary is %q", path, vary)
+		}
+	}
+}
+
+// TestDiscoveryPaths checks what differs between the paths of discovery, as in kube-apiserver.
+func TestDiscoveryPaths(t *testing.T) {
+	h := newHandler(t, nil)
+	for path, code := range map[string]int{"/api": http.StatusNotAcceptable, "/apis": http.StatusOK} {
+		if w := send(t, h, http.MethodGet, path, "Accept", "application/*"+aggregatedParam); w.Code != code {
+			t.Errorf("%s: got %d %.100s", path, w.Code, w.Body)
+		}
+	}
+	w := send(t, h, http.MethodGet, "/apis/", "Accept", representation.MediaJSON+aggregatedParam+","+representation.MediaJSON)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "APIGroupList") {
+		t.Errorf("got %d %.100s", w.Code, w.Body)
+	}
+	// Documents without a version have none in their envelopes.
+	for path, want := range map[string]string{"/api": "", "/api/v1": "", "/apis": "v1", "/apis/apps/v1": "v1"} {
+		e, err := proto.Decode(send(t, h, http.MethodGet, path, "Accept", representation.MediaProtobuf).Body.Bytes())
+		if err != nil || e.APIVersion != want {
+			t.Errorf("%s: version %q, %v", path, e.APIVersion, err)
 		}
 	}
 }
@@ -132,8 +173,12 @@ func FuzzAggregatedWanted(f *testing.F) {
 	f.Add("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,*/*;q=0.5")
 	f.Add(";;,,")
 	f.Fuzz(func(t *testing.T, accept string) {
-		if f, ok := (&Handler{Config: Config{CBOR: true}}).aggregatedWanted(&http.Request{Header: http.Header{"Accept": {accept}}}); ok && f == representation.FormatYAML {
-			t.Error("an aggregated document in YAML")
+		r := httptest.NewRequest(http.MethodGet, "/apis", nil)
+		r.Header.Set("Accept", accept)
+		r = r.WithContext(request.With(r.Context(), &request.Scope{}))
+		kind := schema.GroupVersionKind{Group: aggregatedGroup, Version: "v2", Kind: aggregatedKind}
+		if _, ok := (&representation.Responder{CBOR: true}).NegotiateAs(r, kind); ok && !strings.Contains(accept, aggregatedKind) {
+			t.Error("an aggregated document for a client that did not ask for it")
 		}
 	})
 }

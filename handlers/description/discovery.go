@@ -25,9 +25,11 @@ func (h *Handler) discoveryRoutes(m *mux.Router) {
 	versions := h.withAggregatedDiscovery(true, h.serveAPIVersions)
 	m.HandleFunc("/api", versions).Methods(http.MethodGet)
 	m.HandleFunc("/api/", versions).Methods(http.MethodGet)
-	// These are served for every method, as by kube-apiserver's aggregation layer.
+	// These are served for every method, as by kube-apiserver's aggregation layer, which has the aggregated
+	// document at /apis alone.
+	m.HandleFunc("/apis", h.withAggregatedDiscovery(false, h.serveGroups))
+	m.HandleFunc("/apis/", h.serveGroups)
 	for path, serve := range map[string]http.HandlerFunc{
-		"/apis":                   h.withAggregatedDiscovery(false, h.serveGroups),
 		"/apis/{group}":           h.serveGroup,
 		"/apis/{group}/{version}": h.serveResources,
 		"/api/{version}":          h.serveResources,
@@ -58,7 +60,7 @@ func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {
 		}
 		address = joinHostPort(host, port)
 	}
-	h.writeDocument(w, r, representation.OfferDocument, "APIVersions", &metav1.APIVersions{
+	h.writeDocument(w, r, representation.OfferDocument, &metav1.APIVersions{
 		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
 		Versions: []string{"v1"},
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
@@ -81,7 +83,7 @@ func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 			list.Groups = append(list.Groups, apiGroup(g))
 		}
 	}
-	h.writeDocument(w, r, representation.OfferGroup, "APIGroupList", list)
+	h.writeDocument(w, r, representation.OfferGroup, list)
 }
 
 func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +95,7 @@ func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
 	}
 	group := apiGroup(g)
 	group.Kind, group.APIVersion = "APIGroup", "v1"
-	h.writeDocument(w, r, representation.OfferGroup, "APIGroup", &group)
+	h.writeDocument(w, r, representation.OfferGroup, &group)
 }
 
 func apiGroup(g api.Group) metav1.APIGroup {
@@ -139,7 +141,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 		}
 		list.APIResources = append(list.APIResources, entries...)
 	}
-	h.writeDocument(w, r, offer, "APIResourceList", list)
+	h.writeDocument(w, r, offer, list)
 }
 
 // establishWait bounds how long discovery waits for a definition whose status cannot be written.
@@ -207,7 +209,7 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 func statusVerbs() []string { return []string{api.VerbGet, api.VerbPatch, api.VerbUpdate} }
 
 // writeDocument sends a document that is not a resource.
-func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o representation.Offer, kind string, doc interface {
+func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o representation.Offer, doc interface {
 	runtime.Object
 	representation.ProtoMessage
 }) {
@@ -218,7 +220,8 @@ func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o repres
 	}
 	if m.Format == representation.FormatProtobuf {
 		if raw, err := doc.Marshal(); err == nil {
-			representation.WriteBody(w, http.StatusOK, representation.MediaProtobuf, proto.AppendRaw(nil, "v1", kind, raw))
+			apiVersion, kind := doc.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+			representation.WriteBody(w, http.StatusOK, representation.MediaProtobuf, proto.AppendRaw(nil, apiVersion, kind, raw))
 			return
 		}
 	}

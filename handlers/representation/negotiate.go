@@ -7,6 +7,7 @@ import (
 
 	"github.com/munnerz/goautoneg"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -85,6 +86,8 @@ type Offer struct {
 	noProto bool
 	// noTable is set for reviews and some subresources, which have no columns.
 	noTable bool
+	// kind is the kind as which a document can be shown, if it is not one of meta.k8s.io.
+	kind schema.GroupVersionKind
 	// cbor is set if the server serves CBOR, and noCBOR for documents that have no such form.
 	cbor, noCBOR bool
 }
@@ -172,6 +175,20 @@ func negotiate(r *http.Request, o Offer) (Media, error) {
 	return Media{}, o.notAcceptable(o.byParameters)
 }
 
+// NegotiateAs chooses the representation of a document that clients ask for as another kind than that of the
+// path. It reports false if the Accept header does not name this kind: other alternatives do not matter then,
+// nor do they if it does.
+func (p *Responder) NegotiateAs(r *http.Request, kind schema.GroupVersionKind) (Media, bool) {
+	o := Offer{cbor: p.CBOR, kind: kind}
+	for _, c := range ParseAccept(r.Header.Get("Accept")) {
+		if m, ok := c.match(o); ok && m.as == kind.Kind {
+			m.Pretty = m.Pretty || prettyWanted(r)
+			return m, true
+		}
+	}
+	return Media{}, false
+}
+
 // notAcceptable returns the error of an Accept header without an offered media type.
 func (o Offer) notAcceptable(offered string) error {
 	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "only the following media types are accepted: "+o.available(offered), nil)
@@ -257,6 +274,9 @@ func (c Clause) matchFormat(o Offer, f Format) (Media, bool) {
 
 // shows reports whether objects can be shown as m asks.
 func (o Offer) shows(m Media, group string) bool {
+	if o.kind.Kind != "" {
+		return o.kind == schema.GroupVersionKind{Group: group, Version: m.asVersion, Kind: m.as}
+	}
 	switch m.as {
 	case asTable:
 		if m.Format == FormatProtobuf || m.Format == FormatCBOR || o.noTable {
