@@ -188,7 +188,7 @@ func TestVersion(t *testing.T) {
 	if w := send(t, h, http.MethodGet, "/version"); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	for path, code := range map[string]int{"HEAD /version": 405, "POST /version": 405} {
+	for path, code := range map[string]int{"HEAD /version": 405, "POST /version": 405, "POST /version/": 405, "POST /version/x": 404, "POST /metrics": 200, "OPTIONS /metrics": 200, "FOO /metrics/slis": 200} {
 		method, path, _ := strings.Cut(path, " ")
 		if w := send(t, h, method, path); w.Code != code {
 			t.Errorf("%s: %d", method, w.Code)

@@ -51,18 +51,13 @@ func (h *Handler) serveStatic(media string, content func() ([]byte, error)) http
 
 // acceptsMedia reports whether Accept headers accept a media type. Without a header, they do.
 func acceptsMedia(accept []string, media string) bool {
-	empty := true
 	for _, header := range accept {
 		for part := range strings.SplitSeq(header, ",") {
 			kind, _, _ := strings.Cut(part, ";")
-			switch kind = strings.TrimSpace(kind); kind {
-			case "":
-				continue
-			case "*/*", media:
+			if kind = strings.TrimSpace(kind); kind == "*/*" || kind == media {
 				return true
 			}
-			empty = false
 		}
 	}
-	return empty
+	return strings.Join(accept, "") == ""
 }

@@ -46,11 +46,9 @@ func (w varyDropper) Write(b []byte) (int, error) {
 func (w varyDropper) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // metricsRoutes adds /metrics and /metrics/slis. As in kube-apiserver, DELETE resets the metrics, at
-// /metrics only with profiling.
+// /metrics only with profiling, and every other method reads them.
 func (h *Handler) metricsRoutes(m *mux.Router) {
 	options := promhttp.HandlerOpts{ProcessStartTime: h.Now()}
-	serve := withoutVary(promhttp.HandlerFor(h.Metrics, options))
-	m.Handle("/metrics", serve).Methods(http.MethodGet, http.MethodHead)
 	if reset, ok := h.Metrics.(interface{ Reset() error }); ok && !h.NoProfiling {
 		m.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
 			if err := reset.Reset(); err != nil {
@@ -60,6 +58,7 @@ func (h *Handler) metricsRoutes(m *mux.Router) {
 			_, _ = io.WriteString(w, "metrics reset\n")
 		}).Methods(http.MethodDelete)
 	}
+	m.Handle("/metrics", withoutVary(promhttp.HandlerFor(h.Metrics, options)))
 	h.slis.routes(m, options)
 	h.addToIndex("/metrics", "/metrics/slis")
 }

@@ -33,8 +33,11 @@ func (h *Handler) openAPIRoutes(m *mux.Router) {
 }
 
 func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
-	contentType, ok := openAPIContentType(w, r, openAPIv2Protobuf)
+	w.Header().Add("Vary", "Accept-Encoding")
+	w.Header().Add("Vary", "Accept")
+	contentType, ok := openAPIContentType(r, openAPIv2Protobuf)
 	if !ok {
+		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
 	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.OpenAPIV2())
@@ -42,8 +45,6 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 		h.failOpenAPI(w, r, err)
 		return
 	}
-	w.Header().Set("Vary", "Accept")
-	w.Header().Add("Vary", "Accept-Encoding")
 	h.serveOpenAPIDocument(w, r, doc, contentType, representation.AcceptsGzip(r))
 }
 
@@ -109,10 +110,6 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 		h.ForwardToRemote(w, r, remote)
 		return
 	}
-	contentType, ok := openAPIContentType(w, r, openAPIv3Protobuf)
-	if !ok {
-		return
-	}
 	doc, err := h.schemas.v3Named(h.Catalogue, name)
 	switch {
 	case err != nil:
@@ -122,7 +119,15 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Vary", "Accept")
+	contentType, ok := openAPIContentType(r, openAPIv3Protobuf)
+	if !ok && len(representation.ParseAccept(r.Header.Get("Accept"))) == 0 {
+		return // as kube-apiserver, which finds nothing to refuse
+	}
+	w.Header().Add("Vary", "Accept")
+	if !ok {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return
+	}
 	if hash := request.From(r.Context()).Info.Query.Get("hash"); hash != "" {
 		if hash != doc.hash {
 			w.Header().Set("Content-Type", contentType) // prevents the HTML body of http.Redirect
@@ -142,9 +147,8 @@ func (h *Handler) failOpenAPI(w http.ResponseWriter, r *http.Request, err error)
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 
-// openAPIContentType negotiates between JSON and protobuf. It writes a 406 and reports false if
-// the client accepts neither.
-func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string) (string, bool) {
+// openAPIContentType negotiates between JSON and protobuf. It reports false if the client accepts neither.
+func openAPIContentType(r *http.Request, protobuf string) (string, bool) {
 	accept := strings.ReplaceAll(r.Header.Get("Accept"), "@v1.0+protobuf", ".v1.0+protobuf")
 	if accept == "" {
 		accept = "*/*"
@@ -157,7 +161,6 @@ func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string)
 			return protobuf, true
 		}
 	}
-	w.WriteHeader(http.StatusNotAcceptable)
 	return "", false
 }
 

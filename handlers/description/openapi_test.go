@@ -163,11 +163,12 @@ func TestServeOpenAPI(t *testing.T) {
 		{"version 3 is not compressed", place, []string{"Accept-Encoding", "gzip"}, 200, map[string]string{"Content-Encoding": "", "Vary": "Accept"}},
 		{"version 3 as protobuf", place, []string{"Accept", openAPIv3Protobuf + ", */*"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
 		{"version 3 as protobuf, old media type", place, []string{"Accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
-		{"version 3 as something else", place, []string{"Accept", "application/xml"}, 406, nil},
+		{"version 3 as something else", place, []string{"Accept", "application/xml"}, 406, map[string]string{"Vary": "Accept"}},
+		{"version 3 as nothing", place, []string{"Accept", "garbage"}, 200, map[string]string{"Content-Type": "", "Vary": ""}},
 		{"unknown version", "/openapi/v3/apis/apps/v7", nil, 404, nil},
 		{"version 2", "/openapi/v2", nil, 200, map[string]string{"Content-Type": "application/json"}},
 		{"version 2, best offer", "/openapi/v2", []string{"Accept", "application/xml, application/json;q=0.1, " + openAPIv2Protobuf + ";q=0.5"}, 200, map[string]string{"Content-Type": openAPIv2Protobuf}},
-		{"version 2 as something else", "/openapi/v2", []string{"Accept", "application/xml"}, 406, nil},
+		{"version 2 as something else", "/openapi/v2", []string{"Accept", "application/xml"}, 406, map[string]string{"Vary": "Accept-Encoding"}},
 	} {
 		w := send(t, h, http.MethodGet, c.url, c.headers...)
 		if w.Code != c.code {

@@ -38,7 +38,6 @@ func (h *Handler) debugFlagRoutes(m *mux.Router) {
 	m.HandleFunc(root+"/v", h.serveVerbosity)
 	index := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
 		_, _ = io.WriteString(w, debugFlagsPage) // a client that has gone needs no response
 	}
 	m.HandleFunc(root, index)
@@ -75,9 +74,9 @@ func (h *Handler) serveVerbosity(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusBadRequest, "error reading request body")
 		return
 	}
-	verbosity, err := strconv.ParseInt(string(body), 10, 32)
+	verbosity, err := strconv.ParseUint(string(body), 10, 31)
 	if err != nil {
-		writeText(w, http.StatusBadRequest, fmt.Sprintf("failed set klog.logging.verbosity %s: %v", body, err))
+		writeText(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	h.SetVerbosity(int(verbosity))

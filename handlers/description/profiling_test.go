@@ -47,7 +47,8 @@ func TestVerbosityFlag(t *testing.T) {
 	}{
 		{http.MethodGet, "", http.StatusNotAcceptable, "unsupported http method", 2},
 		{http.MethodPut, "4", http.StatusOK, "successfully set klog.logging.verbosity to 4", 4},
-		{http.MethodPut, "loud", http.StatusBadRequest, `failed set klog.logging.verbosity loud: strconv.ParseInt: parsing "loud": invalid syntax`, 4},
+		{http.MethodPut, "loud", http.StatusBadRequest, `strconv.ParseUint: parsing "loud": invalid syntax`, 4},
+		{http.MethodPut, "-1", http.StatusBadRequest, `strconv.ParseUint: parsing "-1": invalid syntax`, 4},
 		{http.MethodPost, "9", http.StatusNotAcceptable, "unsupported http method", 4},
 		{http.MethodPut, strings.Repeat("0", 65), http.StatusBadRequest, "error reading request body", 4},
 		{http.MethodPut, "0", http.StatusOK, "successfully set klog.logging.verbosity to 0", 0},

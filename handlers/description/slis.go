@@ -51,7 +51,7 @@ func (s *slis) observe(path, check string, err error) {
 
 // routes adds /metrics/slis. DELETE resets the metrics.
 func (s *slis) routes(m *mux.Router, o promhttp.HandlerOpts) {
-	show := promhttp.HandlerFor(s.registry, o)
+	show := withoutVary(promhttp.HandlerFor(s.registry, o))
 	m.HandleFunc("/metrics/slis", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			s.last.Reset()
