@@ -109,6 +109,8 @@ type body struct {
 	proto bool
 	// cbor is the body in CBOR, whose values data has as JSON; nil for other formats.
 	cbor []byte
+	// yaml is the body in YAML, which data has as JSON; nil for other formats.
+	yaml []byte
 	// parsed is the decoded data of an object without a Go type; nil if it is not decoded yet.
 	parsed *untyped.Object
 	// strict are the faults so far that field validation decides about.
@@ -132,6 +134,9 @@ func openBody(f Format, data []byte) (body, error) {
 func openYAML(data []byte) (b body, err error) {
 	if err := bounds.YAML(data); err != nil {
 		return b, err
+	}
+	if b.yaml = data; data == nil {
+		b.yaml = []byte{}
 	}
 	if b.data, err = yaml.YAMLToJSONStrict(data); err != nil {
 		b.strict = append(b.strict, errors.New(firstFaults(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "))))
@@ -235,7 +240,7 @@ func (b *body) completeType(gvk schema.GroupVersionKind) error {
 		return nil
 	}
 	if b.gvk.Group != "" && b.gvk.Group != gvk.Group && !b.proto {
-		return runtime.NewMissingVersionErr(string(b.data))
+		return runtime.NewMissingVersionErr(b.shown())
 	}
 	b.gvk.Group, b.gvk.Version = gvk.Group, gvk.Version
 	return nil

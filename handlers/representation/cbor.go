@@ -75,6 +75,9 @@ func (b *body) shown() string {
 	if b.cbor != nil {
 		return cbor.Diagnose(b.cbor)
 	}
+	if b.yaml != nil {
+		return string(b.yaml)
+	}
 	return string(b.data)
 }
 

@@ -30,6 +30,15 @@ func TestToYAML(t *testing.T) {
 	}
 }
 
+// TestShownYAML checks that messages show a body in YAML as it was sent.
+func TestShownYAML(t *testing.T) {
+	for _, text := range []string{"a: b # c\n", "~", ""} {
+		if b, err := openBody(FormatYAML, []byte(text)); err != nil || b.shown() != text {
+			t.Errorf("%q is shown as %q, %v", text, b.shown(), err)
+		}
+	}
+}
+
 // TestErrorInYAML checks that an error that YAML cannot have in its message is replaced by one that says
 // so, under the same code.
 func TestErrorInYAML(t *testing.T) {
