@@ -120,5 +120,8 @@ func (c *call) patched(ctx context.Context, old api.Object, kind types.PatchType
 	if err := c.checkName(obj); err != nil {
 		return nil, err
 	}
+	if err := c.codec.CheckPatchedKind(obj); err != nil {
+		return nil, err
+	}
 	return c.ApplySubresource(ctx, old, obj)
 }

@@ -153,13 +153,26 @@ func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte,
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
 		return nil, p.invalidResult(data, err)
 	}
-	if b.gvk.Group == "" && b.gvk.Version == "" {
-		return nil, apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field"))
-	}
 	if b.gvk != c.gvk {
-		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())
+		return u, nil // CheckPatchedKind refuses it
 	}
 	return c.defaulted(u, func(err error) error { return p.invalidResult(data, err) })
+}
+
+// CheckPatchedKind returns an error if a patch changed or removed the kind of an object without a Go
+// type. Callers check the object's name and namespace first.
+func (c *Codec) CheckPatchedKind(obj api.Object) error {
+	if !c.resource.Untyped {
+		return nil
+	}
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	switch {
+	case gvk == c.gvk:
+		return nil
+	case gvk.Group == "" && gvk.Version == "":
+		return apierrors.NewInternalError(runtime.NewMissingVersionErr("object has no apiVersion field"))
+	}
+	return errChangedKind(c.gvk, gvk, obj.GetName())
 }
 
 // errChangedKind returns the error of a patch that changes the kind of an object.
