@@ -33,7 +33,7 @@ func allocateService(strictness validation.Strictness) func(ctx context.Context,
 		}
 		var err error
 		if len(errs) == 0 {
-			errs, err = allocateAddresses(ctx, from, svc, &stored)
+			errs, err = allocateAddresses(ctx, from, svc, &stored, old == nil)
 			if err == nil {
 				var more field.ErrorList
 				more, err = allocatePorts(ctx, from, svc, &stored, old == nil)
@@ -186,8 +186,9 @@ func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 }
 
 // allocateAddresses allocates an address of each family, and releases the old addresses that the
-// service no longer has.
-func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
+// service no longer has. A service that a write of its status created has no address, and an update
+// gives it none.
+func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec, isNew bool) (field.ErrorList, error) {
 	s := &svc.Spec
 	had, have := clusterIPs(old), clusterIPs(s)
 	for _, ip := range had {
@@ -195,7 +196,7 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 			from.ReleaseIP(ip, svc)
 		}
 	}
-	if s.Type == corev1.ServiceTypeExternalName || isHeadless(s) {
+	if s.Type == corev1.ServiceTypeExternalName || isHeadless(s) || !isNew && old.Type != corev1.ServiceTypeExternalName && len(s.ClusterIPs) == 0 {
 		return nil, nil
 	}
 	at := field.NewPath("spec", "clusterIPs")

@@ -114,6 +114,18 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 	}
 }
 
+// TestNoLaterAddress checks that an update gives no address to a service that was created without one,
+// by a write of its status.
+func TestNoLaterAddress(t *testing.T) {
+	single := corev1.IPFamilyPolicySingleStack
+	stored := corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilyPolicy: &single, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}
+	svc := &corev1.Service{Spec: *stored.DeepCopy()}
+	// An allocation would fail: families has no addresses.
+	if errs, err := allocateAddresses(t.Context(), families{}, svc, &stored, false); len(errs) > 0 || err != nil || len(svc.Spec.ClusterIPs) > 0 {
+		t.Errorf("got %v, %v, %v", svc.Spec.ClusterIPs, errs, err)
+	}
+}
+
 // TestForbiddenNodePort checks that the ports of a service without node ports are left to
 // validation.
 func TestForbiddenNodePort(t *testing.T) {
