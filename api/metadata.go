@@ -141,6 +141,11 @@ func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
 // checkMetadata validates metadata by the rules that all kinds share; validName validates
 // name and generateName.
 func (r *Resource) checkMetadata(obj Object, validName apivalidation.ValidateNameFunc) field.ErrorList {
+	if r.MetadataFault != nil {
+		if err := r.MetadataFault(obj); err != nil {
+			return field.ErrorList{err}
+		}
+	}
 	if name, prefix := obj.GetName(), obj.GetGenerateName(); name != "" && len(validName(name, false)) == 0 &&
 		(prefix == "" || len(validName(prefix, true)) == 0) && plainMetadata(obj, r.Namespaced) {
 		return nil
@@ -182,7 +187,7 @@ func (r *Resource) isPlainUpdate(obj, old Object) bool {
 		prefix != "" && len(r.validateName(prefix, true)) > 0) {
 		return false
 	}
-	return plainMetadata(obj, r.Namespaced) && plainChange(obj, old)
+	return plainMetadata(obj, r.Namespaced) && plainChange(obj, old) && (r.MetadataFault == nil || r.MetadataFault(obj) == nil)
 }
 
 // checkFinalizers validates finalizers unless the kind allows any name.

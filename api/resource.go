@@ -99,6 +99,9 @@ type Resource struct {
 	// Untyped: objects of every version are *untyped.Object, which contain their kind
 	// and apiVersion. Custom kinds have no Go type.
 	Untyped bool
+	// MetadataFault, if not nil, returns the error of metadata whose fields have wrong types, which an
+	// object without a Go type can have.
+	MetadataFault func(obj Object) *field.Error
 	// Forms, of an untyped kind, has the resource as a form for each of its versions, with the
 	// validation, verbs and columns of that version. The hub of a form is its version. The
 	// form of the storage version represents the kind in lists of resources.

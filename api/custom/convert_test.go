@@ -3,6 +3,7 @@ package custom
 import (
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,6 +19,7 @@ func thingsIn(t *testing.T, versions ...string) *Kind {
 	d := &Definition{}
 	d.Spec.Group = "example.com"
 	d.Status.AcceptedNames = apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing", ListKind: "ThingList"}
+	d.Spec.Names = d.Status.AcceptedNames
 	for i, name := range versions {
 		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
 			Name: name, Served: true, Storage: i == len(versions)-1,
@@ -31,6 +33,22 @@ func thingsIn(t *testing.T, versions ...string) *Kind {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// TestMetadataOfWrongTypes checks that metadata which mutating admission spoiled is refused, on create
+// and update.
+func TestMetadataOfWrongTypes(t *testing.T) {
+	res := thingsIn(t, "v1").Resource
+	object := func(link any) *untyped.Object {
+		return untyped.FromContent(map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "a", "uid": "u", "resourceVersion": "1", "selfLink": link}})
+	}
+	const want = "unrecognized type: string"
+	if got := res.CheckCreate(&res.Versions[0], object([]any{})).ToAggregate(); got == nil || !strings.Contains(got.Error(), want) {
+		t.Errorf("created: %v", got)
+	}
+	if got := res.CheckUpdate(&res.Versions[0], object([]any{}), object("")).ToAggregate(); got == nil || !strings.Contains(got.Error(), want) {
+		t.Errorf("updated: %v", got)
+	}
 }
 
 // TestReadByFormerDefinition checks that a request that began before a version was added can

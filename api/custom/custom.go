@@ -106,6 +106,7 @@ func withoutSchemas(d *Definition) *Definition {
 // buildForm returns the resource whose objects have the given version.
 func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration)) *api.Resource {
 	names := d.Status.AcceptedNames
+	names.Plural = d.Spec.Names.Plural // which is part of the definition's name, whatever a client writes to the status
 	gvk := gv.WithKind(names.Kind)
 	res := &api.Resource{
 		Names: api.Names{
@@ -119,6 +120,7 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 		Versions:            []api.Version{buildVersion(d, gvk, v, s, compared)},
 		New:                 func() api.Object { return untyped.New(gvk) },
 		Untyped:             true,
+		MetadataFault:       func(obj api.Object) *field.Error { return obj.(*untyped.Object).MetadataFault() },
 		Prune:               func(obj api.Object) { s.Prune(contentOf(obj)) },
 		DefaultIsIdempotent: s.DefaultIsIdempotent,
 		Storage:             api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, Encoding: api.JSON},

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -82,6 +83,23 @@ func (o *Object) RepairStored() error {
 	}
 	if n, _ := meta["generation"].(int64); n == 0 {
 		meta["generation"] = int64(1)
+	}
+	return nil
+}
+
+// MetadataFault returns the error of metadata whose fields do not have the types of ObjectMeta, or nil.
+// Only mutating admission can leave such metadata.
+func (o *Object) MetadataFault() *field.Error {
+	value := o.Object["metadata"]
+	meta, ok := value.(map[string]any)
+	switch {
+	case value == nil || ok && WellFormed(meta):
+		return nil
+	case !ok:
+		return field.Invalid(field.NewPath("metadata"), value, fmt.Sprintf("expected map[string]interface{}, got %T", value))
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(meta, &metav1.ObjectMeta{}); err != nil {
+		return field.Invalid(field.NewPath("metadata"), value, err.Error())
 	}
 	return nil
 }

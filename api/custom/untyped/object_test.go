@@ -158,6 +158,27 @@ func TestMetadata(t *testing.T) {
 }
 
 // TestRepairStored checks that valid fields of stored metadata stay, even beside invalid ones.
+// TestMetadataFault checks the error of metadata with fields of wrong types.
+func TestMetadataFault(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`: "", `{"metadata":null}`: "", `{"metadata":{"name":"a","labels":{"a":"b"}}}`: "", `{"metadata":{"name":"a","unknown":1}}`: "", `{"metadata":{"labels":{}}}`: "",
+		`{"metadata":"a"}`:             `metadata: Invalid value: "a": expected map[string]interface{}, got string`,
+		`{"metadata":{"selfLink":[]}}`: `metadata: Invalid value: {"selfLink":[]}: unrecognized type: string`,
+	} {
+		var o Object
+		if err := json.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if fault := o.MetadataFault(); fault != nil {
+			got = fault.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestRepairStored(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`:                `{}`,
