@@ -97,7 +97,9 @@ func newCluster(t testing.TB, text string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shared{params: paramReader{objects}, metrics: m, schemas: &schemaCache{find: ssa.Published(c.catalogue), state: c.catalogue.State},
+	s := &shared{params: paramReader{objects}, metrics: m, kinds: func(k schema.GroupVersionKind) (*api.Resource, *api.Version, bool) {
+		return c.catalogue.Kind(k.GroupVersion(), k.Kind)
+	}, schemas: &schemaCache{find: ssa.Published(c.catalogue), state: c.catalogue.State},
 		namespaces: func(_ context.Context, name string) (*corev1.Namespace, error) {
 			return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"environment": name}}}, nil
 		},

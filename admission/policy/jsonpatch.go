@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/mutation/dynamic"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
@@ -50,18 +51,34 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (runtime.Objec
 	if err := bounds.Object(after, t.Attributes.Resource.ObjectLimit()); err != nil {
 		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
-	obj := t.New(t.form)
-	if err := bounds.JSONInto(after, obj); err != nil {
-		return nil, fmt.Errorf("JSON Patch: %w", err)
+	decoder := match.PatchDecoder{Kinds: t.kinds, Decode: decodeStrict, Invalid: errPatched}
+	obj, err := decoder.Patched(t.Request, t.form, after)
+	var conversion match.ConversionError
+	if errors.As(err, &conversion) {
+		return nil, apierrors.NewInternalError(fmt.Errorf("failed to convert object: %w", err))
 	}
-	strict, err := kjson.UnmarshalStrict(after, obj)
+	return obj, err
+}
+
+// decodeStrict decodes an object and refuses unknown and duplicate fields.
+func decodeStrict(data []byte, into runtime.Object) error {
+	if err := bounds.JSONInto(data, into); err != nil {
+		return err
+	}
+	strict, err := kjson.UnmarshalStrict(data, into)
 	if err == nil && len(strict) > 0 {
 		err = runtime.NewStrictDecodingError(strict)
 	}
-	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+	return err
+}
+
+// errPatched returns the error of a patched object that cannot be decoded.
+func errPatched(err error) error {
+	var limit *bounds.Error
+	if errors.As(err, &limit) {
+		return fmt.Errorf("JSON Patch: %w", err)
 	}
-	return obj, nil
+	return apierrors.NewInternalError(err)
 }
 
 // newPatch converts a list of JSONPatch values to a JSON patch of at most about limit bytes.

@@ -196,7 +196,7 @@ func (q *mutationRun) invoke(ctx context.Context, inv *invocation, in *match.Inp
 	before := q.r.Object.DeepCopyObject()
 	for i := range inv.policy.mutations {
 		begin := time.Now()
-		err := inv.policy.mutations[i].run(ctx, inv.policy, in, q.schemas.schema)
+		err := inv.policy.mutations[i].run(ctx, q.shared, inv.policy, in)
 		q.metrics.mutated(time.Since(begin), inv.policy.name, inv.binding.name, err)
 		var status *apierrors.StatusError
 		switch {

@@ -7,8 +7,10 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
@@ -32,6 +34,7 @@ type target struct {
 	*match.Request
 	form    match.Form
 	schemas ssa.Schemas
+	kinds   func(schema.GroupVersionKind) (*api.Resource, *api.Version, bool)
 }
 
 func compileMutating(m *match.Metrics) func(*admissionv1.MutatingAdmissionPolicy) *mutatingPolicy {
@@ -58,7 +61,7 @@ func bindingOfMutating(b *admissionv1.MutatingAdmissionPolicyBinding) *binding {
 }
 
 // run applies one mutation to the object of a request.
-func (m *mutation) run(ctx context.Context, p *mutatingPolicy, in *match.Input, schemas ssa.Schemas) error {
+func (m *mutation) run(ctx context.Context, s *shared, p *mutatingPolicy, in *match.Input) error {
 	if m.change.Err != nil {
 		return m.change.Err
 	}
@@ -68,7 +71,7 @@ func (m *mutation) run(ctx context.Context, p *mutatingPolicy, in *match.Input, 
 	if err != nil {
 		return err
 	}
-	changed, err := m.apply(ctx, &target{in.Request, in.Form, schemas}, change)
+	changed, err := m.apply(ctx, &target{in.Request, in.Form, s.schemas.schema, s.kinds}, change)
 	if err != nil || changed == nil {
 		return err
 	}

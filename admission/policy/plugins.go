@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/manifest"
@@ -41,6 +42,8 @@ type shared struct {
 	schemas    *schemaCache
 	metrics    *metrics
 	shapes     match.Shapes
+	// kinds returns the resource and the version of a registered kind.
+	kinds func(schema.GroupVersionKind) (*api.Resource, *api.Version, bool)
 }
 
 // request returns the Request of a write.
@@ -70,7 +73,7 @@ func New(c Config) (*Policies, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{namespaces: c.Objects.Namespaces(), params: paramReader{c.Objects}, ask: c.Authorizer, metrics: m,
+	s := &shared{namespaces: c.Objects.Namespaces(), params: paramReader{c.Objects}, ask: c.Authorizer, metrics: m, kinds: c.Objects.RegisteredKind,
 		schemas: &schemaCache{find: c.Schemas, state: c.Objects.CatalogueState}}
 	compileV, compileM := compileValidating(c.Conditions), compileMutating(c.Conditions)
 	v := &validator{shared: s, hooks: hookIndex[*validatingPolicy]{

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -164,7 +165,8 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 	if err != nil {
 		return false, errPatched(h, err)
 	}
-	obj, err := s.decodePatched(h, form, made)
+	decoder := match.PatchDecoder{Kinds: s.kinds, Decode: decodeTyped, Invalid: func(err error) error { return errPatched(h, err) }}
+	obj, err := decoder.Patched(s.Request, form, made)
 	if err != nil {
 		return false, err
 	}
@@ -173,6 +175,13 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 		return false, errPatched(h, err)
 	}
 	return changed, nil
+}
+
+func decodeTyped(data []byte, into runtime.Object) error {
+	if err := bounds.JSONInto(data, into); err != nil {
+		return err
+	}
+	return kjson.UnmarshalCaseSensitivePreserveInts(data, into)
 }
 
 // errPatched returns the error of an object that a hook has patched.

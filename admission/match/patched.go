@@ -1,4 +1,4 @@
-package webhook
+package match
 
 import (
 	"fmt"
@@ -9,19 +9,28 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
-	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
-// decodePatched decodes a patched object in a form. A patch may remove the kind and the version of an
-// object with a Go type. The error for another kind is that of the object's decoding, or of its
-// conversion to the kind of the request.
-func (s *hookRequest) decodePatched(h *hook, form match.Form, data []byte) (runtime.Object, error) {
-	obj := s.New(form)
+// PatchDecoder decodes objects that mutating admission has patched.
+type PatchDecoder struct {
+	// Kinds returns the resource and the version of a registered kind.
+	Kinds func(schema.GroupVersionKind) (*api.Resource, *api.Version, bool)
+	// Decode decodes an object with a Go type, and Invalid returns the error for one that Decode refuses.
+	Decode  func(data []byte, into runtime.Object) error
+	Invalid func(error) error
+}
+
+// ConversionError is the error of a patched object that cannot be converted to the kind of the request.
+type ConversionError struct{ error }
+
+// Patched decodes a patched object in a form. A patch may remove the kind and the version of an object
+// with a Go type. The error for another kind is that of the object's decoding, or a ConversionError.
+func (d *PatchDecoder) Patched(r *Request, form Form, data []byte) (runtime.Object, error) {
+	obj := r.New(form)
 	if u, ok := obj.(*untyped.Object); ok {
-		return u, s.decodeUntyped(form, u, data)
+		return u, d.untyped(form, u, data)
 	}
 	var named struct {
 		APIVersion string `json:"apiVersion"`
@@ -36,10 +45,10 @@ func (s *hookRequest) decodePatched(h *hook, form match.Form, data []byte) (runt
 	}
 	is := withDefaultKind(gv.WithKind(named.Kind), form.Kind)
 	if is != form.Kind {
-		return nil, s.errOtherKind(is, data)
+		return nil, d.errOtherKind(r, is, data)
 	}
-	if err := decodeTyped(data, obj); err != nil {
-		return nil, errPatched(h, err)
+	if err := d.Decode(data, obj); err != nil {
+		return nil, d.Invalid(err)
 	}
 	return obj, nil
 }
@@ -55,38 +64,31 @@ func withDefaultKind(is, other schema.GroupVersionKind) schema.GroupVersionKind 
 	return is
 }
 
-func decodeTyped(data []byte, into runtime.Object) error {
-	if err := bounds.JSONInto(data, into); err != nil {
-		return err
-	}
-	return kjson.UnmarshalCaseSensitivePreserveInts(data, into)
-}
-
 // errOtherKind returns the error for a patched object of another kind than that of the request.
-func (s *hookRequest) errOtherKind(is schema.GroupVersionKind, data []byte) error {
+func (d *PatchDecoder) errOtherKind(r *Request, is schema.GroupVersionKind, data []byte) error {
 	if is.Version == "" {
 		return apierrors.NewInternalError(runtime.NewMissingVersionErr(string(data)))
 	}
-	res, v, ok := s.kinds(is)
+	res, v, ok := d.Kinds(is)
 	if !ok || res.Untyped {
 		return apierrors.NewInternalError(api.ErrNotRegistered(is))
 	}
-	if err := decodeTyped(data, res.NewOf(v)); err != nil {
+	if err := d.Decode(data, res.NewOf(v)); err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	return api.ErrOtherKind(is.Version+"."+is.Kind, api.InternalPackage(s.Resource)+"."+s.Kind.Kind)
+	return ConversionError{api.ErrOtherKind(is.Version+"."+is.Kind, api.InternalPackage(r.Resource)+"."+r.Kind.Kind)}
 }
 
-// decodeUntyped decodes a patched object of a custom kind. Another version is converted in
-// kube-apiserver, and another kind is a fault of the object.
-func (s *hookRequest) decodeUntyped(form match.Form, u *untyped.Object, data []byte) error {
+// untyped decodes a patched object of a custom kind. Another version is converted in kube-apiserver,
+// and another kind is a fault of the object.
+func (d *PatchDecoder) untyped(form Form, u *untyped.Object, data []byte) error {
 	if err := u.UnmarshalJSON(data); err != nil {
 		return apierrors.NewInternalError(err)
 	}
 	is := u.GroupVersionKind()
 	switch {
 	case is.GroupVersion() != form.Kind.GroupVersion():
-		return fmt.Errorf("request to convert CR from an invalid group/version: %s", is.GroupVersion())
+		return ConversionError{fmt.Errorf("request to convert CR from an invalid group/version: %s", is.GroupVersion())}
 	case is.Kind != form.Kind.Kind:
 		return apierrors.NewInvalid(form.Kind.GroupKind(), u.GetName(), field.ErrorList{
 			field.Invalid(field.NewPath("kind"), is.Kind, "must be "+form.Kind.Kind)})
