@@ -47,6 +47,15 @@ func TestPolicies(t *testing.T) {
 		t.Logf("%s: %v", what, time.Since(begin))
 	}
 	within("policy in force", "bad", true)
+	valid := policy.DeepCopy()
+	valid.Name, valid.Spec.Validations = "valid", []admissionv1.Validation{{Expression: "object.metadata.name != 'bad'"}}
+	if _, err := policies.Create(ctx, valid, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the status of a policy without type errors", func(ctx context.Context) (bool, error) {
+		p, err := policies.Get(ctx, "valid", metav1.GetOptions{})
+		return err == nil && p.Status.ObservedGeneration == 1 && p.Status.TypeChecking != nil && len(p.Status.TypeChecking.ExpressionWarnings) == 0, err
+	})
 	if err := create("good"); err != nil {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"net/http"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,18 +18,25 @@ const policyStatusName = "validatingadmissionpolicy-status-controller"
 // policyStatusManager is the field manager of the status of policies.
 const policyStatusManager = "validatingadmissionpolicy-status"
 
-// policyStatus writes type errors in expressions of policies to their status. It writes
-// nothing if there are no errors and the status has none.
+// policyStatusDelay is the delay between a change of a policy and its check, so that several changes
+// in short order are checked once, and a client that reads the policy it has just created sees the
+// status of that time.
+const policyStatusDelay = 300 * time.Millisecond
+
+// policyStatus writes type errors in expressions of policies, and the generation that it has
+// checked, to their status.
 type policyStatus struct {
 	Config
 	client   *reconcile.Client
 	policies *api.Resource
 	checker  policy.Checker
+	// due has the changed policies and when to check them.
+	due map[string]time.Time
 }
 
 func newPolicyStatus(c Config) Controller {
 	s := &policyStatus{Config: c, client: reconcile.NewClient(c.Handler, policyStatusName), policies: c.Served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
-		checker: policy.Checker{Catalogue: c.Catalogue, Schema: policy.PublishedSchema(c.Catalogue)}}
+		due: map[string]time.Time{}, checker: policy.Checker{Catalogue: c.Catalogue, Schema: policy.PublishedSchema(c.Catalogue)}}
 	if s.policies == nil {
 		return nil
 	}
@@ -37,11 +45,23 @@ func newPolicyStatus(c Config) Controller {
 
 func (s *policyStatus) sync(ctx context.Context, name string) (reconcile.Result, error) {
 	p, err := reconcile.GetObject[*admissionv1.ValidatingAdmissionPolicy](ctx, s.BaseConfig, s.policies, "", name)
-	if p == nil || err != nil || p.Generation <= p.Status.ObservedGeneration {
+	if err != nil {
 		return reconcile.Done, err
 	}
+	if p == nil || p.Generation <= p.Status.ObservedGeneration {
+		delete(s.due, name)
+		return reconcile.Done, nil
+	}
+	due, waits := s.due[name]
+	if !waits {
+		due = s.Now().Add(policyStatusDelay)
+		s.due[name] = due
+	}
+	if left := due.Sub(s.Now()); left > 0 {
+		return reconcile.Result(left), nil
+	}
 	warnings, err := s.checker.Check(p)
-	if err != nil || len(warnings) == 0 && p.Status.TypeChecking == nil {
+	if err != nil {
 		return reconcile.Done, err
 	}
 	applied := &admissionv1.ValidatingAdmissionPolicy{
