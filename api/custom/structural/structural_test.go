@@ -128,6 +128,16 @@ func TestFaultOrder(t *testing.T) {
 	}
 }
 
+// TestMissingFieldsLast checks that missing fields come after the faults of other fields, in the order of
+// the schema.
+func TestMissingFieldsLast(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"object","required":["b","a"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"z":{"maximum":1,"type":"integer"}}}}}}`)
+	const want = `[l[0].z: Invalid value: 2: l[0].z in body should be less than or equal to 1, l[0].b: Required value, l[0].a: Required value]`
+	if got := s.Validate(t.Context(), Write{Object: objectOf(t, `{"l":[{"z":2}]}`)}).ToAggregate().Error(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"type":"object"}`: "",

@@ -141,8 +141,8 @@ func (v *validator) check(ctx context.Context, path *field.Path, value any, old 
 }
 
 // orderFaults sorts the faults of the object or list at a path. The library visits the
-// fields of an object in random order; orderFaults sorts them by name. The other faults
-// stay in the library's order: the faults of the schemas in allOf come before the fault of
+// fields of an object in random order; orderFaults sorts them by name. Missing fields follow, in the
+// order of the schema. The other faults stay in the library's order: the faults of the schemas in allOf come before the fault of
 // allOf, and list items are in their order.
 func orderFaults(faults []error, at string) {
 	for len(faults) > 0 {
@@ -152,6 +152,15 @@ func orderFaults(faults []error, at string) {
 		}
 		below := faults[:n]
 		coldsort.Func(below, func(a, b error) int {
+			if x, y := isMissingField(a, at), isMissingField(b, at); x || y {
+				switch {
+				case x && y:
+					return 0
+				case x:
+					return 1
+				}
+				return -1
+			}
 			a1, b1 := partContaining(faultPath(a), at), partContaining(faultPath(b), at)
 			if strings.HasPrefix(a1, at+"[") && strings.HasPrefix(b1, at+"[") {
 				return 0
@@ -168,6 +177,16 @@ func orderFaults(faults []error, at string) {
 		}
 		faults = faults[min(n+1, len(faults)):]
 	}
+}
+
+// isMissingField reports whether a fault is that the object at a path has no value for a required field.
+func isMissingField(err error, at string) bool {
+	var fault *openapierrors.Validation
+	if !errors.As(err, &fault) || fault.Code() != openapierrors.RequiredFailCode {
+		return false
+	}
+	place := faultPath(err)
+	return partContaining(place, at) == place
 }
 
 // partContaining returns the field or item of the value at that contains place.
