@@ -179,6 +179,31 @@ func TestConditionsOverwritten(t *testing.T) {
 	}
 }
 
+// TestAcceptedNamesRemoved checks that the conditions report a conflict of a definition with its own
+// accepted names after a client removed some of them.
+func TestAcceptedNamesRemoved(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	const group = "removed.example.com"
+	define(t, c, anyKind(group, map[string]any{"plural": "foos", "singular": "foos", "kind": "Foo"}))
+	if _, err := c.Resource(definitionResource).Patch(t.Context(), "foos."+group, types.MergePatchType, []byte(`{"status":{"acceptedNames":{"plural":"","kind":""}}}`), metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	awaitConditions(t, c, "foos."+group, `NamesAccepted False PluralConflict: "foos" is already in use`, established)
+	// The kind keeps its plural, so that its objects are found and the definition can be deleted.
+	foos := c.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "foos"})
+	if _, err := foos.List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := c.Resource(definitionResource).Delete(t.Context(), "foos."+group, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the definition is deleted", func(ctx context.Context) (bool, error) {
+		_, err := c.Resource(definitionResource).Get(ctx, "foos."+group, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+}
+
 // TestApproval checks the approval of kinds in groups of the Kubernetes community, and its
 // condition.
 func TestApproval(t *testing.T) {

@@ -184,7 +184,7 @@ func SetDefinitionCondition(conditions []apiextensionsv1.CustomResourceDefinitio
 		if conditions[i].Type != c.Type {
 			continue
 		}
-		if conditions[i].Status == c.Status {
+		if conditions[i].Status == c.Status && !conditions[i].LastTransitionTime.IsZero() {
 			c.LastTransitionTime = conditions[i].LastTransitionTime
 		}
 		conditions[i] = c

@@ -42,10 +42,13 @@ func (k *Controller) setCondition(d *definition, t apiextensionsv1.CustomResourc
 func (k *Controller) setNameConditions(d *definition, reason, message string) {
 	if reason == "" {
 		k.setCondition(d, apiextensionsv1.NamesAccepted, true, "NoConflicts", "no conflicts found")
-		return
+	} else {
+		k.setCondition(d, apiextensionsv1.NamesAccepted, false, reason, message)
 	}
-	k.setCondition(d, apiextensionsv1.NamesAccepted, false, reason, message)
-	if conditionOf(d, apiextensionsv1.Established) == nil {
+	switch established := conditionOf(d, apiextensionsv1.Established); {
+	case established != nil: // it gets the time that a client may have removed
+		d.Status.Conditions = apiextensions.SetDefinitionCondition(d.Status.Conditions, *established, k.Now())
+	case reason != "":
 		k.setCondition(d, apiextensionsv1.Established, false, "NotAccepted", "not all names are accepted")
 	}
 }

@@ -11,6 +11,7 @@
 package customkinds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -340,16 +341,17 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 	setsApproval := k.setApproval(want)
 	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	established := func() {}
+	var failed error // the status is written nevertheless
 	switch {
 	case isTrue(want, apiextensionsv1.Established):
 		kind, err := k.install(want, item)
-		if kind != nil {
+		switch uninstallable := (errUninstallable{}); {
+		case err == nil:
 			established = kind.established
-		}
-		if uninstallable := (errUninstallable{}); errors.As(err, &uninstallable) {
+		case errors.As(err, &uninstallable):
 			k.Logger.Error(installFailed, "definition", name, "error", err)
-		} else if err != nil {
-			return reconcile.Done, err
+		default:
+			failed = err
 		}
 	case !isTrue(want, apiextensionsv1.NamesAccepted): // a client took both conditions
 		if err := k.remove(name); err != nil {
@@ -364,7 +366,7 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 		}
 		k.freeNames(d, written)
 	}
-	return reconcile.Done, err
+	return reconcile.Done, cmp.Or(err, failed)
 }
 
 // freeNames queues the definitions that may now get names which a definition gave up.

@@ -102,10 +102,29 @@ func TestNonStructural(t *testing.T) {
 		if got := conditionOfType(is, apiextensionsv1.NonStructuralSchema); got != test.want || is.ResourceVersion == "" {
 			t.Errorf("%s of revision %q: got %q, want %q", name, is.ResourceVersion, got, test.want)
 		}
+		if len(is.Status.Conditions) == 1 && test.want == "" {
+			only := is.DeepCopy()
+			only.Status.Conditions = []definitionCondition{{Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue}}
+			if k.schemas.setSchemaCondition(only, spec, item); only.Status.Conditions != nil {
+				t.Errorf("%s: conditions are %v, want null", name, only.Status.Conditions)
+			}
+		}
 		if got := conditionOfType(is, apiextensionsv1.NamesAccepted); got != "True NoConflicts: no conflicts found" {
 			t.Error(got)
 		}
 		conditions = is.Status.Conditions
+	}
+}
+
+// TestEstablishedTime checks that the condition Established gets the time that a client removed when the
+// names are judged.
+func TestEstablishedTime(t *testing.T) {
+	k := &Controller{BaseConfig: reconcile.BaseConfig{Now: time.Now}}
+	d := &definition{}
+	d.Status.Conditions = []definitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+	k.setNameConditions(d, "", "")
+	if c := conditionOf(d, apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionTrue || c.LastTransitionTime.IsZero() {
+		t.Errorf("got %+v", c)
 	}
 }
 

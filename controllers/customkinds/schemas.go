@@ -61,6 +61,9 @@ func (s *schemaChecks) setSchemaCondition(d *definition, spec specID, item *stor
 		d.Status.Conditions = slices.DeleteFunc(d.Status.Conditions, func(c definitionCondition) bool {
 			return c.Type == apiextensionsv1.NonStructuralSchema
 		})
+		if len(d.Status.Conditions) == 0 {
+			d.Status.Conditions = nil // as the list is read from kube-apiserver's store
+		}
 	default:
 		d.Status.Conditions = apiextensions.SetDefinitionCondition(d.Status.Conditions, *v.condition, s.kinds.Now())
 	}
