@@ -246,3 +246,14 @@ func TestApproval(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovalOfAnotherGroup checks that a change of the group, which is refused, needs no approval too.
+func TestApprovalOfAnotherGroup(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	define(t, c, anyKind("moved.example.com", map[string]any{"plural": "foos", "kind": "Foo"}))
+	_, err := c.Resource(definitionResource).Patch(t.Context(), "foos.moved.example.com", types.MergePatchType, []byte(`{"spec":{"group":"k8s.io"}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "field is immutable") || strings.Contains(err.Error(), "approval") {
+		t.Error(err)
+	}
+}

@@ -78,23 +78,29 @@ func DefinitionApproval(d *definition) (needed bool, status apiextensionsv1.Cond
 	if !isProtectedGroup(d.Spec.Group) {
 		return false, "", "", ""
 	}
+	status, reason, message = annotatedApproval(d)
+	return true, status, reason, message
+}
+
+// annotatedApproval returns the condition for the annotation of a definition in any group.
+func annotatedApproval(d *definition) (status apiextensionsv1.ConditionStatus, reason, message string) {
 	text := d.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]
 	u, err := url.ParseRequestURI(text)
 	switch {
 	case text == "":
-		return true, apiextensionsv1.ConditionFalse, "MissingAnnotation", approvalNeeded + approvalLink
+		return apiextensionsv1.ConditionFalse, "MissingAnnotation", approvalNeeded + approvalLink
 	case strings.HasPrefix(text, "unapproved"):
-		return true, apiextensionsv1.ConditionFalse, "UnapprovedAnnotation", "not approved: \"" + text + "\""
+		return apiextensionsv1.ConditionFalse, "UnapprovedAnnotation", "not approved: \"" + text + "\""
 	case err == nil && u.Host != "" && u.Scheme != "":
-		return true, apiextensionsv1.ConditionTrue, "ApprovedAnnotation", "approved in " + text
+		return apiextensionsv1.ConditionTrue, "ApprovedAnnotation", "approved in " + text
 	}
-	return true, apiextensionsv1.ConditionFalse, "InvalidAnnotation", approvalNeeded + ` with either a URL or a reason starting with "unapproved"` + approvalLink
+	return apiextensionsv1.ConditionFalse, "InvalidAnnotation", approvalNeeded + ` with either a URL or a reason starting with "unapproved"` + approvalLink
 }
 
-// approvalReason returns the reason of DefinitionApproval. The group of a definition is
-// immutable, so that the reasons before and after an update can be compared.
+// approvalReason returns the reason of the approval condition that a definition has in a protected group,
+// so that the annotations before and after an update can be compared.
 func approvalReason(d *definition) string {
-	_, _, reason, _ := DefinitionApproval(d)
+	_, reason, _ := annotatedApproval(d)
 	return reason
 }
 
