@@ -16,6 +16,11 @@ var classes = []class{
 	{"deletes", 2, deletes},
 	{"lists", 2, lists},
 	{"protocol", 2, protocol},
+	{"webhooks", 3, webhooks},
+	{"policies", 3, policies},
+	{"definitions", 3, definitionStories},
+	{"names", 1, nameStories},
+	{"conversions", 2, conversions},
 }
 
 // Classes returns the names of the classes, each as often as its weight says.

@@ -126,6 +126,9 @@ var generated = []struct {
 	{regexp.MustCompile(`\b10\.96\.\d+\.\d+\b`), "<ip>"},
 	{regexp.MustCompile(`(ResourceVersion in the precondition \()\d+`), "${1}<rv>"},
 	{regexp.MustCompile(`(?m)^(  continue: ).*$`), "${1}<continue>"}, // in YAML
+	{regexp.MustCompile(`\bselfType[\w.@]*`), "selfType<generated>"}, // in messages about CEL expressions
+	{regexp.MustCompile(`managedFields(\\*"):\[\{.*?\}\]`), "managedFields$1:<entries>"},
+	{regexp.MustCompile(`\bg-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "g-<generated>"}, // from the generateName of the stories
 }
 
 // comparable returns a copy of a response without what depends on time alone: values that a server

@@ -82,8 +82,10 @@ func (s *story) watch(path string, seconds float64) *conformance.Step {
 }
 
 // await adds a GET that is repeated until it has a status.
-func (s *story) await(path string, status int) {
-	limit := 15.0
+func (s *story) await(path string, status int) { s.awaitFor(15, path, status) }
+
+// awaitFor is await with a limit in seconds.
+func (s *story) awaitFor(limit float64, path string, status int) {
 	step := s.send(http.MethodGet, path, nil)
 	step.Retry = &conformance.Retry{Until: json.Number(fmt.Sprint(status)), Seconds: &limit}
 	step.Only = []string{}

@@ -71,7 +71,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) (few bool, err 
 	flags.IntVar(&o.length, "length", 40, "Number of steps of a story.")
 	flags.StringVar(&o.class, "class", "", "Only stories of these classes, with commas: "+strings.Join(slices.Compact(random.Classes()), ", ")+".")
 	flags.StringVar(&o.story, "story", "", "Only this story, such as lists-1000044, whose number takes the place of seed and steps.")
-	flags.StringVar(&o.out, "out", "", "Folder to which stories that differ are written.")
+	flags.StringVar(&o.out, "out", "", "Folder to which stories that differ and their differences are written.")
 	flags.StringVar(&o.record, "record", "", "Play the stories with the reference only, and write them with its responses to this file.")
 	flags.IntVar(&o.parallel, "parallel", 12, "Number of concurrent stories.")
 	flags.BoolVar(&o.noReduction, "no-reduction", false, "Do not make the stories smaller.")
@@ -267,7 +267,7 @@ func (c *comparison) report(out io.Writer) (few bool, err error) {
 	return 1000*differing < total, err
 }
 
-// write writes a story with the responses of the reference to its last step.
+// write writes a story with the responses of the reference to its last step, and the differences as text.
 func (c *comparison) write(number int, f random.Finding) error {
 	steps := slices.Clone(f.Scenario.Steps)
 	last := &steps[len(steps)-1]
@@ -279,7 +279,12 @@ func (c *comparison) write(number int, f random.Finding) error {
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(c.out, fmt.Sprintf("%03d-%s.json", number, f.Scenario.Name)), []conformance.Scenario{f.Scenario})
+	var lines strings.Builder
+	for _, d := range f.Differences {
+		fmt.Fprintf(&lines, "%s:\n want %v\n got  %v\n", d.Path, d.Want, d.Got)
+	}
+	name := filepath.Join(c.out, fmt.Sprintf("%03d-%s", number, f.Scenario.Name))
+	return errors.Join(writeFile(name+".json", []conformance.Scenario{f.Scenario}), os.WriteFile(name+".txt", []byte(lines.String()), 0o644))
 }
 
 func writeFile(path string, scenarios []conformance.Scenario) error {

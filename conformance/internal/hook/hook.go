@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -37,6 +38,11 @@ type Spec struct {
 	If string `json:"if,omitempty"`
 	// Response has the fields of an admission response.
 	Response map[string]any `json:"response,omitempty"`
+	// Echo lists paths with dots in the review, whose values are the message of the response as JSON, or
+	// a warning if the response allows the request.
+	Echo []string `json:"echo,omitempty"`
+	// Delay is the time before the answer in seconds.
+	Delay float64 `json:"delay,omitempty"`
 	// Convert says how the objects of a conversion review are converted.
 	Convert *Conversion `json:"convert,omitempty"`
 }
@@ -118,12 +124,13 @@ type review struct {
 func answer(w http.ResponseWriter, r *http.Request) {
 	var spec Spec
 	var asked review
+	var whole any
 	text, err := base64.RawURLEncoding.DecodeString(strings.Trim(r.URL.Path, "/"))
 	if err == nil {
 		err = json.Unmarshal(text, &spec)
 	}
 	if err == nil {
-		err = json.NewDecoder(r.Body).Decode(&asked)
+		err = decode(r.Body, &asked, &whole)
 	}
 	var body []byte
 	switch {
@@ -131,7 +138,13 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	case spec.Raw != nil:
 		body = []byte(*spec.Raw)
 	default:
-		body, err = json.Marshal(spec.review(asked))
+		body, err = json.Marshal(spec.review(asked, whole))
+	}
+	if spec.Delay > 0 {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Duration(spec.Delay * float64(time.Second))):
+		}
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -144,8 +157,19 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // an error is that of the client, which sees it too
 }
 
-// review returns the answer to a review.
-func (s Spec) review(asked review) map[string]any {
+// decode reads a body into several values.
+func decode(body io.Reader, values ...any) error {
+	text, err := io.ReadAll(body)
+	for _, v := range values {
+		if err == nil {
+			err = json.Unmarshal(text, v)
+		}
+	}
+	return err
+}
+
+// review returns the answer to a review, which is also decoded as whole.
+func (s Spec) review(asked review, whole any) map[string]any {
 	response := map[string]any{}
 	switch {
 	case s.Convert != nil:
@@ -156,6 +180,7 @@ func (s Spec) review(asked review) map[string]any {
 		for name, value := range s.Response {
 			response[name] = value
 		}
+		s.echo(response, whole)
 	}
 	response["uid"] = asked.Request.UID
 	if s.UID != nil {
@@ -166,6 +191,40 @@ func (s Spec) review(asked review) map[string]any {
 		version = s.Version
 	}
 	return map[string]any{"apiVersion": version, "kind": asked.Kind, "response": response}
+}
+
+// echo adds the values of a review that the Spec wants to a response.
+func (s Spec) echo(response map[string]any, whole any) {
+	if len(s.Echo) == 0 {
+		return
+	}
+	values := map[string]any{}
+	for _, path := range s.Echo {
+		values[path] = at(whole, strings.Split(path, "."))
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		text = []byte(err.Error())
+	}
+	if response["allowed"] == true {
+		response["warnings"] = []any{string(text)}
+		return
+	}
+	status := map[string]any{}
+	if given, ok := response["status"].(map[string]any); ok {
+		maps.Copy(status, given)
+	}
+	status["message"] = string(text)
+	response["status"] = status
+}
+
+// at returns the value at a path of names, or nil.
+func at(v any, path []string) any {
+	for _, name := range path {
+		o, _ := v.(map[string]any)
+		v = o[name]
+	}
+	return v
 }
 
 func (c *Conversion) response(asked review) map[string]any {
