@@ -16,6 +16,7 @@ var artefacts = []struct {
 	{regexp.MustCompile(`timeoutSeconds=-1.*\nevents.length: want 2 got 1\nevents\[0\].*context deadline exceeded`), "kube-apiserver chooses at random between the end and the error of a watch whose time is over before it begins"},
 	{regexp.MustCompile(`resourceVersion=999999999.*\nevents.length: want 2 got 1`), "kube-apiserver chooses at random between the timeout and the error of a watch when both are there"},
 	{regexp.MustCompile(`\nconnection: want .*EOF`), "kube-apiserver drops the connection after a panic"},
+	{regexp.MustCompile(`essage: want "?Resource kind [^\n]* not found. There can be a delay`), "kube-apiserver's schemas for policies of a new kind are late"},
 	{regexp.MustCompile(`essage: want "?policy .*no params found for policy binding`), "kube-apiserver's informer of parameters is stale after the last policy with their kind was deleted"},
 	{regexp.MustCompile(`failed to allocate IP: IPAddress`), "kube-apiserver names an address that it has chosen at random"},
 	{regexp.MustCompile(`^\w+ \S*/customresourcedefinitions\S*\nheaders.warning: want [^\n]*unrecognized format[^\n]* got [^\n]*unrecognized format[^\n]*$`), "kube-apiserver warns of formats in random order"},
