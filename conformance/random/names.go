@@ -89,12 +89,13 @@ func (n *named) versions() {
 	s.patch(mergePatch, n.path(pick(s, n.plurals...)), object{"spec": object{"versions": versions}}).Ignore = []string{"status", "metadata.managedFields"}
 }
 
-// overwrite writes the status of a definition.
+// overwrite writes the status of a definition. It does not establish one whose names are refused: such a
+// definition can never be deleted in kube-apiserver.
 func (n *named) overwrite() {
 	s := n.story
 	status := pick(s, object{"acceptedNames": object{"plural": "things", "kind": "Thing", "shortNames": []any{"t"}}}, object{"acceptedNames": object{"plural": "", "kind": ""}},
-		object{"conditions": []any{object{"type": "NamesAccepted", "status": pick(s, "True", "False", "Unknown")}}}, object{"conditions": []any{object{"type": "Established", "status": pick(s, "True", "False")}}}, object{"conditions": []any{}},
-		object{"conditions": []any{object{"type": "NamesAccepted", "status": "True", "reason": "x", "message": "m"}, object{"type": "Established", "status": "True"}}}, object{"storedVersions": []any{"v1", "v2"}})
+		object{"conditions": []any{object{"type": "NamesAccepted", "status": pick(s, "True", "False", "Unknown")}}}, object{"conditions": []any{object{"type": "Established", "status": "False"}}}, object{"conditions": []any{}},
+		object{"storedVersions": []any{"v1", "v2"}})
 	s.patch(mergePatch, n.path(pick(s, n.plurals...))+"/status", object{"status": status}).Only = []string{"kind", "message", "reason", "details"}
 }
 
