@@ -181,9 +181,9 @@ func (own BaseV2) difference(whole *spec.Swagger) (MergedV2, error) {
 		}
 	}
 	var err error
-	if out.Paths, err = blockV2(whole.Paths.Paths); err != nil {
+	if out.Paths, err = blockV2(whole.Paths.Paths, allForms().pathV2); err != nil {
 		return MergedV2{}, err
 	}
-	out.Definitions, err = blockV2(whole.Definitions)
+	out.Definitions, err = blockV2(whole.Definitions, allForms().schema)
 	return out, err
 }

@@ -92,13 +92,13 @@ func wholeV2(t *testing.T, docs []Document, others ...[]byte) []byte {
 	var out bytes.Buffer
 	head, err := HeadV2(Info{})
 	must(err)
-	middle, err := MiddleV2(parameters)
+	tail, err := TailV2(parameters)
 	must(err)
 	out.Write(head)
 	write(&out, paths)
-	out.Write(middle)
+	out.WriteString(MiddleV2)
 	write(&out, definitions)
-	out.WriteString(TailV2)
+	out.Write(tail)
 	return out.Bytes()
 }
 

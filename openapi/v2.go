@@ -21,6 +21,8 @@ import (
 // the text around them:
 //
 // HeadV2, paths separated by commas, MiddleV2, definitions separated by commas, TailV2
+//
+// The members of objects are in the order in which kube-apiserver writes them.
 
 // PartV2 is the contribution of a Document to the document of version 2.
 type PartV2 struct {
@@ -47,28 +49,31 @@ func HeadV2(info Info) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// MiddleV2 returns the text between the paths and the definitions, which includes the shared
-// parameters.
-func MiddleV2(parameters ParametersV2) ([]byte, error) {
+// MiddleV2 is the text between the paths and the definitions.
+const MiddleV2 = `},"definitions":{`
+
+// TailV2 returns the text after the definitions, which includes the shared parameters.
+func TailV2(parameters ParametersV2) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('}')
+	forms := allForms()
 	for _, member := range []struct {
 		name string
 		of   any
+		form *form
 	}{
-		{"parameters", parameters}, {"securityDefinitions", securitySchemes()}, {"security", []jsonObject{{"BearerToken": []string{}}}},
+		{"parameters", parameters, mapOf(forms.parameterV2)},
+		{"securityDefinitions", securitySchemes(), forms.securityV2},
+		{"security", []jsonObject{{"BearerToken": []string{}}}, nil},
 	} {
 		out.WriteString(`,"` + member.name + `":`)
-		if err := appendJSON(&out, member.of); err != nil {
+		if err := appendMember(&out, member.of, member.form); err != nil {
 			return nil, err
 		}
 	}
-	out.WriteString(`,"definitions":{`)
+	out.WriteByte('}')
 	return out.Bytes(), nil
 }
-
-// TailV2 is the text after the definitions.
-const TailV2 = `}}`
 
 // V2 returns the document's part of the document of version 2.
 func (d Document) V2() (PartV2, error) {
@@ -82,7 +87,7 @@ func (d Document) V2() (PartV2, error) {
 		items[p.path] = item
 	}
 	var err error
-	if out.Paths, err = blockV2(items); err != nil {
+	if out.Paths, err = blockV2(items, allForms().pathV2); err != nil {
 		return PartV2{}, err
 	}
 	needed := map[string]bool{}
@@ -102,12 +107,12 @@ func (d Document) V2() (PartV2, error) {
 	}
 	maps.DeleteFunc(needed, func(name string, _ bool) bool { return schemas[name] != nil })
 	out.Models = slices.Sorted(maps.Keys(needed))
-	out.Definitions, err = blockV2(schemas)
+	out.Definitions, err = blockV2(schemas, allForms().schema)
 	return out, err
 }
 
-// blockV2 returns a block of the members, ordered by key.
-func blockV2[T any](members map[string]T) (BlockV2, error) {
+// blockV2 returns a block of the members, ordered by key, whose values have a form.
+func blockV2[T any](members map[string]T, f *form) (BlockV2, error) {
 	block := BlockV2{Names: slices.Sorted(maps.Keys(members))}
 	var out bytes.Buffer
 	for i, name := range block.Names {
@@ -116,7 +121,7 @@ func blockV2[T any](members map[string]T) (BlockV2, error) {
 		}
 		out.WriteString(strconv.Quote(name))
 		out.WriteByte(':')
-		if err := appendMember(&out, members[name]); err != nil {
+		if err := appendMember(&out, members[name], f); err != nil {
 			return BlockV2{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -124,13 +129,18 @@ func blockV2[T any](members map[string]T) (BlockV2, error) {
 	return block, nil
 }
 
-// appendMember writes a value; raw JSON is copied.
-func appendMember(out *bytes.Buffer, v any) error {
-	if raw, ok := v.(json.RawMessage); ok {
-		out.Write(raw)
-		return nil
+// appendMember writes a value in a form.
+func appendMember(out *bytes.Buffer, v any, f *form) error {
+	text, ok := v.(json.RawMessage)
+	if !ok {
+		var plain bytes.Buffer
+		if err := appendJSON(&plain, v); err != nil {
+			return err
+		}
+		text = plain.Bytes()
 	}
-	return appendJSON(out, v)
+	out.Write(layout(text, f))
+	return nil
 }
 
 // MembersV2 parses the text of a block.
@@ -140,7 +150,7 @@ func MembersV2(text []byte) (map[string]json.RawMessage, error) {
 	return out, err
 }
 
-// ReplaceMembersV2 returns the text of a block with the values of some members replaced.
+// ReplaceMembersV2 returns the text of a block of definitions with the values of some members replaced.
 func ReplaceMembersV2(text []byte, others map[string]json.RawMessage) ([]byte, error) {
 	members, err := MembersV2(text)
 	if err != nil {
@@ -151,7 +161,7 @@ func ReplaceMembersV2(text []byte, others map[string]json.RawMessage) ([]byte, e
 			members[name] = other
 		}
 	}
-	block, err := blockV2(members)
+	block, err := blockV2(members, allForms().schema)
 	return block.Text, err
 }
 
@@ -174,7 +184,7 @@ func (d *Definitions) PublishedV2(names []string, hidden func(name string) bool)
 		for _, def := range closure[:n] {
 			schemas[def.Name] = def.V2
 		}
-		block, err := blockV2(schemas)
+		block, err := blockV2(schemas, allForms().schema)
 		if err != nil {
 			return nil, err
 		}

@@ -63,7 +63,7 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 		}
 	}
 	out.WriteString("}}")
-	return out.Bytes(), nil
+	return layoutV3(out.Bytes()), nil
 }
 
 // Digest identifies the content of a document in version 3.

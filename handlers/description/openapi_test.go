@@ -13,7 +13,9 @@ import (
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
 	openapiv3 "github.com/google/gnostic-models/openapiv3"
 	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
@@ -117,6 +119,75 @@ func checkReferences[T any](t *testing.T, name string, content []byte, schemas m
 		}
 		rest = after
 	}
+}
+
+// TestOpenAPILayout checks that the members of all documents are in the order of the types with which
+// kube-apiserver writes them.
+func TestOpenAPILayout(t *testing.T) {
+	h := newHandlerWith(t, nil, everyVersion(t)...)
+	check := func(url string, got, want []byte) {
+		t.Helper()
+		if bytes.Equal(got, want) {
+			return
+		}
+		n := 0
+		for n < min(len(got), len(want)) && got[n] == want[n] {
+			n++
+		}
+		t.Errorf("%s: at %d: %.100s, want %.100s", url, n, got[max(n-30, 0):], want[max(n-30, 0):])
+	}
+	for _, url := range index(t, h) {
+		got := send(t, h, http.MethodGet, url).Body.Bytes()
+		var doc spec3.OpenAPI
+		if err := json.Unmarshal(got, &doc); err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		for _, path := range doc.Paths.Paths {
+			for _, op := range []*spec3.Operation{path.Get, path.Put, path.Post, path.Delete, path.Options, path.Head, path.Patch} {
+				typeKind(t, op)
+			}
+		}
+		want, err := json.Marshal(&doc)
+		if err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		check(url, got, want)
+	}
+	got := send(t, h, http.MethodGet, "/openapi/v2").Body.Bytes()
+	var doc spec.Swagger
+	if err := json.Unmarshal(got, &doc); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(&doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("/openapi/v2", got, unescapeHTML(want))
+}
+
+// typeKind gives the kind of an operation the Go type that it has in kube-apiserver.
+func typeKind(t *testing.T, op *spec3.Operation) {
+	t.Helper()
+	if op == nil || op.Extensions["x-kubernetes-group-version-kind"] == nil {
+		return
+	}
+	text, err := json.Marshal(op.Extensions["x-kubernetes-group-version-kind"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kind metav1.GroupVersionKind
+	if err := json.Unmarshal(text, &kind); err != nil {
+		t.Fatal(err)
+	}
+	op.Extensions["x-kubernetes-group-version-kind"] = kind
+}
+
+// unescapeHTML removes the escapes that json.Marshal adds to what kube-apiserver writes without them.
+func unescapeHTML(text []byte) []byte {
+	for escaped, plain := range map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"} {
+		text = bytes.ReplaceAll(text, []byte(escaped), []byte(plain))
+	}
+	return text
 }
 
 // TestOpenAPIv2 checks that the document of version 2 is valid OpenAPI, also in protobuf.

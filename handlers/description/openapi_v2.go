@@ -91,11 +91,11 @@ func (m *openAPIMaker) v2(parts []openAPIPart, remote [][]byte, previous *openAP
 		}
 	}
 	slices.SortStableFunc(w.definitions, func(a, b *openAPIBlock) int { return strings.Compare(a.first, b.first) })
-	middle, err := openapi.MiddleV2(w.parameters)
+	tail, err := openapi.TailV2(w.parameters)
 	if err != nil {
 		return nil, err
 	}
-	file, err := m.joinBlocks(w, middle)
+	file, err := m.joinBlocks(w, tail)
 	if err != nil {
 		return nil, err
 	}
@@ -224,13 +224,13 @@ func (m *openAPIMaker) addNeeds(w, previous *openAPIV2) error {
 }
 
 // joinBlocks joins all blocks to a document, with commas between them.
-func (m *openAPIMaker) joinBlocks(w *openAPIV2, middle []byte) (*compressed.File, error) {
+func (m *openAPIMaker) joinBlocks(w *openAPIV2, tail []byte) (*compressed.File, error) {
 	head, err := openapi.HeadV2(m.info)
 	if err != nil {
 		return nil, err
 	}
 	var compressedTexts [4]*compressed.Text
-	for i, text := range [][]byte{head, middle, []byte(openapi.TailV2), []byte(",")} {
+	for i, text := range [][]byte{head, []byte(openapi.MiddleV2), tail, []byte(",")} {
 		if compressedTexts[i], err = m.Compress(text); err != nil {
 			return nil, err
 		}
@@ -259,12 +259,12 @@ func protobufOfV2(w *openAPIV2, info openapi.Info) (*compressed.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	middle, err := openapi.MiddleV2(w.parameters)
+	tail, err := openapi.TailV2(w.parameters)
 	if err != nil {
 		return nil, err
 	}
 	texts := make([]*compressed.Text, 1, len(w.paths)+len(w.definitions)+1)
-	empty, err := openapi.ProtobufV2(slices.Concat(head, middle, []byte(openapi.TailV2)))
+	empty, err := openapi.ProtobufV2(slices.Concat(head, []byte(openapi.MiddleV2), tail))
 	if err != nil {
 		return nil, err
 	}

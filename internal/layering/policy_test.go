@@ -20,7 +20,7 @@ NONE < request;
 NONE < internal/coldsort < openapi, ssa, api, apf, audit, aggregation;
 
 # The JSON scanner, which all code that reads JSON byte by byte uses.
-NONE < internal/jsonscan < internal/bounds, quickjson;
+NONE < internal/jsonscan < internal/bounds, quickjson, openapi;
 
 # Limits of the cost of a document.
 internal/jsonscan < internal/bounds < quickjson, internal/review;
