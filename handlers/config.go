@@ -90,6 +90,10 @@ type Config struct {
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
 	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
 	NoProfiling bool
+	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path. Statusz serves
+	// /statusz.
+	Flags   map[string]string
+	Statusz bool
 	// SetVerbosity changes the verbosity of the log; nil means that it cannot be changed.
 	SetVerbosity func(int)
 	// Logger logs, at the level of --v=2, the steps of requests that take longer than 500 ms.

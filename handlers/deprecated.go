@@ -22,3 +22,11 @@ func (h *Handler) reportDeprecated(scope *request.Scope, d *api.Deprecation) {
 	}
 	h.metrics.deprecated.WithLabelValues(info.Group, info.Version, info.Resource, info.Subresource, d.RemovedRelease).Set(1)
 }
+
+// reportDeprecatedPage is reportDeprecated for a page about the server, which is counted as a resource.
+func (h *Handler) reportDeprecatedPage(scope *request.Scope, warning string) {
+	scope.Warn(warning)
+	scope.Annotate(deprecatedAnnotation, "true")
+	as := scope.CountedAs
+	h.metrics.deprecated.WithLabelValues(as.Group, as.Version, as.Resource, "", "").Set(1)
+}

@@ -83,7 +83,8 @@ func New(c Config) (*Handler, error) {
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
 		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: h.shutdown.begun,
 		ExternalAddress: c.ExternalAddress, CBOR: c.CBOR, NoStorageHashes: c.NoStorageHashes, NoEnums: c.NoEnums,
-		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
+		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, Flags: c.Flags, Statusz: c.Statusz, ReportDeprecated: h.reportDeprecatedPage,
+		NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
 		return nil, err
 	}

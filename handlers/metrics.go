@@ -197,7 +197,11 @@ func labelsOf(r *http.Request, scope *request.Scope, code int) requestLabels {
 	}
 	info := &scope.Info
 	if !info.IsResource || !scope.Routed {
-		return requestLabels{verb: methodLabel(r.Method), code: code}
+		k := requestLabels{verb: methodLabel(r.Method), code: code}
+		if as := scope.CountedAs; as != nil {
+			k.group, k.version, k.resource = as.Group, as.Version, as.Resource
+		}
+		return k
 	}
 	k := requestLabels{verb: strings.ToUpper(info.Verb), group: info.Group, version: info.Version,
 		resource: info.Resource, subresource: info.Subresource, scope: scopeLabel(info), code: code}

@@ -47,6 +47,8 @@ type Scope struct {
 	// names and namespaces in Info are chosen by the client, which bounds the cardinality of
 	// metrics.
 	Routed bool
+	// CountedAs has the labels with which metrics count a request for a page about the server; nil for all others.
+	CountedAs *Counted
 	// Traced is set if the context of the request has a Span, to which layers may add. Code that
 	// every request runs must check it first: a request that is not traced pays nothing else.
 	Traced bool
@@ -71,6 +73,9 @@ func (s *Scope) LogID() string {
 	const longest = 64
 	return s.ID[:min(len(s.ID), longest)]
 }
+
+// Counted are labels of metrics.
+type Counted struct{ Group, Version, Resource string }
 
 // Annotate adds an annotation to the audit events of the request. The first value of a key
 // is kept. It is safe for concurrent use.

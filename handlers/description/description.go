@@ -28,6 +28,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/openapi"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Config configures a Handler. Catalogue, Metrics, Logger and Now must be set.
@@ -64,6 +65,13 @@ type Config struct {
 	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
 	// results of health checks, which /metrics/slis serves; nil means a new one.
 	Metrics, SLIs Metrics
+	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path. Statusz serves
+	// /statusz.
+	Flags   map[string]string
+	Statusz bool
+	// ReportDeprecated reports the use of a deprecated version of a page to the client, with a warning, and to the
+	// operator. It must be set if one of the pages is served.
+	ReportDeprecated func(scope *request.Scope, warning string)
 	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
 	NoProfiling bool
 	// SetVerbosity changes the verbosity of the log, for /debug/flags/v; nil serves no such path.
@@ -115,6 +123,7 @@ func New(c Config) (*Handler, error) {
 	h.indexRoutes(m)
 	m.NotFoundHandler = http.HandlerFunc(representation.ServeNotFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.responder.ServeMethodNotAllowed)
+	h.pageRoutes(m)
 	h.router = m
 	return h, nil
 }

@@ -39,29 +39,32 @@ func WriteBody(w http.ResponseWriter, code int, contentType string, body []byte)
 // WriteJSON sends JSON in the negotiated format, converted to YAML or CBOR or indented if
 // necessary.
 func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
-	switch {
-	case m.Format == FormatCBOR:
-		out, err := ToCBOR(data)
-		if err != nil {
-			return err
-		}
-		WriteBody(w, code, MediaCBOR, out)
-	case m.Format == FormatYAML:
-		out, err := ToYAML(data)
-		if err != nil {
-			return err
-		}
-		WriteBody(w, code, MediaYAML, out)
-	case m.Pretty:
-		WriteBody(w, code, MediaJSON, Indent(data)) // without a newline at the end, as in kube-apiserver
-	case len(data) >= writeBufferSize:
-		WriteBody(w, code, MediaJSON, append(data[:len(data):len(data)], '\n'))
-	default:
+	if m.Format == FormatJSON && !m.Pretty && len(data) < writeBufferSize {
 		writeHead(w, code, MediaJSON, len(data)+1)
 		w.Write(data) // the client may have disconnected
 		w.Write(newline)
+		return nil
 	}
-	return nil
+	mediaType, body, err := m.encode(data)
+	if err == nil {
+		WriteBody(w, code, mediaType, body)
+	}
+	return err
+}
+
+// encode returns the media type and the body of a response, which data has in JSON.
+func (m Media) encode(data []byte) (mediaType string, body []byte, err error) {
+	switch {
+	case m.Format == FormatCBOR:
+		body, err = ToCBOR(data)
+		return MediaCBOR, body, err
+	case m.Format == FormatYAML:
+		body, err = ToYAML(data)
+		return MediaYAML, body, err
+	case m.Pretty:
+		return MediaJSON, Indent(data), nil // without a newline at the end, as in kube-apiserver
+	}
+	return MediaJSON, append(data[:len(data):len(data)], '\n'), nil
 }
 
 // WriteObject sends one object.

@@ -31,6 +31,11 @@ func (p *Responder) RequestLogger(r *http.Request) *slog.Logger {
 // WriteError responds with the Status of err, in the client's media type if the server
 // supports it and otherwise in JSON. Only this function turns errors into responses.
 func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	p.writeError(w, r, offerStatus, err)
+}
+
+// writeError is WriteError with the media types that the path has for errors.
+func (p *Responder) writeError(w http.ResponseWriter, r *http.Request, o Offer, err error) {
 	status := p.Status(r, err)
 	if errors.Is(r.Context().Err(), context.DeadlineExceeded) && (status.Code != http.StatusGatewayTimeout || errors.Is(err, context.DeadlineExceeded)) {
 		writeTimeout(w, r)
@@ -39,7 +44,7 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	media, accepted := p.errorMedia(r)
+	media, accepted := p.errorMedia(r, o)
 	if accepted {
 		auditStatus(r, status)
 	} else { // as in kube-apiserver, these are indented, and audit events have only their code

@@ -194,10 +194,10 @@ func (o Offer) notAcceptable(offered string) error {
 	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "only the following media types are accepted: "+o.available(offered), nil)
 }
 
-// errorMedia returns the representation of an error. If the Accept header names none that a
-// Status has, it is JSON and accepted is false.
-func (p *Responder) errorMedia(r *http.Request) (m Media, accepted bool) {
-	m, err := p.Negotiate(r, offerStatus)
+// errorMedia returns the representation of an error. If the Accept header names none of those that are
+// offered, it is JSON and accepted is false.
+func (p *Responder) errorMedia(r *http.Request, o Offer) (m Media, accepted bool) {
+	m, err := p.Negotiate(r, o)
 	return m, err == nil
 }
 

@@ -113,7 +113,7 @@ func FuzzAccept(f *testing.F) {
 				t.Errorf("negotiated %+v", m)
 			}
 		}
-		(&Responder{CBOR: true}).errorMedia(r) // must not panic
+		(&Responder{CBOR: true}).errorMedia(r, offerStatus) // must not panic
 	})
 }
 
