@@ -227,6 +227,8 @@ func (p *parts) buildHandler() error {
 		NoProfiling:                 p.o.NoProfiling,
 		SetVerbosity:                p.o.SetVerbosity,
 		Proxy:                       p.proxy,
+		Flags:                       p.shownFlags(),
+		Statusz:                     p.gates.Enabled(features.ComponentStatusz),
 		Aggregation:                 p.remotes,
 		AggregationRedirects:        p.o.AggregatorRedirects,
 		Logger:                      p.logger,

@@ -55,7 +55,7 @@ func TestFeatureGatesRefused(t *testing.T) {
 func gatesTurnedOff() map[string]bool {
 	off := map[string]bool{}
 	for _, name := range []string{
-		"APIResponseCompression", "APIServerIdentity", "OpenAPIEnums", "RemoteRequestHeaderUID", "StorageVersionHash",
+		"APIResponseCompression", "APIServerIdentity", "ComponentFlagz", "ComponentStatusz", "OpenAPIEnums", "RemoteRequestHeaderUID", "StorageVersionHash",
 		"TokenRequestServiceAccountUIDValidation", "UnknownVersionInteroperabilityProxy", "WatchList",
 	} {
 		off[name] = false
@@ -144,3 +144,5 @@ func contentOrEncoding(t *testing.T, client *http.Client, s *Server, path string
 	}
 	return string(body)
 }
+		{"ComponentFlagz", "/flagz", "apiserver flagz", "404 page not found"},
+		{"ComponentStatusz", "/statusz", "apiserver statusz", "404 page not found"},

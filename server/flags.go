@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/internal/nearest"
 )
@@ -166,6 +169,7 @@ func (c *CommandLine) Complete() (Options, error) {
 		return Options{}, err
 	}
 	o := c.Options
+	o.flags = c.values()
 	o.ControllersOff = controllersOff(c.Controllers)
 	if c.Ephemeral {
 		o.Dir = ""
@@ -260,4 +264,45 @@ func controllersOff(value []string) []string {
 		}
 	}
 	return off
+}
+
+// shownFlags returns the values of the flags that /flagz shows; nil if the feature is disabled.
+func (p *parts) shownFlags() map[string]string {
+	switch {
+	case !p.gates.Enabled(features.ComponentFlagz):
+		return nil
+	case p.o.flags != nil:
+		return p.o.flags
+	}
+	return withOptions(p.o).values()
+}
+
+// values returns the values of all flags as kube-apiserver shows them: lists and maps are in brackets.
+func (c *CommandLine) values() map[string]string {
+	values := make(map[string]string, len(c.flags))
+	for _, f := range c.flags {
+		value := withoutPasswords(f.Value.String())
+		switch f.Value.Type() {
+		case "strings", "stringArray", "int32Slice", "stringToString":
+			value = "[" + value + "]"
+		}
+		values[f.Name] = value
+	}
+	return values
+}
+
+var urlWithUser = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^/\s,]*@[^\s,]*`)
+
+// withoutPasswords returns a text without the passwords of URLs in it: those who may read the page need not know them.
+func withoutPasswords(text string) string {
+	if !strings.Contains(text, "@") {
+		return text
+	}
+	return urlWithUser.ReplaceAllStringFunc(text, func(found string) string {
+		u, err := url.Parse(found)
+		if err != nil {
+			return "xxxxx"
+		}
+		return u.Redacted()
+	})
 }

@@ -163,6 +163,9 @@ type Options struct {
 	// SetVerbosity changes the verbosity of Logger, for PUT /debug/flags/v; nil serves no such
 	// path.
 	SetVerbosity func(int) `json:"-"`
+
+	// flags are the values of the flags of a command line, for /flagz; nil means those of the fields.
+	flags map[string]string
 }
 
 // Ephemeral reports whether the server removes its files when it stops.
