@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
@@ -22,6 +23,8 @@ func (s *controlPlane) controllerManagerFlags() []string {
 		"--kubeconfig=" + s.server.KubeconfigFile, // Config requires one; run replaces it
 		"--leader-elect=false",
 		"--secure-port=0",
+		"--authentication-kubeconfig=" + s.server.KubeconfigFile, // for another port
+		"--authorization-kubeconfig=" + s.server.KubeconfigFile,
 		"--use-service-account-credentials=true",
 		"--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
 		"--root-ca-file=" + files.ca,
@@ -54,6 +57,10 @@ func (s *controlPlane) controllerManager() (component, error) {
 		return component{}, fmt.Errorf("--controller-manager-arg: %w", errLeaderElection)
 	}
 	if err := o.ComponentGlobalsRegistry.Set(); err != nil {
+		return component{}, err
+	}
+	o.ParsedFlags = &named
+	if err := s.kubelet.addPages("/kube-controller-manager", "kube-controller-manager", flagz.NamedFlagSetsReader{FlagSets: named}); err != nil {
 		return component{}, err
 	}
 	return component{ControllerManager, func(ctx context.Context) error {

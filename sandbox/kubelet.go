@@ -38,13 +38,14 @@ So there are no logs, and there is no program to run. See kubectl describe pod f
 // address.
 type kubelet struct {
 	*memoryServer
+	mux     *http.ServeMux
 	forward map[int32]string
 	logger  *slog.Logger
 }
 
 func newKubelet(forward map[int32]string, logger *slog.Logger) (*kubelet, error) {
-	k := &kubelet{forward: forward, logger: logger}
 	mux := http.NewServeMux()
+	k := &kubelet{mux: mux, forward: forward, logger: logger}
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", k.logs)
 	for _, pattern := range []string{"/exec/{namespace}/{pod}/{container}", "/exec/{namespace}/{pod}/{uid}/{container}"} {
 		mux.HandleFunc(pattern, k.exec)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -31,6 +32,9 @@ const (
 func (s *controlPlane) kubelets() (component, error) {
 	stages, err := readStages(s.options.Pods)
 	if err != nil {
+		return component{}, err
+	}
+	if err := s.kubelet.addPages("", "kubelet", shownFlags{"pods": cmp.Or(s.options.Pods, PodPresets()[0])}, "/healthz", "/metrics"); err != nil {
 		return component{}, err
 	}
 	conf := controllers.Config{

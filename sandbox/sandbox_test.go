@@ -92,6 +92,21 @@ func TestCluster(t *testing.T) {
 	if err != nil || !strings.Contains(string(metrics), "scheduler_schedule_attempts_total") || !strings.Contains(string(metrics), `workqueue_adds_total{name="deployment"}`) {
 		t.Errorf("metrics of the scheduler or of controllers are missing: %v", err)
 	}
+	for path, want := range map[string]string{
+		"/api/v1/nodes/node-1/proxy/statusz":                         "kubelet statusz",
+		"/api/v1/nodes/node-0/proxy/flagz":                           "pods",
+		"/api/v1/nodes/node-0/proxy/kube-controller-manager/statusz": "kube-controller-manager statusz",
+		"/api/v1/nodes/node-0/proxy/kube-controller-manager/flagz":   "cluster-signing-key-file",
+		"/api/v1/nodes/node-0/proxy/kube-scheduler/statusz":          "kube-scheduler statusz",
+		"/api/v1/nodes/node-0/proxy/kube-scheduler/flagz":            "leader-elect",
+		"/statusz": "apiserver statusz",
+		"/flagz":   "service-cluster-ip-range",
+	} {
+		page, err := s.Client.CoreV1().RESTClient().Get().AbsPath(path).SetHeader("Accept", "text/plain").DoRaw(t.Context())
+		if err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("%s: %q, %v", path, page, err)
+		}
+	}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Spec: batchv1.JobSpec{Template: podTemplate(nil)}}
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if _, err := s.Client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/kubernetes"
@@ -30,7 +31,13 @@ func (s *controlPlane) scheduler() (component, error) {
 	for _, set := range o.Flags.FlagSets {
 		flags.AddFlagSet(set)
 	}
-	args := append([]string{"--kubeconfig=" + s.server.KubeconfigFile, "--leader-elect=false", "--secure-port=0"}, s.options.SchedulerArgs...)
+	args := append([]string{
+		"--kubeconfig=" + s.server.KubeconfigFile,
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--authentication-kubeconfig=" + s.server.KubeconfigFile, // for another port
+		"--authorization-kubeconfig=" + s.server.KubeconfigFile,
+	}, s.options.SchedulerArgs...)
 	if err := flags.Parse(args); err != nil {
 		return component{}, fmt.Errorf("--scheduler-arg: %w", err)
 	}
@@ -46,6 +53,9 @@ func (s *controlPlane) scheduler() (component, error) {
 	}
 	if errs := o.Validate(); len(errs) > 0 {
 		return component{}, fmt.Errorf("--scheduler-arg: %w", errs[0])
+	}
+	if err := s.kubelet.addPages("/kube-scheduler", "kube-scheduler", flagz.NamedFlagSetsReader{FlagSets: *o.Flags}); err != nil {
+		return component{}, err
 	}
 	return component{Scheduler, func(ctx context.Context) error {
 		c, err := o.Config(ctx)
