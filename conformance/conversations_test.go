@@ -37,6 +37,8 @@ func conversationOptions() server.Options {
 	return server.Options{
 		TokenFile: "testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"},
 		Authentication: server.Authentication{BootstrapTokens: true},
+		// The recorded server had no such controller beside it.
+		ControllersOff: []string{"service-cidr-controller"},
 		// Whether a response has the condition Unused of a claim depends on the speed of its controller.
 		FeatureGates: map[string]bool{"PersistentVolumeClaimUnusedSinceTime": false},
 	}

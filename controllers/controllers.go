@@ -1,7 +1,7 @@
 // Package controllers has the control loops without which the API is not usable. They empty
 // namespaces that are being deleted, collect garbage, create the default objects of
 // namespaces, approve, sign and clean up certificate signing requests, aggregate cluster
-// roles, and check the types of admission policies.
+// roles, check the types of admission policies, and keep the ranges of service addresses that are in use.
 //
 // A controller is an ordinary client. It sends its writes through the server's handler
 // chain, over an in-memory transport and as the service account that
@@ -66,6 +66,7 @@ func controllerEntries() []controllerEntry {
 		{attributesClassProtectionName, attributesClassProtectionName, newAttributesClassProtection},
 		{quotaControllerName, "resourcequota", newQuotaController},
 		{rootCAName, "root-ca-cert-publisher", newRootCAPublisher},
+		{serviceCIDRName, serviceCIDRName, newServiceCIDRs},
 		{defaultAccountsName, "serviceaccount", newDefaultAccounts},
 		{tokenSecretControllerName, "serviceaccount-token", newTokenSecretController},
 		{storageMigratorName, storageMigratorName, newStorageMigrator},

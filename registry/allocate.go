@@ -132,7 +132,7 @@ func (a *allocation) AllocateIP(ctx context.Context, family string, requested ne
 // takeIP allocates the requested address from the first of the ranges that contains it, and returns
 // that range.
 func (a *allocation) takeIP(ctx context.Context, ranges []netip.Prefix, requested netip.Addr, owner api.Object) (netip.Addr, netip.Prefix, error) {
-	i := slices.IndexFunc(ranges, func(in netip.Prefix) bool { return isUsable(in, requested) })
+	i := slices.IndexFunc(ranges, func(in netip.Prefix) bool { return IsUsable(in, requested) })
 	switch {
 	case i < 0 && a.dryRun && len(ranges) > 0: // as in kube-apiserver, the message of a dry run names a range
 		return requested, netip.Prefix{}, &api.AllocationError{Reason: fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, ranges[0])}

@@ -133,7 +133,7 @@ func (m *allocationMetrics) countAddresses() map[netip.Prefix]int64 {
 	for _, item := range list.Items {
 		ip, err := netip.ParseAddr(item.Name())
 		for in := range counts {
-			if err == nil && isUsable(in, ip) {
+			if err == nil && IsUsable(in, ip) {
 				counts[in]++
 			}
 		}

@@ -63,12 +63,12 @@ func (r *Registry) readyRanges(ctx context.Context, family string) ([]netip.Pref
 // CanAllocate reports whether an address is in a range from which addresses can be allocated.
 func (r *Registry) CanAllocate(ctx context.Context, ip netip.Addr) (bool, error) {
 	ranges, err := r.readyRanges(ctx, api.FamilyOf(ip))
-	return slices.ContainsFunc(ranges, func(in netip.Prefix) bool { return isUsable(in, ip) }), err
+	return slices.ContainsFunc(ranges, func(in netip.Prefix) bool { return IsUsable(in, ip) }), err
 }
 
-// isUsable reports whether an address of a range can be allocated: neither the network's
+// IsUsable reports whether an address of a range can be allocated: neither the network's
 // address nor the IPv4 broadcast address.
-func isUsable(in netip.Prefix, ip netip.Addr) bool {
+func IsUsable(in netip.Prefix, ip netip.Addr) bool {
 	if !in.Contains(ip) || ip == in.Masked().Addr() {
 		return false
 	}

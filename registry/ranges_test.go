@@ -202,7 +202,7 @@ func TestRangeArithmetic(t *testing.T) {
 		}
 		for n := range min(usable, 5) {
 			for _, ip := range []netip.Addr{addressAt(in, n), addressAt(in, min(usable, 1<<62)-1-n)} {
-				if !isUsable(in, ip) {
+				if !IsUsable(in, ip) {
 					t.Errorf("%s: %s is not usable", in, ip)
 				}
 			}

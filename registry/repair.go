@@ -284,7 +284,7 @@ func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, rang
 		return nil
 	}
 	// A range that is not ready, or that is being deleted, still has its addresses.
-	inRange := slices.ContainsFunc(ranges, func(in addressRange) bool { return isUsable(in.Prefix, ip) })
+	inRange := slices.ContainsFunc(ranges, func(in addressRange) bool { return IsUsable(in.Prefix, ip) })
 	if !inRange {
 		p.r.allocations.addressRepair.count(foundOutOfRange, 1)
 		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)
