@@ -120,7 +120,8 @@ func (t *Trail) Complete() {
 		}
 	}
 	now := t.auditor.now()
-	if took := now.Sub(t.event.RequestReceivedTimestamp); took > slow {
+	// The time of a watch is not that of work.
+	if took := now.Sub(t.event.RequestReceivedTimestamp); took > slow && !t.scope.Info.Watch {
 		t.annotateDurations(took)
 	}
 	t.recordAt(StageResponseComplete, now)

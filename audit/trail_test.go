@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,23 @@ func TestTrailsAreReused(t *testing.T) {
 		status := e["responseStatus"].(map[string]any)
 		if status["code"] != float64(200+number) || (status["reason"] == "Why") != (number%2 == 0) || (e["objectRef"].(map[string]any)["uid"] == "uid") != (number%2 == 0) {
 			t.Errorf("event %d: %v", i, e)
+		}
+	}
+}
+
+// TestNoDurationsOfWatches checks that the events of a watch have no durations, however long it takes.
+func TestNoDurationsOfWatches(t *testing.T) {
+	for watch, want := range map[bool]string{false: `"apiserver.latency.k8s.io/total"`, true: ""} {
+		out := &lines{}
+		a, _ := auditor(t, Config{Log: logTo(out, ModeBlocking), Now: func() time.Time { return time.Unix(5, 0) }})
+		trail, scope := begin(t, a, func(r *http.Request, _ *request.Scope) {
+			r.URL.Path, r.URL.RawQuery = "/api/v1/pods", "watch="+strconv.FormatBool(watch)
+		})
+		scope.Durations.Add(request.PartAuthentication, time.Millisecond)
+		trail.Started(200)
+		trail.Complete()
+		if !strings.Contains(out.String(), want) || watch && strings.Contains(out.String(), "latency") {
+			t.Errorf("watch %t: %s", watch, out)
 		}
 	}
 }
