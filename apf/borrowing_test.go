@@ -243,6 +243,16 @@ func TestWidths(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
+		count int64
+		one   bool
+		most  int
+		want  int
+	}{{0, false, 100, 1}, {100, false, 100, 1}, {101, false, 100, 2}, {5000, false, 100, 10}, {5000, false, 3, 3}, {5000, true, 100, 1}} {
+		if got := countedListWidth(Objects{Count: c.count}, ListShape{One: c.one}, c.most); got != (Width{Initial: c.want}) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+	for _, c := range []struct {
 		watchers, most int
 		want           Width
 	}{

@@ -155,6 +155,10 @@ func (l *Limiter) applyLevel(now time.Time, p *flowcontrolv1.PriorityLevelConfig
 	v, config := l.levels[p.Name], queuingConfigOf(&p.Spec)
 	if v == nil {
 		v = &level{name: p.Name, set: newQueueSet(p.Name, config, now), borrower: borrower{exempt: config.mode == modeExempt}}
+		if past, ok := l.past[p.Name]; ok {
+			v.set.stats.resume(past)
+			delete(l.past, p.Name)
+		}
 		l.levels[p.Name] = v
 	}
 	v.uid, v.spec = string(p.UID), *p.Spec.DeepCopy()
@@ -219,6 +223,9 @@ func (l *Limiter) adjustSeats(now time.Time) {
 	}
 }
 
+// maxPastLevels is the maximum number of removed levels whose statistics are kept.
+const maxPastLevels = 100
+
 // removeIfIdle removes a level if it is idle.
 func (l *Limiter) removeIfIdle(name string, v *level) bool {
 	if !v.set.retire() {
@@ -226,6 +233,9 @@ func (l *Limiter) removeIfIdle(name string, v *level) bool {
 	}
 	delete(l.levels, name)
 	l.retry.forget(name)
+	if len(l.past) < maxPastLevels {
+		l.past[name] = v.set.stats // nobody else uses them any more
+	}
 	return true
 }
 

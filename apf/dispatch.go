@@ -18,7 +18,7 @@ func (s *queueSet) dispatch(now time.Time) {
 		s.lastServed = r.queue.index
 		s.dequeue(r)
 		s.execute(now, r)
-		s.stats.leftQueue(r, now, true)
+		s.stats.ended(r, now, true)
 		if r.decided != nil {
 			close(r.decided)
 		}
@@ -80,10 +80,6 @@ func (s *queueSet) execute(now time.Time, r *Ticket) {
 	t.dispatches++
 	t.demand.max = max(t.demand.max, s.seatsWaiting+s.seatsInUse)
 	f.dispatched++
-	f.seats.observe(float64(r.width.seats()), 1)
-	if r.watchers >= 0 {
-		f.watchers.observe(float64(r.watchers), 1)
-	}
 	if r.queue != nil {
 		t.dispatchR, t.latestS = s.r, r.queue.next-r.width.estimate()
 	}

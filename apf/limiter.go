@@ -31,6 +31,11 @@ type Options struct {
 	// Objects returns the number and size of the objects of a request's resource, or false
 	// if they are unknown.
 	Objects func(*request.Info) (Objects, bool)
+	// CountLists estimates the work of lists by the number of objects, not by their size.
+	CountLists bool
+	// Silent reports whether a write to a subresource changes no object, so that it notifies no watch; nil means
+	// that none is.
+	Silent func(*request.Info) bool
 	// Inflight counts the requests by whether they mutate; nil means a new one.
 	Inflight *Inflight
 	Metrics  prometheus.Registerer
@@ -45,14 +50,19 @@ type Limiter struct {
 	clock     Clock
 	log       *slog.Logger
 	objects   func(*request.Info) (Objects, bool)
-	inflight  *Inflight
-	watchers  watchCounts
-	retry     retryTracker
+	silent    func(*request.Info) bool
+	// countsLists is Options.CountLists.
+	countsLists bool
+	inflight    *Inflight
+	watchers    watchCounts
+	retry       retryTracker
 
 	current atomic.Pointer[classifier]
 
 	mu     sync.Mutex // guards the configuration; it is taken before a level's lock
 	levels map[string]*level
+	// past are the statistics of removed levels, so that counters go on when a level is created again.
+	past map[string]setStats
 	// seats is the sum of all nominal seats, and multiple the fair multiple of the targets.
 	seats    int
 	multiple float64
@@ -63,8 +73,8 @@ func New(o Options) (*Limiter, error) {
 	if o.Seats <= 0 {
 		return nil, errors.New("apf: the number of seats must be positive")
 	}
-	l := &Limiter{total: o.Seats, waitLimit: o.WaitLimit, clock: o.Clock, log: o.Logger, objects: o.Objects,
-		inflight: o.Inflight, levels: map[string]*level{}}
+	l := &Limiter{total: o.Seats, waitLimit: o.WaitLimit, clock: o.Clock, log: o.Logger, objects: o.Objects, silent: o.Silent, countsLists: o.CountLists,
+		inflight: o.Inflight, levels: map[string]*level{}, past: map[string]setStats{}}
 	if l.waitLimit == 0 {
 		l.waitLimit = 15 * time.Second
 	}
@@ -190,9 +200,15 @@ func (l *Limiter) widthOf(a *RequestDigest, t *Ticket) Width {
 			break
 		}
 		if have, ok := l.objects(a.Info); ok {
+			if l.countsLists {
+				return countedListWidth(have, a.List, maxSeats)
+			}
 			return listWidth(have, a.List, maxSeats)
 		}
 	case verb == "create", verb == "update", verb == "patch", verb == "delete":
+		if a.Info.Subresource != "" && l.silent != nil && l.silent(a.Info) {
+			break
+		}
 		n := l.watchers.notifiedBy(a.Info)
 		t.watchers = n
 		return writeWidth(n, maxSeats)

@@ -84,6 +84,12 @@ func (c *metricsCollector) Collect(ch chan<- prometheus.Metric) {
 		out.set(v.set)
 		v.set.mu.Unlock()
 	}
+	for name, t := range l.past {
+		out.history(name, &t)
+		for schema, f := range t.flows {
+			out.flow(f, flowLoad{}, name, schema)
+		}
+	}
 	l.mu.Unlock()
 	for _, m := range out {
 		ch <- m
@@ -119,17 +125,22 @@ func (o *collectedMetrics) level(name string, v *level) {
 	}
 }
 
-// set appends the metrics of a level's state; the caller holds its lock.
-func (o *collectedMetrics) set(s *queueSet) {
-	t, name := &s.stats, s.level
+// history appends the histograms and counters of a level, which stay when it is removed.
+func (o *collectedMetrics) history(name string, t *setStats) {
 	o.histogram(usedDesc, &t.seatsUsed, name, "executing")
 	o.histogram(utilizationDesc, &t.executors, name, "executing")
 	o.histogram(utilizationDesc, &t.waiters, name, "waiting")
 	o.histogram(demandDesc, &t.demanded, name)
+	o.counter(epochDesc, t.rebases, name, "true")
+}
+
+// set appends the metrics of a level's state; the caller holds its lock.
+func (o *collectedMetrics) set(s *queueSet) {
+	t, name := &s.stats, s.level
+	o.history(name, t)
 	o.gauge(currentRDesc, s.r.seatSeconds(), name)
 	o.gauge(dispatchRDesc, t.dispatchR.seatSeconds(), name)
 	o.gauge(latestSDesc, t.latestS.seatSeconds(), name)
-	o.counter(epochDesc, t.rebases, name, "true")
 	low, high, discountedLow, discountedHigh := s.nextBounds()
 	o.gauge(nextSDesc, low.seatSeconds(), name, "min")
 	o.gauge(nextSDesc, high.seatSeconds(), name, "max")

@@ -140,6 +140,7 @@ func (s *queueSet) arrive(now time.Time, r *Ticket) (verdict, string) {
 	}
 	s.advanceTo(now)
 	r.set, r.arrived = s, now
+	s.stats.arrived(r)
 	switch s.config.mode {
 	case modeExempt:
 		s.execute(now, r)
@@ -149,6 +150,7 @@ func (s *queueSet) arrive(now time.Time, r *Ticket) (verdict, string) {
 			return s.reject(r, reasonLimit)
 		}
 		s.execute(now, r)
+		s.stats.ended(r, now, true)
 		return verdictExecute, ""
 	}
 	index := s.chooseQueue(r)
@@ -166,6 +168,7 @@ func (s *queueSet) arrive(now time.Time, r *Ticket) (verdict, string) {
 
 func (s *queueSet) reject(r *Ticket, reason string) (verdict, string) {
 	r.state = stateRejected
+	s.stats.ended(r, r.arrived, false)
 	s.stats.countRejection(r.flow, reason)
 	return verdictReject, reason
 }
@@ -285,7 +288,7 @@ func (s *queueSet) cancelWait(now time.Time, r *Ticket, reason string) bool {
 	s.dequeue(r)
 	s.deactivateIfIdle(r.queue)
 	r.state = stateRejected
-	s.stats.leftQueue(r, now, false)
+	s.stats.ended(r, now, true) // as in kube-apiserver, whose label means that the request entered a queue
 	s.stats.countRejection(r.flow, reason)
 	// Requests behind it may have been waiting for it to get its seats.
 	s.dispatch(now)

@@ -24,7 +24,7 @@ type flowStats struct {
 	dispatched, blocked uint64
 	rejections          map[string]uint64
 
-	waited         [2]histogram // by whether the request was executed: 0 no, 1 yes
+	waited         [2]histogram // by whether the request was accepted: 0 no, 1 yes
 	regular, watch histogram    // execution time of watches and others
 	lengths, seats histogram
 	watchers       histogram
@@ -63,15 +63,30 @@ func newSetStats() setStats {
 	}
 }
 
+// resume continues the counters and histograms of a removed level of the same name.
+func (t *setStats) resume(past setStats) {
+	t.flows, t.rebases = past.flows, past.rebases
+	t.dispatches, t.rejections, t.timeouts, t.cancellations = past.dispatches, past.rejections, past.timeouts, past.cancellations
+	t.seatsUsed, t.waiters, t.executors, t.demanded = past.seatsUsed, past.waiters, past.executors, past.demanded
+}
+
 func (t *setStats) enqueued(r *Ticket, length int) {
 	r.flow.lengths.observe(float64(length), 1)
 	t.demand.max = max(t.demand.max, r.set.seatsWaiting+r.set.seatsInUse)
 }
 
-// leftQueue records that the request left its queue, and whether it executes.
-func (t *setStats) leftQueue(r *Ticket, now time.Time, executes bool) {
+// arrived records the estimates of a new request, also of one that will be rejected.
+func (t *setStats) arrived(r *Ticket) {
+	r.flow.seats.observe(float64(r.width.seats()), 1)
+	if r.watchers >= 0 {
+		r.flow.watchers.observe(float64(r.watchers), 1)
+	}
+}
+
+// ended records the time that a request waited, which is zero for most, and whether it was accepted.
+func (t *setStats) ended(r *Ticket, now time.Time, accepted bool) {
 	i := 0
-	if executes {
+	if accepted {
 		i = 1
 	}
 	r.flow.waited[i].observe(now.Sub(r.arrived).Seconds(), 1)
@@ -130,14 +145,18 @@ func (s *queueSet) flowLoads() map[*flowStats]flowLoad {
 	return loads
 }
 
-// beginFlows drops the statistics of unused schemas and marks all as unused; flow marks
-// the schemas of the new configuration as used.
+// maxFlows is the maximum number of schemas of a level whose statistics are kept when the configuration no longer
+// has them.
+const maxFlows = 200
+
+// beginFlows marks the statistics of all schemas as unused; flow marks the schemas of the new configuration as used.
+// Counters must not restart when a schema is created again, so the others stay while there are few.
 func (s *queueSet) beginFlows() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	loads := s.flowLoads()
 	for name, f := range s.stats.flows {
-		if _, loaded := loads[f]; !f.used && !loaded {
+		if _, loaded := loads[f]; !f.used && !loaded && len(s.stats.flows) > maxFlows {
 			delete(s.stats.flows, name)
 		}
 		f.used = false

@@ -36,9 +36,12 @@ const (
 	// maximum that counts, because lists are streamed.
 	bytesPerSeat    = 100_000
 	cachedListBytes = 1_000_000
-	// maxListSeats and maxWriteSeats are upper limits of the width.
-	maxListSeats  = 100
-	maxWriteSeats = 10
+	// maxListSeats and maxWriteSeats are upper limits of the width. Lists that are estimated by number have less.
+	maxListSeats        = 100
+	maxCountedListSeats = 10
+	maxWriteSeats       = 10
+	// objectsPerSeat is the number of objects for each seat of a list that is estimated by number.
+	objectsPerSeat = 100
 	// watchersPerSeat watchers occupy a seat for eventTime.
 	watchersPerSeat = 10
 	eventTime       = 5 * time.Millisecond
@@ -80,6 +83,16 @@ func listWidth(have Objects, shape ListShape, maxSeats int) Width {
 	}
 	seats := int(math.Ceil(min(size, cachedListBytes) / bytesPerSeat))
 	return Width{Initial: max(1, min(seats, maxSeats, maxListSeats))}
+}
+
+// countedListWidth returns the width of a list by the number of objects in the cache, whatever their size: kube-apiserver's
+// estimate without the gate SizeBasedListCostEstimate.
+func countedListWidth(have Objects, shape ListShape, maxSeats int) Width {
+	if shape.One {
+		return Width{Initial: 1}
+	}
+	seats := int((have.Count + objectsPerSeat - 1) / objectsPerSeat)
+	return Width{Initial: max(1, min(seats, maxSeats, maxCountedListSeats))}
 }
 
 // writeWidth returns the width of a write that notifies so many watchers. The seats are
