@@ -82,8 +82,10 @@ func newAllocationMetrics(r *Registry) *allocationMetrics {
 	}
 }
 
-// Metrics returns the metrics of the allocations.
-func (r *Registry) Metrics() prometheus.Collector { return r.allocations }
+// Metrics returns the metrics of allocations and of the comparisons of updates.
+func (r *Registry) Metrics() []prometheus.Collector {
+	return []prometheus.Collector{r.allocations, r.comparisons.durations}
+}
 
 func (m *allocationMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.addresses, m.addressErrors, m.addressDuration, m.ports, m.portErrors, m.usedPorts, m.availablePorts,

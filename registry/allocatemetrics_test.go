@@ -58,7 +58,7 @@ func TestAllocationMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewPedanticRegistry()
-	if err := reg.Register(r.Metrics()); err != nil {
+	if err := reg.Register(r.allocations); err != nil {
 		t.Fatal(err)
 	}
 	families, err := reg.Gather()

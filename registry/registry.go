@@ -82,6 +82,7 @@ type Registry struct {
 	showables showables
 
 	allocations *allocationMetrics
+	comparisons *comparisonMetrics
 
 	// closedCollection stands for the collection of a removed resource.
 	closedCollection *storage.Collection
@@ -103,7 +104,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		o.EtcdPrefix = "/registry"
 	}
 	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[string]*storage.Collection{}}
-	r.allocations = newAllocationMetrics(r)
+	r.allocations, r.comparisons = newAllocationMetrics(r), newComparisonMetrics()
 	r.closedCollection = store.ClosedCollection()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {

@@ -200,7 +200,7 @@ func TestRepairMetrics(t *testing.T) {
 	svc := nodePortService(t, r, "x")
 	address, port := svc.Spec.ClusterIP, svc.Spec.Ports[0].NodePort
 	reg := prometheus.NewPedanticRegistry()
-	if err := reg.Register(r.Metrics()); err != nil {
+	if err := reg.Register(r.allocations); err != nil {
 		t.Fatal(err)
 	}
 	repair(t, p)

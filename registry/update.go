@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -280,7 +281,8 @@ func (w *update) validate(ctx context.Context) error {
 // revertTimeChanges reverts managedFields in which nothing but times changed.
 func (w *update) revertTimeChanges(context.Context) error {
 	if m := w.r.fields.forResource(w.t.Resource); m != nil {
-		m.KeepTimes(w.old, w.obj)
+		start := time.Now()
+		w.r.comparisons.observe(m.KeepTimes(w.old, w.obj), time.Since(start))
 	}
 	return nil
 }

@@ -138,8 +138,10 @@ func (p *parts) buildRegistry() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.metrics.Register(p.reg.Metrics()); err != nil {
-		return fmt.Errorf("register metrics of allocations: %w", err)
+	for _, c := range p.reg.Metrics() {
+		if err := p.metrics.Register(c); err != nil {
+			return fmt.Errorf("register metrics of the registry: %w", err)
+		}
 	}
 	return nil
 }

@@ -9,26 +9,46 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
+// Comparison is how KeepTimes found out whether a write changes anything, as in the label code_path of kube-apiserver's
+// metric.
+type Comparison int
+
+// The comparisons, with their names in metrics.
+const (
+	// ManagersDiffer: managedFields differ in more than times, or not even in these.
+	ManagersDiffer Comparison = iota
+	ObjectsDiffer
+	ObjectsEqual
+	Incomparable
+	Comparisons // their number
+)
+
+// String returns the name of the comparison in metrics.
+func (c Comparison) String() string {
+	return [Comparisons]string{"unequal_objects_fast", "unequal_objects_slow", "equal_objects", "error"}[c]
+}
+
 // KeepTimes restores the times in the managedFields of obj if it differs from old only in them, so
 // that a write without changes is a no-op. Both are of the hub type. It is the last step before obj
 // is stored.
-func (m *Manager) KeepTimes(old, obj api.Object) {
+func (m *Manager) KeepTimes(old, obj api.Object) Comparison {
 	before := old.GetManagedFields()
 	if !differsOnlyInTimes(before, obj.GetManagedFields()) {
-		return
+		return ManagersDiffer
 	}
 	v, err := m.view(m.resource.Hub())
 	if err != nil || v == nil {
-		return
+		return Incomparable
 	}
 	if v.plan == nil {
 		if !equalJSON(untypedContent(old), untypedContent(obj)) {
-			return
+			return ObjectsDiffer
 		}
 	} else if !v.plan.equal(reflect.ValueOf(old), reflect.ValueOf(obj)) {
-		return
+		return ObjectsDiffer
 	}
 	obj.SetManagedFields(before)
+	return ObjectsEqual
 }
 
 // differsOnlyInTimes reports whether two lists differ in times and nothing else.

@@ -21,8 +21,13 @@ func TestKeepTimes(t *testing.T) {
 	}
 	old := object("1", 1)
 	identical, other := object("1", 2), object("2", 2)
-	m.KeepTimes(old, identical)
-	m.KeepTimes(old, other)
+	elsewhere := object("1", 2)
+	elsewhere.ManagedFields[0].Manager = "other"
+	for obj, want := range map[*corev1.ConfigMap]Comparison{identical: ObjectsEqual, other: ObjectsDiffer, object("1", 1): ManagersDiffer, elsewhere: ManagersDiffer} {
+		if got := m.KeepTimes(old, obj); got != want {
+			t.Errorf("%v: got %s, want %s", obj, got, want)
+		}
+	}
 	if got := identical.ManagedFields[0].Time.Unix(); got != 1 {
 		t.Errorf("nothing changed, but the time is %d", got)
 	}

@@ -85,6 +85,7 @@ func (c *Clients) Close() {
 	for _, client := range c.clients {
 		client.transport.CloseIdleConnections()
 	}
+	c.Metrics.ForgetTransports(len(c.clients))
 	clear(c.clients)
 	c.oldestFirst = nil
 }
@@ -106,6 +107,7 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if client := c.clients[key]; client != nil {
+		c.Metrics.ReuseTransport()
 		return client, nil
 	}
 	created, err := c.make(e)
@@ -115,6 +117,7 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	if len(c.oldestFirst) >= maxClients {
 		c.clients[c.oldestFirst[0]].transport.CloseIdleConnections()
 		delete(c.clients, c.oldestFirst[0])
+		c.Metrics.ForgetTransports(1)
 		c.oldestFirst = c.oldestFirst[1:]
 	}
 	c.clients[key], c.oldestFirst = created, append(c.oldestFirst, key)
@@ -144,7 +147,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 	if e.Service != nil && c.ResolveRequests {
 		instrumented = &resolvingTransport{base: instrumented, resolver: c.Resolver, service: *e.Service}
 	}
-	return &Client{http: outbound.Client(c.Metrics.InstrumentTransport(instrumented)), transport: t, user: user}, nil
+	return &Client{http: outbound.Client(c.Metrics.InstrumentCachedTransport(instrumented)), transport: t, user: user}, nil
 }
 
 // resolvingTransport sends each request to an address of a service, which the connection pool
