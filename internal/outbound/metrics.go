@@ -1,10 +1,13 @@
 package outbound
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -20,6 +23,9 @@ import (
 type Metrics struct {
 	requests                *prometheus.CounterVec
 	duration, sent, fetched *prometheus.HistogramVec
+	resolution              *prometheus.HistogramVec // by host
+	created                 *prometheus.CounterVec   // by result
+	cached                  prometheus.Gauge
 
 	mu sync.Mutex // guards the fields below
 	// used has the number of the last use of each host that has series.
@@ -50,6 +56,7 @@ func (m *Metrics) use(host string) {
 		for _, v := range []*prometheus.HistogramVec{m.duration, m.sent, m.fetched} {
 			v.DeletePartialMatch(of)
 		}
+		m.resolution.DeleteLabelValues(nameOf(oldest))
 	}
 	m.used[host] = m.uses
 }
@@ -67,10 +74,15 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			[]string{"code", "method", "host"}),
 		duration: histogram("rest_client_request_duration_seconds", "[ALPHA] Time until the response of another server was read, by verb and host, in seconds.",
 			[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}),
-		sent:    histogram("rest_client_request_size_bytes", "[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes),
+		sent: histogram("rest_client_request_size_bytes", "[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes),
+		resolution: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rest_client_dns_resolution_duration_seconds",
+			Help: "[ALPHA] Time in which the name of another server was resolved, by host, in seconds.", Buckets: []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30}}, []string{"host"}),
+		created: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_transport_create_calls_total",
+			Help: "[ALPHA] Number of times that a transport to another server was needed: found in the cache (hit), made for the cache (miss), or made for one client only (uncacheable)."}, []string{"result"}),
+		cached:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "rest_client_transport_cache_entries", Help: "[ALPHA] Number of cached transports, which lead to webhooks."}),
 		fetched: histogram("rest_client_response_size_bytes", "[ALPHA] Size of the bodies of responses of other servers by verb and host, in bytes.", sizes),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.sent, m.fetched} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.sent, m.fetched, m.resolution, m.created, m.cached} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of clients: %w", err)
 		}
@@ -78,12 +90,66 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// InstrumentTransport returns a transport whose requests are measured.
+// Results of getting a transport, as client-go names them.
+const (
+	transportFound       = "hit"
+	transportCached      = "miss"
+	transportUncacheable = "uncacheable"
+)
+
+// InstrumentTransport returns a transport whose requests are measured. It is that of one client.
 func (m *Metrics) InstrumentTransport(transport http.RoundTripper) http.RoundTripper {
 	if m == nil {
 		return transport
 	}
+	m.created.WithLabelValues(transportUncacheable).Inc()
 	return &measuredTransport{transport, m}
+}
+
+// InstrumentCachedTransport is InstrumentTransport for a transport that a cache keeps until it calls ForgetTransports.
+func (m *Metrics) InstrumentCachedTransport(transport http.RoundTripper) http.RoundTripper {
+	if m == nil {
+		return transport
+	}
+	m.created.WithLabelValues(transportCached).Inc()
+	m.cached.Inc()
+	return &measuredTransport{transport, m}
+}
+
+// ReuseTransport counts the use of a cached transport.
+func (m *Metrics) ReuseTransport() {
+	if m != nil {
+		m.created.WithLabelValues(transportFound).Inc()
+	}
+}
+
+// ForgetTransports counts transports that a cache no longer keeps.
+func (m *Metrics) ForgetTransports(n int) {
+	if m != nil {
+		m.cached.Sub(float64(n))
+	}
+}
+
+// nameOf returns the name in the host of a URL, which may have a port.
+func nameOf(host string) string { return (&url.URL{Host: host}).Hostname() }
+
+// traceResolution returns a context with which a connection measures the resolution of the name of its host.
+func (m *Metrics) traceResolution(ctx context.Context) context.Context {
+	var mu sync.Mutex // a connection may outlive its request
+	var start time.Time
+	var name string
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart: func(i httptrace.DNSStartInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			start, name = time.Now(), i.Host
+		},
+		DNSDone: func(httptrace.DNSDoneInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			m.resolution.WithLabelValues(name).Observe(time.Since(start).Seconds())
+		},
+	})
 }
 
 // codeOfError is the code of requests without a response.
@@ -102,7 +168,7 @@ func (t *measuredTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.m.sent.WithLabelValues(r.Method, host).Observe(float64(r.ContentLength))
 	}
 	duration := t.m.duration.WithLabelValues(r.Method, host)
-	w, err := t.next.RoundTrip(r)
+	w, err := t.next.RoundTrip(r.WithContext(t.m.traceResolution(r.Context())))
 	t.m.use(host) // others may have taken its place meanwhile
 	if err != nil {
 		t.m.requests.WithLabelValues(codeOfError, r.Method, host).Inc()

@@ -5,10 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // TestMetrics checks what is measured of a request with a response, and of one without.
@@ -56,9 +58,52 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s %v, want %v", name, got[name], want)
 		}
 	}
-	var none *Metrics
-	if none.InstrumentTransport(transport) != http.RoundTripper(transport) {
+	if none := (*Metrics)(nil); none.InstrumentTransport(transport) != http.RoundTripper(transport) {
 		t.Error("no metrics change the transport")
+	}
+}
+
+// TestTransportMetrics checks how transports are counted, and that the resolution of a name is timed but not that of an address.
+func TestTransportMetrics(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := NewMetrics(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	transport := Transport(Config{})
+	defer transport.CloseIdleConnections()
+	client := Client(m.InstrumentCachedTransport(transport))
+	_ = m.InstrumentCachedTransport(transport)
+	_ = m.InstrumentTransport(transport)
+	m.ReuseTransport()
+	m.ForgetTransports(1)
+	get := func(url string) {
+		t.Helper()
+		w, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Body.Close()
+	}
+	get(s.URL)
+	if n := observations(t, reg)["rest_client_dns_resolution_duration_seconds"]; n != 0 {
+		t.Errorf("%v resolutions of an address", n)
+	}
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
+	get("http://localhost:" + port)
+	got := observations(t, reg)
+	for name, want := range map[string]float64{
+		"rest_client_transport_create_calls_total miss":        2,
+		"rest_client_transport_create_calls_total hit":         1,
+		"rest_client_transport_create_calls_total uncacheable": 1,
+		"rest_client_transport_cache_entries":                  1,
+		"rest_client_dns_resolution_duration_seconds":          1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s %v, want %v", name, got[name], want)
+		}
 	}
 }
 
@@ -79,7 +124,7 @@ func observations(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 					name += " " + l.GetValue()
 				}
 			}
-			out[name] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			out[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
 			if m.Histogram != nil {
 				out[name+" sum"] = m.Histogram.GetSampleSum()
 			}
@@ -116,6 +161,7 @@ func TestMetricsOfManyHosts(t *testing.T) {
 		get(fmt.Sprintf("h%d.example", i))
 	}
 	families, err := reg.Gather()
+	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return strings.HasPrefix(f.GetName(), "rest_client_transport_") }) // of no host
 	if err != nil || len(families) != 4 {
 		t.Fatal(len(families), err)
 	}
