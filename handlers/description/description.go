@@ -108,6 +108,9 @@ func New(c Config) (*Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	var err error
+	if h.schemas.regenerations, err = newRegenerations(c.Metrics); err != nil {
+		return nil, err
+	}
 	if h.slis, err = newSLIs(c.SLIs); err != nil {
 		return nil, err
 	}
@@ -120,10 +123,10 @@ func New(c Config) (*Handler, error) {
 	h.metricsRoutes(m)
 	h.flowControlRoutes(m)
 	h.profilingRoutes(m)
+	h.pageRoutes(m)
 	h.indexRoutes(m)
 	m.NotFoundHandler = http.HandlerFunc(representation.ServeNotFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.responder.ServeMethodNotAllowed)
-	h.pageRoutes(m)
 	h.router = m
 	return h, nil
 }

@@ -23,6 +23,8 @@ type openAPIDocuments struct {
 	cbor bool
 	// issuer is true if the server serves the documents of the issuer of tokens.
 	issuer bool
+	// regenerations counts the documents of custom kinds.
+	regenerations *regenerations
 
 	mu sync.Mutex
 	// byName are the documents of version 3, and v2Document is that of version 2.
@@ -124,6 +126,12 @@ func (d *openAPIDocuments) v3(c *api.Catalogue) (map[string]*openAPIDocument, er
 			return nil, err
 		}
 		current[p.name] = doc
+		d.countV3(d.byName[p.name], doc)
+	}
+	for name, old := range d.byName {
+		if current[name] == nil {
+			d.countV3(old, nil)
+		}
 	}
 	d.byName = current
 	return maps.Clone(current), nil
@@ -152,8 +160,20 @@ func (d *openAPIDocuments) v3Named(c *api.Catalogue, name string) (*openAPIDocum
 	if d.byName == nil {
 		d.byName = map[string]*openAPIDocument{}
 	}
+	d.countV3(d.byName[name], doc)
 	d.byName[name] = doc
 	return doc, nil
+}
+
+// countV3 counts the custom kinds that differ between two documents, either of which may be nil.
+func (d *openAPIDocuments) countV3(before, after *openAPIDocument) {
+	resources := func(doc *openAPIDocument) []*api.Resource {
+		if doc == nil {
+			return nil
+		}
+		return doc.resources
+	}
+	d.regenerations.countV3(resources(before), resources(after))
 }
 
 // v2 returns the current document of version 2, merged with those of other servers.
@@ -173,6 +193,7 @@ func (d *openAPIDocuments) v2(c *api.Catalogue, remote [][]byte) (*openAPIDocume
 		return nil, err
 	}
 	doc.state = state
+	d.regenerations.countV2(d.v2Document, doc)
 	d.v2Document = doc
 	return doc.doc, nil
 }
