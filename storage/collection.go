@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
 // Collection is the keys of one resource. Reads come from its cache, writes go to etcd.
@@ -255,7 +257,7 @@ func (c *Collection) apply(batch []keyEvent) {
 	events := c.metrics.events()
 	events.received.Add(float64(len(batch)))
 	events.cacheReceived.Add(float64(len(batch)))
-	now := c.store.opts.Now()
+	now, received := c.store.opts.Now(), monotonic.Now()
 	var few [8]*transition
 	changes := few[:0]
 	for _, ch := range batch {
@@ -263,6 +265,7 @@ func (c *Collection) apply(batch []keyEvent) {
 			continue // it was part of the loaded state
 		}
 		if t := c.transition(ch); t != nil {
+			t.received = received
 			changes = append(changes, t)
 			c.window.add(t, now)
 		}

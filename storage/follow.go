@@ -45,10 +45,10 @@ func (s *Store) load(ctx context.Context) error {
 
 // scan calls f with all keys that begin with prefix at revision rev, and returns the
 // revision. 0 means the current one.
-func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvccpb.KeyValue)) (int64, error) {
+func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvccpb.KeyValue), more ...clientv3.OpOption) (int64, error) {
 	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
-		resp, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(loadPage), clientv3.WithRev(rev))
+		resp, err := s.client.Get(ctx, from, append(more[:len(more):len(more)], clientv3.WithRange(end), clientv3.WithLimit(loadPage), clientv3.WithRev(rev))...)
 		if err != nil {
 			return 0, s.readError(err)
 		}
@@ -160,6 +160,7 @@ func (s *Store) followOnce() error {
 			s.applied.advance(resp.Header.Revision)
 			for _, c := range s.metrics.all() {
 				s.metrics.bookmarks.WithLabelValues(c.metrics.group, c.metrics.resource).Inc()
+				s.metrics.formerBookmarks.WithLabelValues(c.metrics.group, c.metrics.resource).Inc()
 			}
 		}
 		events := make([]*mvccpb.Event, len(resp.Events))

@@ -22,6 +22,9 @@ type storeMetrics struct {
 	requestDuration                            *prometheus.HistogramVec // of etcd, by operation
 	eventsReceived, cacheReceived, dispatched  *prometheus.CounterVec
 	bookmarks, initEvents, terminated, corrupt *prometheus.CounterVec
+	formerBookmarks                            *prometheus.GaugeVec
+	checks                                     *prometheus.CounterVec   // by status
+	dispatches                                 *prometheus.HistogramVec // by stage
 	initializations                            *prometheus.CounterVec
 	initialization, readWait, listDuration     *prometheus.HistogramVec
 	consistentReads                            *prometheus.CounterVec
@@ -87,6 +90,12 @@ func newStoreMetrics(s *Store) *storeMetrics {
 		cacheReceived:   counter("apiserver_watch_cache_events_received_total", "[ALPHA] Number of events that the cache of a resource received."),
 		dispatched:      counter("apiserver_watch_cache_events_dispatched_total", "[ALPHA] Number of events that the cache of a resource passed on to watches."),
 		bookmarks:       counter("etcd_bookmark_total", "[ALPHA] Number of progress notifications of etcd by resource."),
+		formerBookmarks: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "etcd_bookmark_counts",
+			Help: "[ALPHA] (Deprecated since 1.36.0) Number of progress notifications of etcd by resource. Its successor is etcd_bookmark_total."}, resource),
+		checks: counter("apiserver_storage_consistency_checks_total", "[ALPHA] Number of comparisons of the cache of a resource with etcd, by result.", "status"),
+		dispatches: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_events_dispatch_duration_seconds",
+			Help:    "[ALPHA] Time from the arrival of a change from etcd until a watch takes its event, by resource, in seconds. The only stage is total.",
+			Buckets: []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}}, append(resource[:2:2], "stage")),
 		initEvents:      counter("apiserver_init_events_total", "[ALPHA] Number of events that watches received as their initial state, by resource."),
 		terminated:      counter("apiserver_terminated_watchers_total", "[ALPHA] Number of watches that ended because their client was too slow, by resource."),
 		corrupt:         counter("apiserver_storage_decode_errors_total", "[ALPHA] Number of stored objects that could not be decoded, by resource."),
@@ -115,7 +124,8 @@ func newStoreMetrics(s *Store) *storeMetrics {
 // vectors returns the metrics with labels of collections that the store counts in.
 func (m *storeMetrics) vectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.requests, m.requestErrors, m.requestDuration, m.eventsReceived, m.cacheReceived, m.dispatched, m.bookmarks, m.initEvents,
+		m.requests, m.requestErrors, m.requestDuration, m.eventsReceived, m.cacheReceived, m.dispatched, m.bookmarks, m.formerBookmarks, m.initEvents,
+		m.checks, m.dispatches,
 		m.terminated, m.corrupt, m.initializations, m.initialization, m.readWait, m.consistentReads, m.listDuration, m.lists,
 		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned,
 	}
@@ -282,6 +292,7 @@ type collectionMetrics struct {
 	requests [operations]func() requestMetrics
 	events   func() eventMetrics
 	reads    func() readMetrics
+	dispatch func() prometheus.Observer // of events to watches
 }
 
 // requestMetrics are the metrics of one operation in etcd.
@@ -327,6 +338,7 @@ func (m *storeMetrics) collection(group, resource string) *collectionMetrics {
 			initial:       m.initEvents.WithLabelValues(group, resource),
 		}
 	})
+	c.dispatch = sync.OnceValue(func() prometheus.Observer { return m.dispatches.WithLabelValues(group, resource, "total") })
 	c.reads = sync.OnceValue(func() readMetrics {
 		return readMetrics{
 			consistent: m.consistentReads.WithLabelValues(group, resource, "true", "false"),
@@ -349,6 +361,11 @@ func (c *collectionMetrics) groupResource() string {
 func (c *collectionMetrics) initialized(start time.Time) {
 	c.store.initializations.WithLabelValues(c.group, c.resource).Inc()
 	c.store.initialization.WithLabelValues(c.group, c.resource).Observe(time.Since(start).Seconds())
+}
+
+// checked counts a comparison of the cache with etcd.
+func (c *collectionMetrics) checked(status string) {
+	c.store.checks.WithLabelValues(c.group, c.resource, status).Inc()
 }
 
 // lists returns the metrics of lists.

@@ -54,6 +54,8 @@ type Options struct {
 	Prefix string
 	// CompactionInterval is the age at which etcd's history is compacted; 0 means never.
 	CompactionInterval time.Duration
+	// CheckInterval is the minimum interval at which the caches are compared with etcd; 0 means never.
+	CheckInterval time.Duration
 	// FutureWait is the maximum time that a read waits for a revision that the cache has not
 	// reached; 0 means 3 seconds.
 	FutureWait time.Duration

@@ -151,6 +151,9 @@ func (s *Store) Start(ctx context.Context) error {
 	if s.opts.CompactionInterval > 0 {
 		s.spawn(s.compactPeriodically)
 	}
+	if s.opts.CheckInterval > 0 {
+		s.spawn(s.checkPeriodically)
+	}
 	return nil
 }
 

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
 // Watcher delivers the changes of its selection to one reader, a single goroutine that calls
@@ -35,7 +39,8 @@ type Watcher struct {
 	initial      *collectionState // the state to send, from the key after initialAfter on; nil when sent
 	initialAfter string
 	backlog      []*transition // the changes to send from before the start of the watch
-	endPending   bool          // the bookmark after the initial state was not sent yet
+	dispatch     prometheus.Observer
+	endPending   bool // the bookmark after the initial state was not sent yet
 	rev          int64
 	bookmark     time.Time // when the next periodic bookmark is due
 	timer        *time.Timer
@@ -58,7 +63,7 @@ func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
 		collection: c, opts: o, after: rev, rev: rev, queueLimit: c.store.opts.WatchQueue,
 		indexed: o.Field != "" && c.indexed(o.Field),
 		wake:    make(chan struct{}, 1), done: make(chan struct{}),
-		endPending: o.InitialEventsEnd,
+		endPending: o.InitialEventsEnd, dispatch: c.metrics.dispatch(),
 	}
 	if w.opts.BookmarkEvery <= 0 {
 		w.opts.BookmarkEvery = bookmarkEvery
@@ -177,7 +182,7 @@ func (w *Watcher) ready() []Event {
 		n := min(initialBatch, len(w.backlog))
 		batch := w.backlog[:n]
 		w.backlog = w.backlog[n:]
-		w.send(batch)
+		w.send(batch, false)
 	case w.endPending:
 		w.endPending = false
 		w.out = append(w.out, Event{Type: Bookmark, Revision: w.rev, End: true})
@@ -189,7 +194,7 @@ func (w *Watcher) ready() []Event {
 		batch := w.queue
 		w.queue = w.spare[:0]
 		w.mu.Unlock()
-		if !w.send(batch) {
+		if !w.send(batch, true) {
 			return nil // and send no bookmark
 		}
 		clear(batch)
@@ -301,10 +306,14 @@ func (w *Watcher) prepareAll(batch []*transition) bool {
 }
 
 // send appends the events of the changes that concern the selection, and reports whether the
-// watch goes on.
-func (w *Watcher) send(batch []*transition) bool {
+// watch goes on. For live changes, those since the start of the watch, it observes the time since their arrival.
+func (w *Watcher) send(batch []*transition, live bool) bool {
 	if !w.prepareAll(batch) {
 		return false
+	}
+	var now int64
+	if live && len(batch) > 0 {
+		now = monotonic.Now()
 	}
 	for _, t := range batch {
 		if t.rev <= w.after {
@@ -332,6 +341,9 @@ func (w *Watcher) send(batch []*transition) bool {
 			continue
 		}
 		w.out = append(w.out, e)
+		if live {
+			w.dispatch.Observe(float64(now-t.received) / 1e9)
+		}
 	}
 	if len(batch) > 0 {
 		w.rev = max(w.rev, batch[len(batch)-1].rev)

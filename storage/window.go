@@ -13,6 +13,8 @@ type transition struct {
 	// the deletion. prev is the previous item, or nil.
 	item, prev *Item
 	deleted    bool
+	// received is the time at which the change arrived from etcd, as a reading of package monotonic.
+	received int64
 	// prevAtRev is a copy of prev with the revision rev: the item of the Deleted event of a
 	// watcher whose selection the item left.
 	prevAtRev atomic.Pointer[Item]
