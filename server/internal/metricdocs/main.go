@@ -42,6 +42,13 @@ apiserver_storage_size_bytes has one for each etcd.
 
 apiserver_storage_objects is deprecated, but shown, because dashboards use it. apiserver_request_slo_duration_seconds is hidden.
 
+Of priority and fairness, counters and histograms of a level or a schema stay when it is deleted, and go on when it is created again;
+its gauges of seats end. The work of a list is estimated from the present number and size of objects; kube-apiserver's are
+up to a minute old, so that fewer lists of new objects are wide (request_dispatch_no_accommodation_total).
+
+The stage of apiserver_watch_events_dispatch_duration_seconds is always total: between the cache and a watch there is one queue, and no
+other stage. apiextensions_openapi_* count documents when a client requests them.
+
 With the gate NativeHistograms, the default, histograms of requests, storage, authentication and authorization have native buckets
 beside the classic ones, in the protobuf format. Those of priority and fairness do not, although some of kube-apiserver's do.
 `
