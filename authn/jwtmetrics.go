@@ -32,8 +32,9 @@ type JWTMetrics struct {
 	keySets map[string]string
 }
 
-// NewJWTMetrics registers the metrics. serverID identifies the server in them, as a hash.
-func NewJWTMetrics(reg prometheus.Registerer, serverID string) (*JWTMetrics, error) {
+// NewJWTMetrics registers the metrics, with those of the fetches of keys only if keys is set. serverID identifies the
+// server in them, as a hash.
+func NewJWTMetrics(reg prometheus.Registerer, serverID string, keys bool) (*JWTMetrics, error) {
 	reloads, err := configmetrics.New(reg, configmetrics.Options{Name: "authentication", ServerID: serverID, Stability: "BETA"})
 	if err != nil {
 		return nil, err
@@ -51,7 +52,11 @@ func NewJWTMetrics(reg prometheus.Registerer, serverID string) (*JWTMetrics, err
 			Help: "[ALPHA] Information about the last JWKS fetched by the JWT authenticator with hash as label, split by api server identity and jwt issuer."},
 			[]string{"jwt_issuer_hash", "apiserver_id_hash", "hash"}),
 	}
-	for _, c := range []prometheus.Collector{m.latency, m.lastFetch, m.lastKeySet} {
+	all := []prometheus.Collector{m.latency}
+	if keys {
+		all = append(all, m.lastFetch, m.lastKeySet)
+	}
+	for _, c := range all {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics of token issuers: %w", err)
 		}

@@ -3,11 +3,13 @@ package authn
 import (
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/seriestest"
@@ -21,7 +23,7 @@ func TestJWTMetrics(t *testing.T) {
 	write := func(content string) { t.Helper(); replaceFile(t, path, content) }
 	write(p.config(subIsName))
 	reg := prometheus.NewPedanticRegistry()
-	metrics, err := NewJWTMetrics(reg, "me")
+	metrics, err := NewJWTMetrics(reg, "me", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,5 +110,25 @@ func TestJWTMetrics(t *testing.T) {
 	}
 	if all := read(); all[controller+"last_config_info{"+me+`,hash="`+configmetrics.Hash(next)+`"}`] != 1 {
 		t.Errorf("configuration after a reload: %v", all)
+	}
+}
+
+// TestJWTMetricsWithoutKeys checks that the fetches of keys are not shown if that is turned off.
+func TestJWTMetricsWithoutKeys(t *testing.T) {
+	for _, keys := range []bool{true, false} {
+		reg := prometheus.NewPedanticRegistry()
+		m, err := NewJWTMetrics(reg, "me", keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.fetched(&measuredKeys{issuer: "https://issuer.test"}, []byte("keys"), nil)
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := slices.ContainsFunc(families, func(f *dto.MetricFamily) bool { return strings.Contains(f.GetName(), "jwks_fetch") })
+		if shown != keys {
+			t.Errorf("%t: %v", keys, families)
+		}
 	}
 }

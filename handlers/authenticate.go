@@ -35,7 +35,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 			h.Logger.Info("authentication failed", "id", scope.LogID(), "error", err)
 		}
 		if user == nil {
-			closeUnauthenticated(w, r)
+			h.closeUnauthenticated(w, r)
 			h.auditUnauthenticated(w, r)
 			h.responder.WriteError(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
@@ -47,7 +47,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		usual.Clear(r.Header)
 		h.ProxyHeaders.Clear(r.Header)
 		if user.Name == request.UserAnonymous || slices.Contains(user.Groups, request.GroupUnauthenticated) {
-			closeUnauthenticated(w, r)
+			h.closeUnauthenticated(w, r)
 		}
 		next(w, r)
 	}
@@ -85,8 +85,8 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 
 // closeUnauthenticated closes the connection after the response to an unauthenticated HTTP/2
 // request: over one HTTP/2 connection a client can cause much work at little cost.
-func closeUnauthenticated(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 2 {
+func (h *Handler) closeUnauthenticated(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 2 && !h.KeepUnauthenticated {
 		w.Header().Set("Connection", "close")
 	}
 }

@@ -69,6 +69,8 @@ type Config struct {
 	ShardedLists bool
 	// ConstrainedImpersonation allows impersonation that is limited to some requests.
 	ConstrainedImpersonation bool
+	// KeepUnauthenticated leaves HTTP/2 connections open after unauthenticated requests.
+	KeepUnauthenticated bool
 	// CBOR serves and accepts objects in CBOR.
 	CBOR bool
 	// NoWatchLists refuses the option sendInitialEvents of watches. NoCompression compresses no response.
@@ -88,12 +90,12 @@ type Config struct {
 	// mutating requests are served at a time if there is no Limiter; further requests
 	// get 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
-	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
-	NoProfiling bool
 	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path. Statusz serves
 	// /statusz.
 	Flags   map[string]string
 	Statusz bool
+	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
+	NoProfiling bool
 	// SetVerbosity changes the verbosity of the log; nil means that it cannot be changed.
 	SetVerbosity func(int)
 	// Logger logs, at the level of --v=2, the steps of requests that take longer than 500 ms.

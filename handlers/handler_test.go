@@ -281,3 +281,19 @@ func TestStrictPatches(t *testing.T) {
 		}
 	}
 }
+
+// TestUnauthenticatedConnections checks that an unauthenticated request ends its HTTP/2 connection, unless that is turned off.
+func TestUnauthenticatedConnections(t *testing.T) {
+	for keep, want := range map[bool]string{false: "close", true: ""} {
+		h := newHandler(t, func(c *Config) { c.KeepUnauthenticated, c.Authenticator = keep, nil })
+		for proto, want := range map[int]string{1: "", 2: want} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, mapsPath, nil)
+			r.ProtoMajor = proto
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if got := w.Header().Get("Connection"); w.Code != http.StatusUnauthorized || got != want {
+				t.Errorf("kept %t, HTTP/%d: %d, Connection %q, want %q", keep, proto, w.Code, got, want)
+			}
+		}
+	}
+}

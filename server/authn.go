@@ -70,7 +70,7 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	jwt, err := authn.NewJWTMetrics(p.metrics, p.serverID)
+	jwt, err := authn.NewJWTMetrics(p.metrics, p.serverID, p.gates.Enabled(features.StructuredAuthenticationConfigurationJWKSMetrics))
 	if err != nil {
 		return err
 	}

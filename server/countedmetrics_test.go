@@ -154,3 +154,24 @@ func countWebhook(t *testing.T, c kubernetes.Interface, hook *httptest.Server) {
 		t.Fatal(err)
 	}
 }
+
+// TestCountedUpdates checks that updates are compared with the stored objects, and that the caches are compared with etcd while the
+// gate is on.
+func TestCountedUpdates(t *testing.T) {
+	s := run(t, Options{})
+	c := raw(t, s)
+	const path = "/api/v1/namespaces/default/configmaps"
+	send(t, c, s, http.MethodPost, path, "application/json", `{"metadata":{"name":"a"}}`)
+	const fast = `apiserver_request_timestamp_comparison_time_count{code_path="unequal_objects_fast"}`
+	before := series(t, s)[fast]
+	send(t, c, s, http.MethodPatch, path+"/a", "application/merge-patch+json", `{"data":{"a":"1"}}`)
+	if after := series(t, s)[fast]; after == before || after == "" {
+		t.Errorf("%s: %q, then %q", fast, before, after)
+	}
+	for _, enabled := range []bool{true, false} {
+		s := &Server{o: Options{FeatureGates: map[string]bool{"DetectCacheInconsistency": enabled}}}
+		if got := s.etcdOptions(nil).CheckInterval > 0; got != enabled {
+			t.Errorf("enabled %t: checks %t", enabled, got)
+		}
+	}
+}

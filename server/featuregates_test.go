@@ -3,11 +3,98 @@ package server
 import (
 	"bytes"
 	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api/gated"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
+
+// gatesInSource returns the gates that the source of the server reads by their constants, those of validation rules, and
+// those of default roles.
+func gatesInSource(t *testing.T) (code, roles map[string]bool) {
+	t.Helper()
+	code, roles = map[string]bool{}, map[string]bool{}
+	collect := func(into map[string]bool, path, pattern string) error {
+		text, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			into[m[1]] = true
+		}
+		return err
+	}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "features" || name == "sandbox" || name == "conformance" || strings.HasPrefix(name, ".") && name != ".."):
+			return filepath.SkipDir
+		case strings.HasSuffix(name, "_test.go") || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		return collect(code, path, `\bfeatures\.([A-Z]\w+)`)
+	})
+	if err == nil {
+		err = collect(code, "../api/validation/declarative/rules.txt", `if(?:Enabled|Disabled)\((\w+)\)`)
+	}
+	if err == nil {
+		err = collect(roles, "../authz/bootstrap.txt", `(?:@|gate=)(\w+)`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, roles
+}
+
+// TestEveryGateHasItsEffect checks that what metrics, flags and roles say of feature gates is true: a gate that is not read by
+// the code and guards no field has a meaning in internal/features/effects.txt, which does not say that a gate is never in effect
+// that is on in some release; and no gate is listed as one with an effect that has none.
+func TestEveryGateHasItsEffect(t *testing.T) {
+	code, roles := gatesInSource(t)
+	fields, err := gated.Gates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := features.Elsewhere()
+	known := features.Known(kubeversion.Default())
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		heading, listed := elsewhere[name]
+		read := code[name] || slices.Contains(fields, name)
+		switch {
+		case name == "AllAlpha" || name == "AllBeta":
+		case read && listed:
+			t.Errorf("%s has an effect, but effects.txt lists it under %s", name, heading)
+		case !read && !listed:
+			t.Errorf("%s has no effect, and effects.txt does not say why", name)
+		case (heading == "roles") != (roles[name] && !read):
+			t.Errorf("%s: effects.txt says %q; is in default roles: %t, is read: %t", name, heading, roles[name], read)
+		case slices.Contains(features.Effective(), name) && !read && heading != "roles":
+			t.Errorf("the help says that %s has an effect, which it has not", name)
+		case code[name] && !slices.Contains(features.Effective(), name) && !slices.Contains(fields, name):
+			t.Errorf("the help does not say that %s has an effect", name)
+		}
+		if heading == features.Never {
+			for m := kubeversion.Oldest(); !kubeversion.Binary().Before(m); m.Minor++ {
+				if features.Known(kubeversion.Emulating(m))[name].Default {
+					t.Errorf("%s is on in %s, but never in effect", name, m)
+				}
+			}
+		}
+	}
+	for name := range elsewhere {
+		if _, ok := known[name]; !ok {
+			t.Errorf("effects.txt lists %s, which does not exist", name)
+		}
+	}
+}
 
 // TestFeatureGatesReported checks that metrics report every gate, and that the log names
 // changed gates without effect.
@@ -72,6 +159,8 @@ func TestDisabledGates(t *testing.T) {
 		{"APIServerIdentity", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", `"name":"apiserver-`, `"items":[]`},
 		{"APIServerIdentity", "/readyz?verbose", "poststarthook/start-kube-apiserver-identity-lease-controller ok", "readyz check passed"},
 		{"APIServerIdentity", "/readyz?verbose", "poststarthook/start-kube-apiserver-identity-lease-garbage-collector ok", "readyz check passed"},
+		{"ComponentFlagz", "/flagz", "apiserver flagz", "404 page not found"},
+		{"ComponentStatusz", "/statusz", "apiserver statusz", "404 page not found"},
 		{"OpenAPIEnums", "/openapi/v3/api/v1", "Possible enum values:", `"restartPolicy":`},
 		{"StorageVersionHash", "/api/v1", `"storageVersionHash":`, `"name":"pods"`},
 		{"WatchList", "/api/v1/namespaces?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1",
@@ -144,5 +233,3 @@ func contentOrEncoding(t *testing.T, client *http.Client, s *Server, path string
 	}
 	return string(body)
 }
-		{"ComponentFlagz", "/flagz", "apiserver flagz", "404 page not found"},
-		{"ComponentStatusz", "/statusz", "apiserver statusz", "404 page not found"},

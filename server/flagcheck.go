@@ -271,6 +271,15 @@ func vmodule(text string) error {
 
 // Checks of a value beside those of other flags.
 
+// checkLoggingFormat refuses the format that a feature gate turns off.
+func (c *CommandLine) checkLoggingFormat() error {
+	gates, err := c.Options.gates()
+	if c.LoggingFormat != "json" || err != nil || gates.Enabled(features.LoggingBetaOptions) { // --feature-gates reports the error
+		return nil
+	}
+	return errors.New("log format json is disabled, see LoggingBetaOptions feature")
+}
+
 func (c *CommandLine) checkVModule() error {
 	if c.VModule != "" && c.LoggingFormat != "text" {
 		return errors.New("only supported for text log format")

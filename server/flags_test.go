@@ -74,6 +74,7 @@ func TestFlagFaults(t *testing.T) {
 		`--runtime-config: `: "runtime-config=foo/v1",
 		`--controllers: "nothing" is none of bootstrap-signer-controller, `:                                  "controllers=*,-nothing",
 		`--logging-format: "xml" is neither text nor json`:                                                   "logging-format=xml",
+		`--logging-format: log format json is disabled, see LoggingBetaOptions feature`:                      "logging-format=json feature-gates=LoggingBetaOptions=false",
 		`--advertise-address: "x" is not an IP address`:                                                      "advertise-address=x",
 		`--goaway-chance: 0.5 can not be less than 0 or greater than 0.02`:                                   "goaway-chance=0.5",
 		`--goaway-chance: NaN can not be less than 0`:                                                        "goaway-chance=nan",

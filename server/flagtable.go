@@ -390,7 +390,7 @@ func processFlags(c *CommandLine, o *Options) []Flag {
 			Help: "Verbosity of the log: 0 for warnings and errors, 2 for information and requests that take longer than 500 ms, 3 for all requests, 4 for debugging."},
 		{Name: "vmodule", Value: typed("pattern=N,...", text(&c.VModule, "", vmodule)), Check: c.checkVModule,
 			Help: "Comma-separated list of the verbosity of source files, such as oidc=4,watch*=4: their names without .go, with wildcards. The first match counts if it is above --v. Only --logging-format=text can be combined with it."},
-		{Name: "logging-format", Value: text(&c.LoggingFormat, "text", either("text", "json")),
+		{Name: "logging-format", Value: text(&c.LoggingFormat, "text", either("text", "json")), Check: c.checkLoggingFormat,
 			Help: "Format of the log: text or json."},
 		{Name: "log-format", Value: text(&c.LoggingFormat, "text"),
 			Help: "Alias of --logging-format."},

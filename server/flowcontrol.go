@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -34,6 +35,15 @@ func (p *parts) buildFlowControl() (err error) {
 			Objects: func(info *request.Info) (apf.Objects, bool) {
 				n, bytes, ok := p.reg.StoredSize(schema.GroupVersion{Group: info.Group, Version: info.Version}, info.Resource)
 				return apf.Objects{Count: int64(n), Bytes: bytes}, ok
+			},
+			CountLists: !p.gates.Enabled(features.SizeBasedListCostEstimate),
+			Silent: func(info *request.Info) bool {
+				res, _, ok := p.catalogue.Lookup(schema.GroupVersion{Group: info.Group, Version: info.Version}, info.Resource)
+				if !ok {
+					return false
+				}
+				sub := res.Subresource(info.Subresource)
+				return sub != nil && sub.Source != ""
 			},
 		})
 		if err != nil {

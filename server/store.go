@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -43,9 +44,17 @@ func (s *Server) openStore() error {
 	return nil
 }
 
+// cacheCheckInterval is the minimum interval at which caches are compared with etcd, as in kube-apiserver.
+const cacheCheckInterval = 5 * time.Minute
+
 // etcdOptions returns the options that the stores of all etcds have in common.
 func (s *Server) etcdOptions(servers []string) storage.Options {
+	var checks time.Duration
+	if gates, err := s.o.gates(); err == nil && gates.Enabled(features.DetectCacheInconsistency) { // an error ends the start elsewhere
+		checks = cacheCheckInterval
+	}
 	return storage.Options{
+		CheckInterval:      checks,
 		Servers:            servers,
 		CAFile:             s.o.EtcdCAFile,
 		CertFile:           s.o.EtcdCertFile,

@@ -49,6 +49,8 @@ const (
 	DRAResourceClaimGranularStatusAuthorization         = "DRAResourceClaimGranularStatusAuthorization"
 	DRAResourcePoolStatus                               = "DRAResourcePoolStatus"
 	DRAWorkloadResourceClaims                           = "DRAWorkloadResourceClaims"
+	DeclarativeValidationBeta                           = "DeclarativeValidationBeta"
+	DetectCacheInconsistency                            = "DetectCacheInconsistency"
 	EnvFiles                                            = "EnvFiles"
 	EvictionRequestAPI                                  = "EvictionRequestAPI"
 	ExcludeAdmissionWebhookVirtualResources             = "ExcludeAdmissionWebhookVirtualResources"
@@ -65,6 +67,7 @@ const (
 	KMSv1                                               = "KMSv1"
 	KubeletFineGrainedAuthz                             = "KubeletFineGrainedAuthz"
 	KubeletServiceAccountTokenForCredentialProviders    = "KubeletServiceAccountTokenForCredentialProviders"
+	LoggingBetaOptions                                  = "LoggingBetaOptions"
 	ManifestBasedAdmissionControlConfig                 = "ManifestBasedAdmissionControlConfig"
 	MatchLabelKeysInPodTopologySpreadSelectorMerge      = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
 	MaxUnavailableStatefulSet                           = "MaxUnavailableStatefulSet"
@@ -95,16 +98,19 @@ const (
 	ServiceAccountNodeAudienceRestriction               = "ServiceAccountNodeAudienceRestriction"
 	ServiceCIDRStatusFieldWiping                        = "ServiceCIDRStatusFieldWiping"
 	ShardedListAndWatch                                 = "ShardedListAndWatch"
+	SizeBasedListCostEstimate                           = "SizeBasedListCostEstimate"
 	StatefulSetRecreateStrategy                         = "StatefulSetRecreateStrategy"
 	StorageVersionAPI                                   = "StorageVersionAPI"
 	StorageVersionHash                                  = "StorageVersionHash"
 	StorageVersionMigrator                              = "StorageVersionMigrator"
 	StrictIPCIDRValidation                              = "StrictIPCIDRValidation"
 	StructuredAuthenticationConfigurationEgressSelector = "StructuredAuthenticationConfigurationEgressSelector"
+	StructuredAuthenticationConfigurationJWKSMetrics    = "StructuredAuthenticationConfigurationJWKSMetrics"
 	TaintTolerationComparisonOperators                  = "TaintTolerationComparisonOperators"
 	TokenRequestServiceAccountUIDValidation             = "TokenRequestServiceAccountUIDValidation"
 	TopologyAwareWorkloadScheduling                     = "TopologyAwareWorkloadScheduling"
 	TranslateStreamCloseWebsocketRequests               = "TranslateStreamCloseWebsocketRequests"
+	UnauthenticatedHTTP2DOSMitigation                   = "UnauthenticatedHTTP2DOSMitigation"
 	UnknownVersionInteroperabilityProxy                 = "UnknownVersionInteroperabilityProxy"
 	UserNamespacesHostNetworkSupport                    = "UserNamespacesHostNetworkSupport"
 	VolumeAttributesClass                               = "VolumeAttributesClass"
@@ -119,22 +125,29 @@ const (
 // Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
-		APIResponseCompression, APIServerIdentity, APIServerWebhookAuthenticationToken, AllowInsecureKubeletCertificateSigningRequests, AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion,
-		AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage, CSIServiceAccountTokenSecrets, CSIVolumeHealth, ClearingNominatedNodeNameAfterBinding,
-		ClusterTrustBundle, ClusterTrustBundleProjection, ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation, ContainerRestartRules,
-		CoordinatedLeaderElection, CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource, DRAFractionalCapacityRange,
-		DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization, DRAResourcePoolStatus, DRAWorkloadResourceClaims, EnvFiles,
-		EvictionRequestAPI, ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, GitRepoVolumeDriver, H2CContainerProbe, HPAGeneration, HPAScaleToZero, ImageVolume,
-		InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers, InPlacePodVerticalScalingMemoryBackedVolumes, KMSv1, KubeletFineGrainedAuthz,
-		KubeletServiceAccountTokenForCredentialProviders, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
-		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs, MutatingAdmissionPolicy,
-		NativeHistograms, NodeDeclaredFeatures, OpenAPIEnums, PersistentVolumeClaimUnusedSinceTime, PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy, PodLevelResources,
-		PodLevelResourcesFixDefaulting, PodLevelResourcesFixKubeletQOSClass, PodLogsQuerySplitStreams, PodTopologyLabelsAdmission, PortForwardWebsockets,
-		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RemoteRequestHeaderUID, RestartAllContainersOnContainerExits, SELinuxMount, ServiceAccountNodeAudienceRestriction,
-		ServiceCIDRStatusFieldWiping, ShardedListAndWatch, StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionHash, StorageVersionMigrator, StrictIPCIDRValidation, StructuredAuthenticationConfigurationEgressSelector,
-		TaintTolerationComparisonOperators, TokenRequestServiceAccountUIDValidation, TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests,
-		UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeAttributesClass, VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression,
-		WebhookRoundTripLoadBalancing, WorkloadWithJob,
+		APIResponseCompression, APIServerIdentity, APIServerWebhookAuthenticationToken, AllowInsecureKubeletCertificateSigningRequests,
+		AllowParsingUserUIDFromCertAuth, AllowUnsafeMalformedObjectDeletion, AuthorizePodWebsocketUpgradeCreatePermission, CBORServingAndStorage,
+		CSIServiceAccountTokenSecrets, CSIVolumeHealth, ClearingNominatedNodeNameAfterBinding, ClusterTrustBundle, ClusterTrustBundleProjection,
+		ComponentFlagz, ComponentStatusz, CompositePodGroup, ConstrainedImpersonation, ContainerRestartRules, CoordinatedLeaderElection,
+		CrossNamespaceVolumeDataSource, DRAConsumableCapacity, DRADeviceTaintRules, DRADeviceTaints, DRAExtendedResource,
+		DRAFractionalCapacityRange, DRAListTypeAttributes, DRANodeAllocatableResources, DRAResourceClaimGranularStatusAuthorization,
+		DRAResourcePoolStatus, DRAWorkloadResourceClaims, DeclarativeValidationBeta, DetectCacheInconsistency, EnvFiles, EvictionRequestAPI,
+		ExcludeAdmissionWebhookVirtualResources, ExtendWebSocketsToKubelet, GenericWorkload, GitRepoVolumeDriver, H2CContainerProbe,
+		HPAGeneration, HPAScaleToZero, ImageVolume, InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingInitContainers,
+		InPlacePodVerticalScalingMemoryBackedVolumes, KMSv1, KubeletFineGrainedAuthz, KubeletServiceAccountTokenForCredentialProviders,
+		LoggingBetaOptions, ManifestBasedAdmissionControlConfig, MatchLabelKeysInPodTopologySpreadSelectorMerge, MaxUnavailableStatefulSet,
+		MutableCSINodeAllocatableCount, MutablePVNodeAffinity, MutablePodResourcesForSuspendedJobs, MutableSchedulingDirectivesForSuspendedJobs,
+		MutatingAdmissionPolicy, NativeHistograms, NodeDeclaredFeatures, OpenAPIEnums, PersistentVolumeClaimUnusedSinceTime,
+		PodCertificateRequest, PodDeletionCost, PodGroupPreemptionPolicy, PodLevelResources, PodLevelResourcesFixDefaulting,
+		PodLevelResourcesFixKubeletQOSClass, PodLogsQuerySplitStreams, PodTopologyLabelsAdmission, PortForwardWebsockets,
+		PreferSameTrafficDistribution, ProcMountType, RelaxedServiceNameValidation, RemoteRequestHeaderUID, RestartAllContainersOnContainerExits,
+		SELinuxMount, ServiceAccountNodeAudienceRestriction, ServiceCIDRStatusFieldWiping, ShardedListAndWatch, SizeBasedListCostEstimate,
+		StatefulSetRecreateStrategy, StorageVersionAPI, StorageVersionHash, StorageVersionMigrator, StrictIPCIDRValidation,
+		StructuredAuthenticationConfigurationEgressSelector, StructuredAuthenticationConfigurationJWKSMetrics, TaintTolerationComparisonOperators,
+		TokenRequestServiceAccountUIDValidation, TopologyAwareWorkloadScheduling, TranslateStreamCloseWebsocketRequests,
+		UnauthenticatedHTTP2DOSMitigation, UnknownVersionInteroperabilityProxy, UserNamespacesHostNetworkSupport, VolumeAttributesClass,
+		VolumeLimitScaling, WatchCacheInitializationPostStartHook, WatchList, WatchListCompression, WebhookRoundTripLoadBalancing,
+		WorkloadWithJob,
 	}
 }
 
@@ -146,6 +159,32 @@ const (
 
 //go:embed gates.txt
 var gatesText string
+
+//go:embed effects.txt
+var effectsText string
+
+// Headings of effects.txt besides the names of components.
+const (
+	Always = "always"
+	Never  = "never"
+	Inside = "inside"
+)
+
+// Elsewhere returns the gates that no code reads and that guard no field, by name, with their heading in effects.txt:
+// what they mean on this server.
+func Elsewhere() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(effectsText) {
+		heading, names, ok := strings.Cut(line, ": ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, name := range strings.Fields(names) {
+			out[name] = heading
+		}
+	}
+	return out
+}
 
 // Gate is one feature gate of a release.
 type Gate struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -24,7 +25,7 @@ type Config struct {
 }
 
 // betaGate is the gate without which rules in beta are not enforced.
-const betaGate = "DeclarativeValidationBeta"
+const betaGate = features.DeclarativeValidationBeta
 
 // Table has the rules of all types. Those of a type are parsed when they are compiled, since most
 // servers meet few of the kinds.

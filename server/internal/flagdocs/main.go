@@ -1,5 +1,5 @@
-// Command flagdocs writes docs/flags.md from the table of flags. It is run by go
-// generate in package server.
+// Command flagdocs writes docs/flags.md from the table of flags, and docs/feature-gates.md from the feature
+// gates. It is run by go generate in package server.
 package main
 
 import (
@@ -12,7 +12,14 @@ import (
 )
 
 func main() {
-	if err := os.WriteFile("../docs/flags.md", []byte(document(server.NewCommandLine().Flags())), 0o644); err != nil {
+	gates, err := gatesDocument()
+	if err == nil {
+		err = os.WriteFile("../docs/feature-gates.md", []byte(gates), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("../docs/flags.md", []byte(document(server.NewCommandLine().Flags())), 0o644)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "flagdocs:", err)
 		os.Exit(1)
 	}

@@ -19,6 +19,22 @@ func TestFlagsDocumentIsUpToDate(t *testing.T) {
 	}
 }
 
+// TestGatesDocumentIsUpToDate checks that docs/feature-gates.md equals the output of the command, and that it says of each
+// gate what its effect is.
+func TestGatesDocumentIsUpToDate(t *testing.T) {
+	got, err := os.ReadFile("../../../docs/feature-gates.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := gatesDocument()
+	if err != nil || string(got) != want {
+		t.Errorf("docs/feature-gates.md is out of date (%v): run make generate", err)
+	}
+	if strings.Contains(want, "unknown |") {
+		t.Error("the effect of a gate is unknown")
+	}
+}
+
 // TestMarkdown checks the table of a flag.
 func TestMarkdown(t *testing.T) {
 	table := server.NewCommandLine().Flags()
