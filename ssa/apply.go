@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
@@ -83,10 +84,8 @@ func (a *applyOperation) prepare() error {
 			return errorf("failed to create manager for existing fields: %w", err)
 		}
 	}
-	if meta, ok := a.patch["metadata"].(map[string]any); ok {
-		if _, ok := meta["managedFields"].([]any); ok {
-			return apierrors.NewBadRequest("metadata.managedFields must be nil")
-		}
+	if hasManagedFields(a.patch) {
+		return apierrors.NewBadRequest("metadata.managedFields must be nil")
 	}
 	live, err := a.m.as(a.v, a.live)
 	if err == nil {
@@ -111,6 +110,23 @@ func (a *applyOperation) prepare() error {
 	a.others = map[*view]map[string]any{}
 	a.os, err = a.m.reconcile(a.os, a.v, a.convertLive)
 	return err
+}
+
+// hasManagedFields reports whether a patch has managedFields that can be read. Others are faults of the
+// patch, which are found later.
+func hasManagedFields(patch map[string]any) bool {
+	metadata, _ := patch["metadata"].(map[string]any)
+	list, ok := metadata["managedFields"].([]any)
+	if !ok {
+		return false
+	}
+	for _, item := range list {
+		content, ok := item.(map[string]any)
+		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &metav1.ManagedFieldsEntry{}) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // convertLive converts live to another version than that of the request.

@@ -10,6 +10,9 @@ func (a *applyOperation) prune(merged map[string]any, os owners, self, last *own
 		return merged, nil
 	}
 	v := last.view
+	if !isConvertible(a.v, v) {
+		return merged, nil
+	}
 	// A conversion to the version of another owner may fail, which must be reported.
 	if v == a.v && os.allIn(v) && (identical(self.fields, last.fields) || a.fields.contains(last.fields)) && v.root.retains(merged, last.fields) {
 		return merged, nil // the applier still applies all fields
@@ -117,7 +120,7 @@ func (p *pruning) restoreOwned(os owners) error {
 	done := map[*view]bool{first: true}
 	for i := range os {
 		v := os[i].view
-		if done[v] {
+		if done[v] || !isConvertible(first, v) {
 			continue
 		}
 		done[v] = true

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -59,6 +60,60 @@ func TestUnknownVersionOfCustomObject(t *testing.T) {
 		t.Errorf("update: %v", err)
 	}
 	b.update(t, obj, Write{Version: v, Manager: "n"})
+}
+
+// TestApplyInOtherGroup checks that an apply in the core group keeps what its manager applied in another
+// group, to which objects are not converted, and takes its entry over.
+func TestApplyInOtherGroup(t *testing.T) {
+	res := resource(t, "events")
+	_, schemas := builtIn()
+	m := New(res, schemas, ResetsOf(res))
+	apply := func(live api.Object, apiVersion string, patch map[string]any) api.Object {
+		t.Helper()
+		for i := range res.Versions {
+			if v := &res.Versions[i]; v.String() == apiVersion {
+				patch["apiVersion"], patch["kind"], patch["metadata"] = apiVersion, "Event", map[string]any{"name": "e", "namespace": "ns"}
+				obj, err := m.Apply(live, patch, Write{Version: v, Manager: "m"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return obj
+			}
+		}
+		t.Fatalf("no version %s", apiVersion)
+		return nil
+	}
+	live := apply(nil, "events.k8s.io/v1", map[string]any{"action": "A", "reason": "R"})
+	live.SetUID("u")
+	got := apply(live, "v1", map[string]any{"count": int64(1)}).(*corev1.Event)
+	if got.Action != "A" || got.Reason != "R" || got.Count != 1 {
+		t.Errorf("the event lost fields: %v", got)
+	}
+	if entries := got.ManagedFields; len(entries) != 1 || entries[0].APIVersion != "v1" {
+		t.Errorf("managedFields %v", entries)
+	}
+}
+
+// TestAppliedManagedFields checks that managedFields in a patch are refused only if they can be read.
+func TestAppliedManagedFields(t *testing.T) {
+	res := resource(t, "configmaps")
+	_, schemas := builtIn()
+	m := New(res, schemas, ResetsOf(res))
+	for _, test := range []struct {
+		managedFields any
+		want          string
+	}{
+		{[]any{}, "metadata.managedFields must be nil"},
+		{[]any{map[string]any{"manager": "m"}}, "metadata.managedFields must be nil"},
+		{[]any{map[string]any{"manager": int64(1)}}, ".metadata.managedFields[0].manager: expected string"},
+		{[]any{map[string]any{"time": "x"}}, "failed to convert new object"},
+		{[]any{"x"}, "failed to create typed patch object"},
+	} {
+		patch := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x", "managedFields": test.managedFields}}
+		if _, err := m.Apply(nil, patch, Write{Version: &res.Versions[0], Manager: "m"}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: got %v, want %q", test.managedFields, err, test.want)
+		}
+	}
 }
 
 // TestStatusOfOtherVersion checks that a write which removes the status takes it from the owner in
