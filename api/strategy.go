@@ -149,6 +149,8 @@ type UpdateStrategy[T Object] struct {
 type StatusStrategy[T Object] struct {
 	// Served: the kind has a status subresource.
 	Served bool
+	// AllowCreateOnApply: an apply of the status of a missing object creates the object.
+	AllowCreateOnApply bool
 	// WithObject: an update of the object itself stores the status that the client sent.
 	WithObject bool
 	// PrepareForCreate is that of an update of the status that creates the object, which allocates

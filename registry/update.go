@@ -79,7 +79,8 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 // updateMissing creates a missing object if the options allow it. The caller retries if
 // another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	if o.AuthorizeCreate == nil || !t.Resource.Update.AllowCreateOnUpdate && (!o.IsApply || t.Status) || t.Sub != nil {
+	mayCreate := t.Resource.Update.AllowCreateOnUpdate || o.IsApply && (!t.Status || t.Resource.Status.AllowCreateOnApply)
+	if o.AuthorizeCreate == nil || !mayCreate || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
 	obj, err := change(ctx, nil)

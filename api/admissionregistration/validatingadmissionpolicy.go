@@ -32,7 +32,7 @@ func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Librar
 		Storage: api.Storage{Prefix: "validatingadmissionpolicies"},
 		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, validatingPolicyRules(functions))), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicy](gates)},
 		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges(functions)), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
-		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
+		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, AllowCreateOnApply: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
 		Fields:  api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
 		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},
 	})
