@@ -112,9 +112,9 @@ func (c *Charge) covers(q *corev1.ResourceQuota) ([]corev1.ResourceName, error) 
 	return c.matches(q, q.Status.Hard)
 }
 
-// Check returns an error if the quota does not allow the write, or the usage to add to the quota,
-// nil if there is none.
-func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+// Countable returns the names that count the object, as covers does, and an error if the quota cannot
+// count it: a container does not specify what the quota counts, or the usage so far is unknown.
+func (c *Charge) Countable(q *corev1.ResourceQuota) ([]corev1.ResourceName, error) {
 	names, err := c.covers(q)
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -128,6 +128,16 @@ func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 		if _, known := q.Status.Used[name]; !known {
 			return nil, fmt.Errorf("status unknown for quota: %s, resources: %s", q.Name, formatNames(names))
 		}
+	}
+	return names, nil
+}
+
+// Check returns an error if the quota does not allow the write, or the usage to add to the quota,
+// nil if there is none.
+func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	names, err := c.Countable(q)
+	if err != nil || len(names) == 0 {
+		return nil, err
 	}
 	added, err := c.added(q)
 	if err != nil {

@@ -107,6 +107,13 @@ func isCharged(a *registry.Attributes) bool {
 // it must be added. Most writes that exceed a quota are rejected here, without a write to
 // etcd.
 func (r *resourceQuota) check(a *registry.Attributes, charge *Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) ([]string, error) {
+	if len(quotas) > 1 || len(limited) > 0 { // all quotas must be able to count the object, before one limits it
+		for _, q := range quotas {
+			if _, err := charge.Countable(q); err != nil {
+				return nil, admission.Forbidden(a, err)
+			}
+		}
+	}
 	var add []string
 	if len(limited) > 0 && charge.raises(quotas) {
 		if err := checkLimitedResources(charge, quotas, limited); err != nil {
