@@ -95,12 +95,17 @@ func (r *Reader[T]) Cached(ctx context.Context, namespace, name string) (T, erro
 	return r.GetAt(ctx, namespace, name, storage.Read{Match: storage.Any})
 }
 
-// GetAt reads an object with the consistency of how.
+// GetAt reads an object with the consistency of how. An object whose name cannot be a segment of a path
+// is missing, as for kube-apiserver's listers.
 func (r *Reader[T]) GetAt(ctx context.Context, namespace, name string, how storage.Read) (obj T, err error) {
 	if r.missing != nil {
 		return obj, r.missing
 	}
-	item, err := r.registry.Get(ctx, r.Target(namespace, name), how)
+	t := r.Target(namespace, name)
+	if t.CheckName() != nil {
+		return obj, apierrors.NewNotFound(schema.GroupResource{Group: t.Resource.Versions[0].Group, Resource: t.Resource.Name}, name)
+	}
+	item, err := r.registry.Get(ctx, t, how)
 	if err != nil {
 		return obj, err
 	}
