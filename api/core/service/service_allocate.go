@@ -20,9 +20,6 @@ import (
 // releases the others. It runs before validation, and so validates the fields that it depends on.
 func allocateService(strictness validation.Strictness) func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
 	return func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
-		if len(validation.LabelName(svc.Name, false)) > 0 {
-			return nil // validation refuses the empty name; IPAddresses refer to it
-		}
 		var stored corev1.ServiceSpec
 		if old != nil {
 			stored = old.Spec
@@ -201,18 +198,24 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 	}
 	at := field.NewPath("spec", "clusterIPs")
 	for i, family := range s.IPFamilies {
+		if !lacksAddress(i, old) {
+			continue
+		}
 		var requested netip.Addr
-		text := requested.String()
+		text := ""
 		if i < len(have) {
-			requested, text = have[i], s.ClusterIPs[i]
+			requested, text = have[i], " "+s.ClusterIPs[i]
 		}
 		if requested.IsValid() && slices.Contains(had, requested) {
 			continue
 		}
 		ip, err := from.AllocateIP(ctx, string(family), requested, svc)
-		var refused *api.AllocationError
-		if errors.As(err, &refused) {
-			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", text, refused.Reason))}, nil
+		if reason := refusal(err); reason != "" {
+			shown := s.ClusterIPs
+			for len(shown) < len(s.IPFamilies) {
+				shown = append(shown, "") // where kube-apiserver marks the addresses to allocate
+			}
+			return field.ErrorList{field.Invalid(at, shown, fmt.Sprintf("failed to allocate IP%s: %s", text, reason))}, nil
 		}
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP for Service %q: %w", svc.Name, err))
@@ -221,8 +224,30 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 			s.ClusterIPs = append(s.ClusterIPs, ip.String())
 		}
 	}
-	s.ClusterIP = s.ClusterIPs[0]
+	if len(s.ClusterIPs) > 0 {
+		s.ClusterIP = s.ClusterIPs[0]
+	}
 	return nil, nil
+}
+
+// lacksAddress reports whether a service that was old, or is new, needs an address of its family with
+// index i. Like kube-apiserver, it does not need one only because it has none, which a service that a
+// write of its status created does not have.
+func lacksAddress(i int, old *corev1.ServiceSpec) bool {
+	return old.Type == "" || old.Type == corev1.ServiceTypeExternalName || i > 0 && len(old.IPFamilies) == 1
+}
+
+// refusal returns why an address cannot be allocated, or "" if err is no refusal. An IPAddress cannot
+// refer to a service without a name.
+func refusal(err error) string {
+	var refused *api.AllocationError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Reason
+	case apierrors.IsInvalid(err):
+		return err.Error()
+	}
+	return ""
 }
 
 // wantsNodePorts reports whether a service has node ports.
