@@ -99,12 +99,18 @@ func equalRules(a, b rbacv1.PolicyRule) bool {
 		slices.Equal(a.ResourceNames, b.ResourceNames) && slices.Equal(a.NonResourceURLs, b.NonResourceURLs)
 }
 
-// apply sets the rules of a role by a forced apply, so that the controller owns them. It returns a
+// apply sets the rules of a role by a forced apply, so that the controller owns them. Like
+// kube-controller-manager, it gives up the rules if there are none to set: rules that another manager
+// owns stay. It returns a
 // conflict if the role was changed, such as to one with rules of its own, or deleted meanwhile.
 func (a *roleAggregator) apply(ctx context.Context, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
 	path := reconcile.ObjectPath(a.roles, "", role.Name) + "?force=true&fieldManager=" + roleAggregationName
-	return a.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
+	applied := map[string]any{
 		"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": "ClusterRole",
-		"metadata": map[string]any{"name": role.Name, "uid": role.UID, "resourceVersion": role.ResourceVersion}, "rules": rules,
-	}, nil)
+		"metadata": map[string]any{"name": role.Name, "uid": role.UID, "resourceVersion": role.ResourceVersion},
+	}
+	if len(rules) > 0 {
+		applied["rules"] = rules
+	}
+	return a.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil)
 }

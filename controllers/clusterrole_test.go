@@ -49,4 +49,20 @@ func TestClusterRoleAggregation(t *testing.T) {
 		ok, err := has("admin", "widgets")(ctx)
 		return !ok, err
 	})
+
+	// Rules of another manager stay until there are rules to aggregate. The sync that adds them comes after
+	// those that found none.
+	own := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Rules: rule("gadgets"),
+		AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"in": "own"}}}}}
+	if _, err := roles.Create(ctx, own, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	part.Labels, part.ResourceVersion = map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}, ""
+	if _, err := roles.Create(ctx, part, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "roles are synced", has("admin", "widgets"))
+	if ok, err := has("own", "gadgets")(ctx); err != nil || !ok {
+		t.Errorf("the rules of another manager are removed: %v", err)
+	}
 }
