@@ -14,14 +14,12 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/server"
@@ -252,10 +250,6 @@ func (c *client) convertBase(k *kind, all []*kind) {
 // readObjects reads testdata/objects.yaml.
 func readObjects(t *testing.T) (objects []map[string]any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/objects.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -272,20 +266,13 @@ func readObjects(t *testing.T) (objects []map[string]any) {
 	inPEM := func(kind string, content []byte) []byte {
 		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})
 	}
-	made := strings.NewReplacer(
+	objects, err = Objects(strings.NewReplacer(
 		"${csr}", base64.StdEncoding.EncodeToString(inPEM("CERTIFICATE REQUEST", request)),
 		"${pkcs10}", base64.StdEncoding.EncodeToString(request),
 		"${bundle}", strings.ReplaceAll(string(inPEM("CERTIFICATE", certificate)), "\n", "\\n"),
-	)
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(made.Replace(string(text))), 1<<16)
-	for {
-		object := map[string]any{}
-		switch err := decoder.Decode(&object); {
-		case err == io.EOF:
-			return objects
-		case err != nil:
-			t.Fatal(err)
-		}
-		objects = append(objects, object)
+	))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return objects
 }

@@ -44,6 +44,23 @@ func ParseDocument(text []byte) (*Document, error) {
 	return d, nil
 }
 
+// NewDocument returns a document with the given schemas, which are JSON.
+func NewDocument(schemas map[string][]byte) (*Document, error) {
+	d := &Document{}
+	d.Components.Schemas = make(map[string]Schema, len(schemas))
+	for name, text := range schemas {
+		var s Schema
+		if err := json.Unmarshal(text, &s); err != nil {
+			return nil, fmt.Errorf("schema %s: %w", name, err)
+		}
+		d.Components.Schemas[name] = s
+	}
+	return d, nil
+}
+
+// Reference returns a schema that refers to one of a document.
+func Reference(name string) Schema { return Schema{Ref: "#/components/schemas/" + name} }
+
 // Kind returns the schema of a kind.
 func (d *Document) Kind(group, version, kind string) (Schema, bool) {
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {

@@ -21,6 +21,11 @@ var classes = []class{
 	{"definitions", 3, definitionStories},
 	{"names", 1, nameStories},
 	{"conversions", 2, conversions},
+	{"objects", 3, objects},
+	{"apply", 3, apply},
+	{"access", 3, access},
+	{"subresources", 3, subresources},
+	{"quotas", 2, quotas},
 }
 
 // Classes returns the names of the classes, each as often as its weight says.

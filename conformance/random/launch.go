@@ -49,7 +49,7 @@ func common(port int, dir string) []string {
 // controllers are the controllers of kube-controller-manager that this server has built in.
 var controllers = []string{
 	"namespace-controller", "serviceaccount-controller", "serviceaccount-token-controller", "garbage-collector-controller", "resourcequota-controller", "clusterrole-aggregation-controller",
-	"root-ca-certificate-publisher-controller", "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller", "validatingadmissionpolicy-status-controller",
+	"root-ca-certificate-publisher-controller", "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller", "volumeattributesclass-protection-controller", "validatingadmissionpolicy-status-controller",
 	"token-cleaner-controller", "bootstrap-signer-controller", "certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller", "certificatesigningrequest-signing-controller",
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/conformance"
 )
 
-// attempts limits how often a story is played to reduce it.
-const attempts = 70
+// maxPlays limits how often a story is played to reduce it.
+const maxPlays = 70
 
 // Reduce returns the finding with the smallest story found that shows the same difference: without
 // steps, and then without parts of bodies, that it does not need.
 func (a Arena) Reduce(ctx context.Context, f Finding) Finding {
-	left := attempts
+	left := maxPlays
 	// shows plays a smaller story and keeps it if its last step differs in the same way.
 	shows := func(steps []conformance.Step) bool {
 		if left--; left < 0 || ctx.Err() != nil {
