@@ -1,8 +1,10 @@
 package authz
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -133,7 +135,7 @@ func (r *RBAC) Authorize(ctx context.Context, user *request.User, info *request.
 		return true
 	})
 	if by != nil {
-		return Allow, by.reason(), nil
+		return Allow, v.first(by).reason(), nil
 	}
 	if len(v.errs) == 0 {
 		return NoOpinion, "", nil
@@ -164,8 +166,10 @@ func (r *RBAC) granted(ctx context.Context, user *request.User, namespace string
 	defer unlock()
 	var all []rbacv1.PolicyRule
 	v := grantVisitor{index: index, user: user, namespace: namespace, resources: pathsBit | allResourceBits}
-	v.each(func(_ *grant, rules []rbacv1.PolicyRule) bool {
-		all = append(all, rules...)
+	v.each(func(g *grant, rules []rbacv1.PolicyRule) bool {
+		if v.first(g) == g { // once for each binding
+			all = append(all, rules...)
+		}
 		return true
 	})
 	return all, utilerrors.NewAggregate(v.errs)
@@ -218,6 +222,31 @@ func (v *grantVisitor) grants(grants []*grant, f func(*grant, []rbacv1.PolicyRul
 		}
 	}
 	return true
+}
+
+// first returns the grant of the same binding to the first of its subjects that is the user or one of the
+// user's groups.
+func (v *grantVisitor) first(g *grant) *grant {
+	if g.position == 0 {
+		return g
+	}
+	bindings, best := &v.index.clusterBindings, g
+	if g.key.namespace != "" {
+		bindings = &v.index.bindings
+	}
+	visit := func(grants []*grant) {
+		i, _ := slices.BinarySearchFunc(grants, g.binding, func(other *grant, binding string) int { return cmp.Compare(other.binding, binding) })
+		for ; i < len(grants) && grants[i].binding == g.binding; i++ {
+			if grants[i].position < best.position {
+				best = grants[i]
+			}
+		}
+	}
+	visit(bindings.users[subjectKey{g.key.namespace, v.user.Name}])
+	for _, group := range v.user.Groups {
+		visit(bindings.groups[subjectKey{g.key.namespace, group}])
+	}
+	return best
 }
 
 // ruleAllows reports whether a rule allows a request.

@@ -51,6 +51,7 @@ type subjectKey struct{ namespace, name string }
 // grant is one subject of one binding. Grants are immutable.
 type grant struct {
 	binding      string // its key
+	position     int    // of the subject in the binding
 	ref          rbacv1.RoleRef
 	role         *role // nil if the kind of ref is unknown
 	subject      rbacv1.Subject
@@ -214,8 +215,8 @@ func (x *rbacIndex) bind(bindings *bindingIndex, key, namespace string, ref rbac
 		bound = roles.at(roleKey)
 		defer roles.release(roleKey, bound)
 	}
-	for _, s := range subjects {
-		g := &grant{binding: key, ref: ref, role: bound, subject: s, key: subjectKey{namespace, s.Name}}
+	for i, s := range subjects {
+		g := &grant{binding: key, position: i, ref: ref, role: bound, subject: s, key: subjectKey{namespace, s.Name}}
 		switch s.Kind {
 		case rbacv1.GroupKind:
 			g.isGroup = true

@@ -48,6 +48,7 @@ clusterrolebinding lost missing user:lost
 rolebinding ns/named named user:bob
 rolebinding ns/subs subs group:ops
 rolebinding ns/gone gone user:lost user:alice
+rolebinding ns/twice subs group:first user:carol group:second user:carol
 `
 
 func TestRBAC(t *testing.T) {
@@ -85,6 +86,9 @@ func TestRBAC(t *testing.T) {
 		{"bob", "", "GET", "/api/v1/configmaps?fieldSelector=metadata.name%3Da", NoOpinion, ""},
 		{"eve", "ops", "PATCH", "/apis/apps/v1/namespaces/ns/deployments/d/scale", Allow, `RBAC: allowed by RoleBinding "subs/ns" of Role "subs" to Group "ops"`},
 		{"eve", "ops", "PATCH", "/apis/apps/v1/namespaces/ns/statefulsets/d/scale", NoOpinion, ""},
+		// The reason names the first subject that matches.
+		{"carol", "second first", "PATCH", "/apis/apps/v1/namespaces/ns/deployments/d/scale", Allow, `RBAC: allowed by RoleBinding "twice/ns" of Role "subs" to Group "first"`},
+		{"carol", "second", "PATCH", "/apis/apps/v1/namespaces/ns/deployments/d/scale", Allow, `RBAC: allowed by RoleBinding "twice/ns" of Role "subs" to User "carol"`},
 		{"lost", "", "GET", "/api/v1/namespaces/ns/pods", NoOpinion,
 			`RBAC: [clusterrole.rbac.authorization.k8s.io "missing" not found, role.rbac.authorization.k8s.io "gone" not found]`},
 		{"lost", "", "GET", "/api/v1/pods", NoOpinion, `RBAC: clusterrole.rbac.authorization.k8s.io "missing" not found`},
@@ -135,6 +139,10 @@ func TestRulesFor(t *testing.T) {
 	}
 	if len(rules.Resources) != 2 || len(rules.Paths) != 1 || rules.Incomplete {
 		t.Errorf("got %+v", rules)
+	}
+	rules, err = rbacOf(someRoles).RulesFor(t.Context(), &request.User{Name: "carol", Groups: []string{"second", "first"}}, "ns")
+	if len(rules.Resources) != 1 || err != nil {
+		t.Errorf("several subjects of one binding: got %+v, %v", rules, err)
 	}
 }
 
