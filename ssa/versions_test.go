@@ -94,6 +94,33 @@ func TestApplyInOtherGroup(t *testing.T) {
 	}
 }
 
+// TestApplyOfUnconvertibleValue checks the error of an apply whose result cannot be converted to the version
+// of another owner, which depends on whether the manager applied something before.
+func TestApplyOfUnconvertibleValue(t *testing.T) {
+	res := resource(t, "horizontalpodautoscalers")
+	_, schemas := builtIn()
+	m := New(res, schemas, ResetsOf(res))
+	patch := func(apiVersion, part string, fields map[string]any) map[string]any {
+		return map[string]any{"apiVersion": apiVersion, "kind": "HorizontalPodAutoscaler", "metadata": map[string]any{"name": "h", "namespace": "ns"}, part: fields}
+	}
+	live, err := m.Apply(nil, patch("autoscaling/v2", "spec", map[string]any{"maxReplicas": int64(3)}), Write{Version: &res.Versions[0], Manager: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live.SetUID("u")
+	older := Write{Version: &res.Versions[1], Manager: "m", Subresource: "status", Force: true}
+	bad := patch("autoscaling/v1", "status", map[string]any{"currentReplicas": int64(1), "lastScaleTime": "b"})
+	if _, err := m.Apply(live, bad, older); err == nil || !strings.HasPrefix(err.Error(), "failed to convert new object: ") {
+		t.Errorf("first apply: %v", err)
+	}
+	if live, err = m.Apply(live, patch("autoscaling/v1", "status", map[string]any{"currentReplicas": int64(1)}), older); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Apply(live, bad, older); err == nil || !strings.HasPrefix(err.Error(), "failed to prune fields: failed add back owned items: failed to convert merged object at version autoscaling/v2: ") {
+		t.Errorf("second apply: %v", err)
+	}
+}
+
 // TestAppliedManagedFields checks that managedFields in a patch are refused only if they can be read.
 func TestAppliedManagedFields(t *testing.T) {
 	res := resource(t, "configmaps")
