@@ -243,6 +243,9 @@ func TestPodChangeShowsDifference(t *testing.T) {
 			t.Errorf("%q is not in %s", part, got)
 		}
 	}
+	if got := changeFaults(t, pod.Pod(features.Default()), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n","initContainers":[],`)); strings.Contains(got, `+ "InitContainers"`) {
+		t.Errorf("an empty list differs from none in %s", got)
+	}
 }
 
 func TestPodFaults(t *testing.T) {

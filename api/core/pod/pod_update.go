@@ -43,6 +43,12 @@ func podSpecChanges(at *validation.Path, spec, old *corev1.PodSpec) {
 	for i := range rest.InitContainers {
 		rest.InitContainers[i].Image = old.InitContainers[i].Image
 	}
+	if len(rest.Containers) == 0 {
+		rest.Containers = nil // as the difference in kube-apiserver's error shows it
+	}
+	if len(rest.InitContainers) == 0 {
+		rest.InitContainers = nil
+	}
 	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
 	rest.SchedulingGates = old.SchedulingGates
 	rest.Tolerations = old.Tolerations
