@@ -1,11 +1,11 @@
 package plugins
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +65,8 @@ func certificateSigning(c *Config, _ []byte) (admission.Plugin, error) {
 		Handles: admission.HandlesFor(signingRequests("/status"), api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			old, is := a.Old.(*certificatesv1.CertificateSigningRequest), a.Object.(*certificatesv1.CertificateSigningRequest)
-			same := bytes.Equal(old.Status.Certificate, is.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
+			// An empty certificate differs from none, as in kube-apiserver.
+			same := reflect.DeepEqual(old.Status.Certificate, is.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
 			if !same && !maySigner(ctx, c.Allowed, a.User, "sign", old.Spec.SignerName) {
 				return admission.Forbiddenf(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 			}
