@@ -33,12 +33,15 @@ func (k *Controller) markTerminating(d *definition) error {
 	return k.Catalogue.Change(same, same)
 }
 
+// deletionFailed is the reason of the condition Terminating after a cleanup that failed.
+const deletionFailed = "InstanceDeletionFailed"
+
 // cleanUp deletes the objects of a deleted definition, and removes its finalizer when none
 // are left.
 func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.Item) (reconcile.Result, error) {
 	// A failure that was written stays until a later attempt succeeds. To write that the deletion is in
 	// progress before each attempt would trigger the next attempt at once.
-	if !isTrue(d, apiextensionsv1.Terminating) {
+	if c := conditionOf(d, apiextensionsv1.Terminating); c == nil || c.Reason != deletionFailed {
 		var err error
 		d, err = k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 		if d == nil || err != nil {
@@ -57,7 +60,7 @@ func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.I
 			reason, message = "InstanceDeletionCompleted", "removed all instances"
 			empty, err := k.deleteObjects(ctx, d.Name)
 			if err != nil {
-				_, _ = k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err))
+				_, _ = k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, deletionFailed, fmt.Sprintf("could not issue all deletes: %v", err))
 				return reconcile.Retry, err
 			}
 			if !empty {
