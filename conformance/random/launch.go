@@ -50,7 +50,7 @@ func common(port int, dir string) []string {
 var controllers = []string{
 	"namespace-controller", "serviceaccount-controller", "serviceaccount-token-controller", "garbage-collector-controller", "resourcequota-controller", "clusterrole-aggregation-controller",
 	"root-ca-certificate-publisher-controller", "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller", "volumeattributesclass-protection-controller", "validatingadmissionpolicy-status-controller",
-	"token-cleaner-controller", "bootstrap-signer-controller", "certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller", "certificatesigningrequest-signing-controller",
+	"service-cidr-controller", "token-cleaner-controller", "bootstrap-signer-controller", "certificatesigningrequest-approving-controller", "certificatesigningrequest-cleaner-controller", "certificatesigningrequest-signing-controller",
 }
 
 // LaunchSubject starts this server with the binary and keeps nothing on disk but what is in dir.

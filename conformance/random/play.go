@@ -162,6 +162,11 @@ func comparable(v any) any {
 		for _, g := range generated {
 			v = g.pattern.ReplaceAllString(v, g.by)
 		}
+		if strings.Contains(v, "managedFields:") { // in YAML, where their order is that of their times too
+			lines := strings.Split(v, "\n")
+			slices.Sort(lines)
+			return strings.Join(lines, "\n")
+		}
 		return sorted(v)
 	}
 	return v
