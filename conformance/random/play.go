@@ -20,7 +20,8 @@ import (
 
 // Arena has the two servers with which stories are played.
 type Arena struct {
-	// Reference is a kube-apiserver, and Subject the server that is compared with it.
+	// Reference is a kube-apiserver, and Subject the server that is compared with it. Without a Reference,
+	// the responses in the steps are those of a kube-apiserver.
 	Reference, Subject *conformance.Peer
 	// Patience is the time for which a request that changed nothing is repeated until both servers respond
 	// the same: they see some changes after different delays, and some responses vary.
@@ -45,10 +46,11 @@ func (f Finding) Step() conformance.Step { return f.Scenario.Steps[len(f.Scenari
 func (a Arena) Play(ctx context.Context, scenario conformance.Scenario) (steps int, findings []Finding, err error) {
 	id := newID()
 	var conversations [2]*conformance.Conversation
+	both := a.both
 	both(func(i int) { conversations[i] = a.peer(i).Begin(ctx, scenario, id) })
 	defer both(func(i int) { conversations[i].End(ctx) })
 	for i, step := range scenario.Steps {
-		var responses [2]map[string]any
+		responses := [2]map[string]any{step.Expect}
 		var errs [2]error
 		send := func(i int) { responses[i], errs[i] = conversations[i].Send(ctx, step) }
 		both(send)
@@ -84,8 +86,12 @@ func (a Arena) Play(ctx context.Context, scenario conformance.Scenario) (steps i
 // peer returns the reference for 0 and the subject for 1.
 func (a Arena) peer(i int) *conformance.Peer { return []*conformance.Peer{a.Reference, a.Subject}[i] }
 
-// both calls do with 0 and 1 at the same time.
-func both(do func(i int)) {
+// both calls do with 0 and 1 at the same time, or with 1 alone if there is no reference.
+func (a Arena) both(do func(i int)) {
+	if a.Reference == nil {
+		do(1)
+		return
+	}
 	var group sync.WaitGroup
 	for i := range 2 {
 		group.Go(func() { do(i) })
