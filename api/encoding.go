@@ -280,5 +280,8 @@ func (r *Resource) writtenAs(apiVersion, kind string) (*Version, error) {
 	if gv == r.StoredVersion() {
 		return &r.Versions[0], nil
 	}
+	if r.Untyped {
+		return nil, fmt.Errorf("request to convert CR from an invalid group/version: %s", apiVersion)
+	}
 	return nil, fmt.Errorf("version %q of %s is not known", apiVersion, kind)
 }
