@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/miniapiserver/miniapiserver/conformance"
 )
 
 // target is a kind whose objects are written in all ways, in stories about admission.
@@ -135,9 +133,6 @@ func (s *story) writePart(t target, name string, options func(string) string) {
 		s.patch(mergePatch, options(path), object{"spec": s.value(1)})
 	}
 }
-
-// outcome makes a step compare only what tells whether a request was accepted.
-func outcome(step *conformance.Step) { step.Only = []string{"kind", "message", "reason", "details"} }
 
 // indexed returns a name with a number.
 func indexed(prefix string, i int) string { return fmt.Sprintf("%s-%d-${id}", prefix, i) }
