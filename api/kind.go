@@ -198,14 +198,15 @@ func (s UpdateStrategy[T]) erase() UpdateStrategy[Object] {
 
 func (s StatusStrategy[T]) erase() StatusStrategy[Object] {
 	return StatusStrategy[Object]{
-		Served:           s.Served,
-		WithObject:       s.WithObject,
-		PrepareForCreate: eraseType(s.PrepareForCreate),
-		PrepareForUpdate: eraseChange(s.PrepareForUpdate),
-		ValidateUpdate:   eraseChangeResult(s.ValidateUpdate),
-		SkipFinalizers:   s.SkipFinalizers,
-		NoTable:          s.NoTable,
-		WarningsOnUpdate: eraseResult(s.WarningsOnUpdate),
+		Served:             s.Served,
+		AllowCreateOnApply: s.AllowCreateOnApply,
+		WithObject:         s.WithObject,
+		PrepareForCreate:   eraseType(s.PrepareForCreate),
+		PrepareForUpdate:   eraseChange(s.PrepareForUpdate),
+		ValidateUpdate:     eraseChangeResult(s.ValidateUpdate),
+		SkipFinalizers:     s.SkipFinalizers,
+		NoTable:            s.NoTable,
+		WarningsOnUpdate:   eraseResult(s.WarningsOnUpdate),
 	}
 }
 
