@@ -44,9 +44,35 @@ func (c *Codec) publishedKind(gvk schema.GroupVersionKind) (registered, bool) {
 	if gvk == metav1.Unversioned.WithKind("List") && c.ofCoreModule() {
 		return registered{name: name}, true
 	}
+	if obj := c.unservedKind(gvk); obj != nil {
+		return registered{name, obj}, true
+	}
 	item, isList := strings.CutSuffix(gvk.Kind, "List")
 	res, _, ok := c.kindOf(gvk.GroupVersion().WithKind(item))
 	return registered{name: name}, isList && ok && isListed(res)
+}
+
+// unservedKind returns an empty object of a kind that no path of its version has: that of a subresource,
+// such as Scale, or one in a removed version. It has the fields of the current version, which are those
+// of the removed one but for a few.
+func (c *Codec) unservedKind(gvk schema.GroupVersionKind) api.Object {
+	for _, res := range c.codecs.catalogue.Resources() {
+		if res.Untyped || moduleOf(res) != moduleOf(c.resource) {
+			continue
+		}
+		if res.Kind == gvk.Kind && slices.Contains(res.RemovedVersions, gvk.GroupVersion()) {
+			return res.New()
+		}
+		for _, sub := range res.Subresources {
+			if sub.Kind == nil || sub.Kind.Kind != gvk.Kind {
+				continue
+			}
+			if v := sub.Kind.Version(gvk.GroupVersion()); v != nil {
+				return sub.Kind.NewOf(v)
+			}
+		}
+	}
+	return nil
 }
 
 // kindOf returns the resource of a kind whose Go type is of the module of c's resource.
