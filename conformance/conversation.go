@@ -53,7 +53,7 @@ type Step struct {
 	// Ignore lists response paths that are not compared.
 	Ignore []string `json:"ignore,omitempty"`
 	// Only lists the paths of the body that are compared; nil means all.
-	Only []string `json:"only,omitempty"`
+	Only []string `json:"only,omitzero"`
 	// Sleep is the delay before the request in seconds.
 	Sleep float64 `json:"sleep,omitempty"`
 	// Expect is the recorded response: status, headers, and body, events or only.
