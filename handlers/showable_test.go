@@ -114,27 +114,43 @@ func TestManagedFieldsOfClients(t *testing.T) {
 }
 
 // TestOddCharacters checks that every character which JSON allows in a string can be
-// read back in every representation, and means the same in YAML.
+// read back in every representation, and means the same in YAML. As in kube-apiserver, YAML fails for
+// characters that it allows only as escapes.
 func TestOddCharacters(t *testing.T) {
 	h := newHandler(t, nil)
-	var all strings.Builder
+	var all, unprintable strings.Builder
 	for r := rune(0); r <= 0xffff; r++ {
-		if utf8.ValidRune(r) && (r < 0x300 || r >= 0x2000 && r < 0x2100 || r >= 0xfd00) {
+		switch {
+		case r >= 0x7f && r < 0xa0, r == 0xfffe, r == 0xffff:
+			unprintable.WriteRune(r)
+		case utf8.ValidRune(r) && (r < 0x300 || r >= 0x2000 && r < 0x2100 || r >= 0xfd00):
 			all.WriteRune(r)
 		}
 	}
 	all.WriteString("\U0001f600\U0010ffff")
-	sent, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "x"}, "data": map[string]string{"k": all.String()}})
-	if err != nil {
-		t.Fatal(err)
+	create := func(name, value string) {
+		t.Helper()
+		sent, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name}, "data": map[string]string{"k": value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := sendText(t, h, http.MethodPost, mapsPath, string(sent)); w.Code != http.StatusCreated {
+			t.Fatalf("create: %d %.300s", w.Code, w.Body)
+		}
 	}
-	if w := sendText(t, h, http.MethodPost, mapsPath, string(sent)); w.Code != http.StatusCreated {
-		t.Fatalf("create: %d %.300s", w.Code, w.Body)
-	}
+	create("x", all.String())
 	checkReadable(t, h, mapsPath, "odd characters")
 	var got corev1.ConfigMap
 	w := send(t, h, http.MethodGet, mapsPath+"/x", nil, "Accept", representation.MediaYAML)
 	if err := yaml.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Data["k"] != all.String() {
 		t.Errorf("%v: YAML does not give the characters that were written:\n%q\n%q", err, got.Data["k"], all.String())
+	}
+	create("y", unprintable.String())
+	w = send(t, h, http.MethodGet, mapsPath+"/y", nil)
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Data["k"] != unprintable.String() {
+		t.Errorf("%v: JSON does not give the characters that were written: %q", err, got.Data["k"])
+	}
+	if w := send(t, h, http.MethodGet, mapsPath+"/y", nil, "Accept", representation.MediaYAML); w.Code != http.StatusInternalServerError {
+		t.Errorf("YAML of unprintable characters: %d %.100s", w.Code, w.Body)
 	}
 }
