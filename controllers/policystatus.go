@@ -21,7 +21,7 @@ const policyStatusManager = "validatingadmissionpolicy-status"
 // policyStatusDelay is the delay between a change of a policy and its check, so that several changes
 // in short order are checked once, and a client that reads the policy it has just created sees the
 // status of that time.
-const policyStatusDelay = 300 * time.Millisecond
+const policyStatusDelay = time.Second
 
 // policyStatus writes type errors in expressions of policies, and the generation that it has
 // checked, to their status.

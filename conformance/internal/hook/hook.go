@@ -14,7 +14,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"maps"
 	"math/big"
 	"net"
@@ -85,7 +85,7 @@ func Start() (*Server, error) {
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(answer))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse the certificate are no news
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // clients that refuse the certificate are no news
 	s.StartTLS()
 	return &Server{URL: s.URL, CA: base64.StdEncoding.EncodeToString(bundle), server: s}, nil
 }
