@@ -27,13 +27,13 @@ func (s *Store) compactPeriodically() {
 	tick := time.NewTicker(s.opts.CompactionInterval)
 	defer tick.Stop()
 	for {
+		if err := s.compactOnce(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("etcd compaction failed", "error", err)
+		}
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():
 			return
-		}
-		if err := s.compactOnce(s.ctx); err != nil && s.ctx.Err() == nil {
-			s.log.Warn("etcd compaction failed", "error", err)
 		}
 	}
 }
