@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
@@ -112,12 +113,16 @@ func (m *metricsAPI) register(ctx context.Context, client kubernetes.Interface, 
 	if !apierrors.IsAlreadyExists(err) {
 		return created.Spec.ClusterIP, err
 	}
-	// A sandbox that has run before has another certificate.
-	old, err := services.APIServices().Get(ctx, api.Name, metav1.GetOptions{})
-	if err == nil {
+	// A sandbox that has run before has another certificate. The server writes the status in the meantime.
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		old, err := services.APIServices().Get(ctx, api.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
 		old.Spec = api.Spec
 		_, err = services.APIServices().Update(ctx, old, metav1.UpdateOptions{})
-	}
+		return err
+	})
 	return created.Spec.ClusterIP, err
 }
 
