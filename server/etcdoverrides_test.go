@@ -50,7 +50,7 @@ func keysIn(t *testing.T, url, prefix string) []string {
 // that a server without the flag does not have them.
 func TestEtcdOverrides(t *testing.T) {
 	main, events, ranges := externalEtcd(t), externalEtcd(t), externalEtcd(t)
-	o := Options{EtcdServers: []string{main}, EtcdCompactionInterval: time.Hour, EtcdServersOverrides: []string{
+	o := Options{EtcdServers: []string{main}, EtcdCompactionInterval: time.Second, EtcdServersOverrides: []string{
 		"/events#" + events, "coordination.k8s.io/leases#" + events, "/services#" + ranges, "networking.k8s.io/*#" + ranges, "rbac.authorization.k8s.io/roles#" + ranges,
 		"apiextensions.k8s.io/*#" + events, "/nonsense#" + events,
 	}}

@@ -23,17 +23,19 @@ type compactionState struct {
 	rev     int64 // etcd's revision at that time
 }
 
+// compactPeriodically compacts for the first time after two intervals: the first call finds the revision
+// that the second one compacts to, and the start writes nothing.
 func (s *Store) compactPeriodically() {
 	tick := time.NewTicker(s.opts.CompactionInterval)
 	defer tick.Stop()
 	for {
-		if err := s.compactOnce(s.ctx); err != nil && s.ctx.Err() == nil {
-			s.log.Warn("etcd compaction failed", "error", err)
-		}
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():
 			return
+		}
+		if err := s.compactOnce(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("etcd compaction failed", "error", err)
 		}
 	}
 }
