@@ -31,7 +31,9 @@ func TestCheck(t *testing.T) {
 		{"ports that are numbers or names", "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: ['*'], resources: [services]}]}\nvalidations: [{expression: \"object.spec.ports.all(p, p.targetPort == 80 || p.targetPort == 'http')\"}]", nil},
 		{"stars", strings.Replace(anyDeployment, "[v1]", "['*']", 1) + "\nvalidations: [{expression: object.nosuch == 1}]", nil},
 		{"unknown kind", strings.Replace(anyDeployment, "[apps]", "[example.com]", 1) + "\nvalidations: [{expression: object.nosuch == 1}]", nil},
-		{"authorizer", anyDeployment + "\nvalidations: [{expression: \"authorizer.requestResource.check('get').allowed()\"}]", nil},
+		{"authorizer", anyDeployment + "\nvalidations: [{expression: \"authorizer.path('/healthz').check('get').allowed()\"}]", nil},
+		{"authorizer of the resource", anyDeployment + "\nvalidations: [{expression: \"authorizer.requestResource.check('get').allowed()\"}]",
+			[]string{"spec.validations[0].expression: apps/v1, Kind=Deployment: ERROR: <input>:1:11: unexpected failed resolution of 'kubernetes.authorization.Authorizer'\n | authorizer.requestResource.check('get').allowed()\n | ..........^\n"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCluster(t, validatingYAML(tt.spec))

@@ -34,8 +34,8 @@ func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeCheck
 	if hasParams {
 		of(params, Params)
 	}
-	vars = append(vars, cel.Variable(NamespaceObject, namespace.CelType()), cel.Variable(Request, request.CelType()),
-		cel.Variable(Authorizer, library.AuthorizerType), cel.Variable(RequestResourceAuthorizer, library.ResourceCheckType))
+	// As in kube-apiserver, authorizer.requestResource is not declared here: each use of it is a warning.
+	vars = append(vars, cel.Variable(NamespaceObject, namespace.CelType()), cel.Variable(Request, request.CelType()), cel.Variable(Authorizer, library.AuthorizerType))
 	set, err := Base().Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: vars, DeclTypes: declared})
 	if err != nil {
 		return nil, err
