@@ -517,6 +517,55 @@ func TestChangedDefinition(t *testing.T) {
 	busy.Wait()
 }
 
+// TestDeletedAgainAfterStorageVersion checks that the deletion of a terminating object writes it in the version that is stored
+// now, once.
+func TestDeletedAgainAfterStorageVersion(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	version := func(name string, isStored bool) map[string]any {
+		return map[string]any{"name": name, "served": true, "storage": isStored, "schema": map[string]any{"openAPIV3Schema": map[string]any{
+			"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": map[string]any{name: map[string]any{"type": "string"}}}}}}}
+	}
+	define(t, c, definitionOf("paints", map[string]any{"group": "art.example.com", "scope": "Namespaced",
+		"names": map[string]any{"plural": "paints", "kind": "Paint"}, "versions": []any{version("v1", true), version("v2", false)}}))
+	v1, v2 := paintsIn(c)
+	p := paint("v1", "p", "red")
+	p.SetFinalizers([]string{"example.com/f"})
+	p.Object["spec"] = map[string]any{"v1": "x"}
+	if _, err := v1.Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	deleted := func() *unstructured.Unstructured {
+		t.Helper()
+		if err := v1.Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := v1.Get(t.Context(), "p", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	before := deleted()
+	patch := []byte(`[{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`)
+	if _, err := c.Resource(definitionResource).Patch(t.Context(), "paints.art.example.com", types.JSONPatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a deletion writes the object again", func(context.Context) (bool, error) {
+		return deleted().GetResourceVersion() != before.GetResourceVersion(), nil
+	})
+	after := deleted()
+	if _, isKept, _ := unstructured.NestedString(after.Object, "spec", "v1"); isKept {
+		t.Errorf("v2 has no field v1, got %v", after.Object["spec"])
+	}
+	if again := deleted(); again.GetResourceVersion() != after.GetResourceVersion() {
+		t.Errorf("version %s after %s", again.GetResourceVersion(), after.GetResourceVersion())
+	}
+	if _, err := v2.Get(t.Context(), "p", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestConversionAfterRestart checks that a restarted server calls the webhook of an existing kind.
 func TestConversionAfterRestart(t *testing.T) {
 	hook, dir := newConverter(t), t.TempDir()

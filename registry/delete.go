@@ -129,10 +129,12 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		return out, err
 	}
 	switch {
-	case !changed:
+	case o.DryRun && !changed:
 		return unchanged(t, old, item), nil
 	case o.DryRun:
 		return Outcome{Object: obj}, nil
+	case !changed: // its form in storage can be an old one
+		obj = old.DeepCopyObject().(api.Object)
 	}
 	var fences []string
 	if old.GetDeletionTimestamp() == nil {
