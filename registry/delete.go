@@ -229,7 +229,7 @@ func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int6
 			shortened, grace = now, min(grace, 1)
 		}
 		at = shortened
-	} else if res.Update.HasGeneration && obj.GetGeneration() > 0 {
+	} else if obj.GetGeneration() > 0 { // also of a kind without one, whose clients have set it
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 	obj.SetDeletionTimestamp(&at)

@@ -101,7 +101,9 @@ func TestPreconditionErrors(t *testing.T) {
 func TestDeleteWithFinalizers(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
-	create(t, r, at, configMap("x", "1", "example.com/stay"))
+	o := configMap("x", "1", "example.com/stay")
+	o.SetGeneration(7)
+	create(t, r, at, o)
 	if out, err := r.Delete(t.Context(), at, DeleteOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil || out.Deleted || out.Object.GetDeletionTimestamp() == nil {
 		t.Errorf("dry run: %+v, %v", out, err)
 	}
@@ -111,6 +113,9 @@ func TestDeleteWithFinalizers(t *testing.T) {
 	out, err := r.Delete(t.Context(), at, DeleteOptions{})
 	if err != nil || out.Deleted || out.Object.GetDeletionTimestamp() == nil || *out.Object.GetDeletionGracePeriodSeconds() != 0 {
 		t.Fatalf("got %+v, %v", out, err)
+	}
+	if got := out.Object.GetGeneration(); got != 8 {
+		t.Errorf("generation %d, want 8", got)
 	}
 	again, err := r.Delete(t.Context(), at, DeleteOptions{})
 	if err != nil || again.Object.GetResourceVersion() != out.Object.GetResourceVersion() {
