@@ -108,7 +108,9 @@ func (t *teller) options(path string) string {
 func (t *teller) settle(step *conformance.Step) *conformance.Step {
 	switch {
 	case t.kindName == "VolumeAttributesClass": // to which a controller adds a finalizer
-		step.Ignore = []string{"metadata.finalizers", "message", "details"}
+		step.Ignore = []string{"metadata.finalizers", "metadata.managedFields", "message", "details"}
+	case t.kindName == "ServiceCIDR": // two controllers wrote its status, in one second or in two
+		step.Ignore = []string{"metadata.managedFields"}
 	case t.isFollowed():
 		step.Ignore = []string{"status", "metadata.managedFields", "metadata.generation", "message", "details"} // some messages have the object
 	}

@@ -130,6 +130,7 @@ var generated = []struct {
 	by      string
 }{
 	{regexp.MustCompile(`\b10\.96\.\d+\.\d+\b`), "<ip>"},
+	{regexp.MustCompile(`(odePort\\*"?: ?)3[0-2]\d{3}\b`), "${1}<nodePort>"}, // in YAML and in messages
 	{regexp.MustCompile(`(ResourceVersion in the precondition \(|ResourceVersion in object meta: )\d+`), "${1}<rv>"},
 	{regexp.MustCompile(`(?m)^(  continue: ).*$`), "${1}<continue>"}, // in YAML
 	{regexp.MustCompile(`\bselfType[\w.@]*`), "selfType<generated>"}, // in messages about CEL expressions
