@@ -166,6 +166,11 @@ func TestWarnings(t *testing.T) {
 			`allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead`},
 		{"csistoragecapacities", "", `{"nodeTopology":{"matchLabels":{"beta.kubernetes.io/os":"linux"}}}`,
 			`nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead`},
+		{"endpointslices", "", `{"addressType":"FQDN","endpoints":[{"addresses":["a.b"]}]}`, `spec.addressType: FQDN endpoints are deprecated`},
+		{"endpointslices", `{"addressType":"FQDN"}`, `{"addressType":"FQDN","endpoints":[{"addresses":["a.b"]}]}`, ``},
+		{"endpointslices", `{"addressType":"IPv6"}`, `{"addressType":"IPv6","endpoints":[{"addresses":["2001:DB8::1"]}]}`,
+			`endpoints[0].addresses[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")`},
+		{"endpointslices", "", `{"metadata":{"labels":{"endpointslice.kubernetes.io/managed-by":"endpointslice-controller.k8s.io"}},"addressType":"IPv6","endpoints":[{"addresses":["2001:DB8::1"]}]}`, ``},
 		{"runtimeclasses", "", `{"handler":"h","scheduling":{"nodeSelector":{"node-role.kubernetes.io/master":""}}}`,
 			`scheduling.nodeSelector: use "node-role.kubernetes.io/control-plane" instead`},
 	} {

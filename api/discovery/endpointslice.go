@@ -28,7 +28,7 @@ func EndpointSlice(gates features.Gates) *api.Resource {
 		Create: api.CreateStrategy[*discoveryv1.EndpointSlice]{
 			PrepareForCreate: func(obj *discoveryv1.EndpointSlice) { dropTopology(obj, nil) },
 			Validate:         validation.RulesOf(strictness, endpointSliceRules),
-			WarningsOnCreate: endpointSliceWarnings,
+			WarningsOnCreate: newEndpointSliceWarnings,
 		},
 		Update: api.UpdateStrategy[*discoveryv1.EndpointSlice]{
 			PrepareForUpdate:         dropTopology,
@@ -164,9 +164,22 @@ func topologyFromHub(e *discoveryv1.Endpoint) map[string]string {
 
 // Warnings about valid values that have no effect.
 
-func endpointSliceWarnings(slice *discoveryv1.EndpointSlice) []string {
+func newEndpointSliceWarnings(slice *discoveryv1.EndpointSlice) []string {
+	var warnings []string
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
-		return []string{"spec.addressType: FQDN endpoints are deprecated"}
+		warnings = append(warnings, "spec.addressType: FQDN endpoints are deprecated")
+	}
+	return append(warnings, endpointSliceWarnings(slice)...)
+}
+
+// endpointSliceWarnings returns none for the slices of controllers, which write addresses in their canonical form.
+func endpointSliceWarnings(slice *discoveryv1.EndpointSlice) []string {
+	switch slice.Labels[discoveryv1.LabelManagedBy] {
+	case "endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io":
+		return nil
+	}
+	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		return nil
 	}
 	return validation.Warn(func(at *validation.Path) {
 		for i := range slice.Endpoints {
