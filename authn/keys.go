@@ -92,11 +92,8 @@ type Keys struct {
 	external ExternalKeys
 
 	files *reload.Value[fileKeys]
-	// generatedSigner returns the generated key, which it creates first if necessary, and generated
-	// its public part, or nil if it does not exist yet. Both are nil if the signing key comes
-	// from a file.
-	generatedSigner func() (crypto.Signer, error)
-	generated       func() (*PublicKey, error)
+	// generated is nil if the signing key comes from a file of its own.
+	generated *generatedKey
 }
 
 // fileKeys are the keys in files.
@@ -139,62 +136,33 @@ func NewExternalKeys(e ExternalKeys) *Keys { return &Keys{external: e} }
 
 // NewGeneratedKeys returns keys that sign with a generated RSA key, stored in the file at path,
 // besides the verification keys of fromFiles. The key is generated when the first token is signed or
-// the public keys are requested: generating it takes longer than starting the server, and most test
-// servers sign no tokens.
+// the public keys are requested, or by Generate: generating it takes longer than starting the server, and
+// most test servers sign no tokens.
 func NewGeneratedKeys(path string, fromFiles *Keys) *Keys {
-	k := &Keys{files: fromFiles.files}
-	var mu sync.Mutex
-	var signer crypto.Signer
-	load := func(create bool) (crypto.Signer, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if signer != nil {
-			return signer, nil
-		}
-		s, err := readSigner(path, readOwn)
-		if errors.Is(err, os.ErrNotExist) {
-			if !create {
-				return nil, nil
-			}
-			s, err = generateSigner(path)
-		}
-		if err != nil {
-			return nil, err
-		}
-		signer = s
-		return s, nil
+	return &Keys{files: fromFiles.files, generated: &generatedKey{path: path}}
+}
+
+// Generate makes the generated key now, if it does not exist yet, and reports whether it did. It does
+// nothing if the signing key is not a generated one.
+func (k *Keys) Generate() (isNew bool, err error) {
+	if k.generated == nil {
+		return false, nil
 	}
-	k.generatedSigner = func() (crypto.Signer, error) { return load(true) }
-	var public *PublicKey
-	k.generated = func() (*PublicKey, error) {
-		s, err := load(false)
-		if err != nil || s == nil {
-			return nil, err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if public == nil {
-			key, err := NewPublicKey(s.Public())
-			if err != nil {
-				return nil, err
-			}
-			public = &key
-		}
-		return public, nil
-	}
-	return k
+	_, isNew, err = k.generated.load(true)
+	return isNew, err
 }
 
 // CanSign reports whether there is a signing key.
 func (k *Keys) CanSign() bool {
-	return k.external != nil || k.generatedSigner != nil || k.files.Get().signer != nil
+	return k.external != nil || k.generated != nil || k.files.Get().signer != nil
 }
 
 // signing returns the signing key, which exists if CanSign is true and the keys are in this process.
 // It generates the key if necessary.
 func (k *Keys) signing() (crypto.Signer, error) {
-	if k.generatedSigner != nil {
-		return k.generatedSigner()
+	if k.generated != nil {
+		signer, _, err := k.generated.load(true)
+		return signer, err
 	}
 	return k.files.Get().signer, nil
 }
@@ -214,10 +182,8 @@ func (k *Keys) Public() ([]PublicKey, error) {
 	if k.external != nil {
 		return slices.DeleteFunc(slices.Clone(k.external.Keys()), func(key PublicKey) bool { return key.Hidden }), nil
 	}
-	if k.generatedSigner != nil {
-		if _, err := k.generatedSigner(); err != nil {
-			return nil, err
-		}
+	if _, err := k.Generate(); err != nil {
+		return nil, err
 	}
 	return k.existing()
 }
@@ -232,7 +198,7 @@ func (k *Keys) existing() ([]PublicKey, error) {
 	if k.generated == nil {
 		return inFiles, nil
 	}
-	generated, err := k.generated()
+	generated, err := k.generated.existing()
 	if err != nil || generated == nil {
 		return inFiles, err
 	}
@@ -267,7 +233,7 @@ func (k *Keys) Algorithms() []string {
 		}
 	}
 	if k.generated != nil {
-		generated, err := k.generated()
+		generated, err := k.generated.existing()
 		if err == nil && generated != nil {
 			add(generated.Algorithm)
 		} else {
@@ -295,24 +261,69 @@ func (k *Keys) MaxAge() time.Duration {
 	return time.Hour
 }
 
+// generatedKey is a key that is generated when it is first needed, and kept in a file.
+type generatedKey struct {
+	path string
+
+	mu     sync.Mutex
+	signer crypto.Signer // nil until it is read or generated
+	public *PublicKey
+}
+
+// load returns the key, or nil if it does not exist and is not to be created. isNew reports whether
+// this call generated it.
+func (g *generatedKey) load(create bool) (signer crypto.Signer, isNew bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.signer != nil {
+		return g.signer, false, nil
+	}
+	signer, err = readSigner(g.path, readOwn)
+	if errors.Is(err, os.ErrNotExist) {
+		if !create {
+			return nil, false, nil
+		}
+		signer, isNew, err = generateSigner(g.path)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	public, err := NewPublicKey(signer.Public())
+	if err != nil {
+		return nil, false, err
+	}
+	g.signer, g.public = signer, &public
+	return signer, isNew, nil
+}
+
+// existing returns the public part, or nil if the key does not exist yet.
+func (g *generatedKey) existing() (*PublicKey, error) {
+	if _, _, err := g.load(false); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.public, nil
+}
+
 // generatedKeyBits is the size of a generated RSA key.
 const generatedKeyBits = 2048
 
 // generateSigner generates a key and stores it in a file that only the server's user can read.
 // Linking a complete temporary file makes the write atomic; if another process wrote its key first,
-// that key is used.
-func generateSigner(path string) (crypto.Signer, error) {
+// that key is used, and isNew is false.
+func generateSigner(path string) (signer crypto.Signer, isNew bool, err error) {
 	key, err := rsa.GenerateKey(rand.Reader, generatedKeyBits)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	f, err := safefile.Create(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Discard()
 	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
@@ -323,14 +334,15 @@ func generateSigner(path string) (crypto.Signer, error) {
 		err = cerr
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := os.Link(f.Name(), path); errors.Is(err, os.ErrExist) {
-		return readSigner(path, readOwn)
+		signer, err = readSigner(path, readOwn)
+		return signer, false, err
 	} else if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return key, nil
+	return key, true, nil
 }
 
 // readOwn reads a file that the server generated. It refuses one that another user owns or may write.
