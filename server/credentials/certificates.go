@@ -47,6 +47,8 @@ const KubeletClientFile = "apiserver-kubelet-client"
 type Certificates struct {
 	CA, Serving, Admin, Kubelets *KeyPair
 	ProxyCA, Proxy               *KeyPair
+	// IsNew reports whether the CA has a new key, which signed no certificate before.
+	IsNew bool
 }
 
 // Load reads the certificates in dir. It generates a certificate that is missing, about to
@@ -92,11 +94,11 @@ func Generate(dir string, names Names, now time.Time) (*Certificates, error) {
 // load reads or makes the certificates.
 func (p pki) load(names Names) (*Certificates, error) {
 	authority := p
-	ca, err := p.loadCA("ca", "miniapiserver-ca")
+	ca, isNew, err := p.loadCA("ca", "miniapiserver-ca")
 	if err != nil {
 		return nil, err
 	}
-	p.ca = ca
+	p.ca, p.isNew = ca, isNew
 	serving, err := p.loadLeaf(ServingName, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		DNSNames:    names.DNS,
@@ -123,7 +125,7 @@ func (p pki) load(names Names) (*Certificates, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Certificates{CA: ca, Serving: serving, Admin: admin, Kubelets: kubelets}
+	c := &Certificates{CA: ca, Serving: serving, Admin: admin, Kubelets: kubelets, IsNew: p.isNew}
 	return c, c.loadProxy(authority)
 }
 
@@ -135,7 +137,7 @@ const (
 )
 
 func (c *Certificates) loadProxy(p pki) (err error) {
-	if c.ProxyCA, err = p.loadCA("front-proxy-ca", "front-proxy-ca"); err != nil {
+	if c.ProxyCA, _, err = p.loadCA("front-proxy-ca", "front-proxy-ca"); err != nil {
 		return err
 	}
 	p.ca = c.ProxyCA
@@ -157,32 +159,34 @@ type pki struct {
 	now     time.Time
 	durable bool
 	ca      *KeyPair
+	isNew   bool // ca has a new key
 }
 
-// loadCA returns the CA called name. A CA that is about to expire gets a new certificate
-// for the same key, so that certificates that it signed remain valid.
-func (p *pki) loadCA(name, subject string) (*KeyPair, error) {
-	ca, err := p.read(name)
+// loadCA returns the CA called name, and reports whether its key is new. A CA that is about to expire gets
+// a new certificate for the same key, so that certificates that it signed remain valid.
+func (p *pki) loadCA(name, subject string) (ca *KeyPair, isNew bool, err error) {
+	ca, err = p.read(name)
 	if errors.Is(err, ErrMismatch) {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, name+".crt"), err)
+		return nil, false, fmt.Errorf("%s: %w", filepath.Join(p.dir, name+".crt"), err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if ca != nil && p.now.Before(ca.Cert.NotAfter.Add(-renewBefore)) {
-		return ca, nil
+		return ca, false, nil
 	}
 	key := []byte(nil)
 	if ca != nil {
 		key = ca.KeyPEM
 	}
-	return p.issue(name, &x509.Certificate{
+	ca, err = p.issue(name, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: subject},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		NotAfter:              p.now.Add(caLifetime),
 	}, key)
+	return ca, key == nil, err
 }
 
 // loadLeaf returns the certificate called name, generated anew if it does not match want.
