@@ -39,6 +39,8 @@ type parts struct {
 	logging   *logProgress
 	own       *credentials.Certificates
 	presented []credentials.ReloadedPair // the certificates that the server shows to others
+	// hasNewTokenKey: this start generated the key of service account tokens.
+	hasNewTokenKey bool
 	// kubeletClient and proxyClient are the client certificates for kubelets and for API servers.
 	kubeletClient, proxyClient credentials.ReloadedPair
 

@@ -154,7 +154,7 @@ func (p *parts) keys() (*authn.Keys, error) {
 		return nil, err
 	}
 	if p.o.Authentication.SigningEndpoint == "" {
-		return readKeys(&p.o)
+		return p.readKeys()
 	}
 	if p.signer, err = externaljwt.New(p.o.Authentication.SigningEndpoint, metrics, p.logger); err != nil {
 		return nil, fmt.Errorf("--service-account-signing-endpoint: %w", err)
@@ -184,17 +184,53 @@ func (p *parts) connectSigner(ctx context.Context) error {
 	return nil
 }
 
-// readKeys reads the keys of service accounts. If none of them can sign, it adds a
-// generated one.
-func readKeys(o *Options) (*authn.Keys, error) {
-	keys, err := authn.ReadKeys(o.Authentication.KeyFiles, o.Authentication.SigningKeyFile, o.Logger)
+// readKeys reads the keys of service accounts. If none of them can sign, it adds a generated one. Beside
+// other servers on an external etcd it exists from the start, so that it can be copied to them.
+func (p *parts) readKeys() (*authn.Keys, error) {
+	a := &p.o.Authentication
+	keys, err := authn.ReadKeys(a.KeyFiles, a.SigningKeyFile, p.o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("--service-account-key-file, --service-account-signing-key-file: %w", err)
 	}
 	if keys.CanSign() {
 		return keys, nil
 	}
-	return authn.NewGeneratedKeys(filepath.Join(o.CertDir, "sa.key"), keys), nil
+	keys = authn.NewGeneratedKeys(filepath.Join(p.o.CertDir, "sa.key"), keys)
+	if len(p.o.EtcdServers) == 0 {
+		return keys, nil
+	}
+	isNew, err := keys.Generate()
+	if err != nil {
+		return nil, fmt.Errorf("--cert-dir: %w", err)
+	}
+	p.hasNewTokenKey = isNew
+	return keys, nil
+}
+
+// warnOfNewKeys logs that keys were generated in this start although the store has the data of an earlier
+// one, or of another server: clients with the credentials of that time are refused.
+func (p *parts) warnOfNewKeys(context.Context) error {
+	isNewCA := p.own.IsNew && !p.ephemeral && !p.o.NoDataDir
+	if !isNewCA && !p.hasNewTokenKey {
+		return nil
+	}
+	namespaces, err := p.reg.FindResource(corev1.Resource("namespaces"))
+	if err != nil {
+		return nil // a server without namespaces
+	}
+	at := registry.Target{Resource: namespaces, Version: namespaces.Version(corev1.SchemeGroupVersion), Name: metav1.NamespaceSystem}
+	if _, err := p.reg.Get(p.lifetime, at, storage.Read{Match: storage.Any}); err != nil {
+		return nil // an empty store
+	}
+	if isNewCA {
+		p.logger.Warn("the certificate authority is new but the data is not: client certificates and kubeconfigs of earlier are refused; "+
+			"to use them, stop the server and copy the earlier files over the new ones", "dir", p.o.CertDir)
+	}
+	if p.hasNewTokenKey {
+		p.logger.Warn("the key of service account tokens is new but the data is not: servers on the same etcd refuse the tokens of each other; "+
+			"to share the key, stop this server and copy the directory from the first server", "dir", p.o.CertDir)
+	}
+	return nil
 }
 
 // newProxy returns the authenticator of requests from authenticating proxies.

@@ -81,6 +81,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.connectStore,
 		p.connectOtherStores,
 		p.loadCaches,
+		p.warnOfNewKeys,
 		p.bootstrapObjects,
 		p.enforceAdmission,
 		p.beginRepair,
