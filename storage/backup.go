@@ -59,7 +59,7 @@ func receiveSnapshot(ctx context.Context, config clientv3.Config, to io.Writer) 
 // maintenanceConfig returns the configuration of a client for the first member of the etcd of o
 // that responds.
 func maintenanceConfig(ctx context.Context, o *Options) (clientv3.Config, error) {
-	logger := newZap(o.Logger, func(error) {}, func(err error) { panic(err) })
+	logger := newZap(o.Logger, nil, func(error) {}, func(err error) { panic(err) })
 	if len(o.Servers) == 0 {
 		dir, err := filepath.Abs(o.Dir)
 		if err != nil {

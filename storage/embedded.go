@@ -77,12 +77,15 @@ func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram,
 			return e, err
 		}
 	}
+	if err := checkData(e.dir); err != nil {
+		return e, err
+	}
 	l := &etcdLaunch{failed: make(chan error, 1), fatal: func(err error) {
 		e.fail.Do(func() { close(e.failed) })
 		fatal(err)
 	}}
 	defer l.done.Store(true)
-	if e.etcd, err = l.start(embedConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
+	if e.etcd, err = l.start(embedConfig(e.dir, o, newZap(o.Logger, l.isStarting, l.onFatal, l.onPanic))); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
 	e.server = e.etcd.Server

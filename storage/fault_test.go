@@ -89,29 +89,6 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestDamaged opens a data directory with a damaged database. It does so in a child process
-// because the failed start leaks goroutines of etcd.
-func TestDamaged(t *testing.T) {
-	if dir := os.Getenv(childDir); dir != "" {
-		_, err := Open(t.Context(), Options{Dir: dir})
-		sayToParent(fmt.Sprintf("%q", err))
-		os.Exit(0)
-	}
-	dir := t.TempDir()
-	s, c := startStore(t, Options{Dir: dir})
-	mustCreate(t, c, "a/x", "")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(dir+"/member/snap/db", []byte(strings.Repeat("broken", 10000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	said, _ := startChild(t, dir)
-	if got := <-said; !strings.Contains(got, "starting etcd") || !strings.Contains(got, "invalid database") || strings.Contains(got, "\\n") {
-		t.Error(got)
-	}
-}
-
 // TestFull exceeds the quota and recovers by a compaction.
 func TestFull(t *testing.T) {
 	s, c := startStore(t, Options{QuotaBytes: 4 << 20})

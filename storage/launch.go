@@ -16,6 +16,8 @@ type etcdLaunch struct {
 	fatal  func(error) // called with fatal errors after the start
 }
 
+func (l *etcdLaunch) isStarting() bool { return !l.done.Load() }
+
 func (l *etcdLaunch) onFatal(err error) {
 	if l.done.Load() {
 		l.fatal(err)

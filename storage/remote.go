@@ -45,7 +45,7 @@ func dialEtcd(ctx context.Context, o *Options) (*clientv3.Client, error) {
 		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second,
 		DialOptions:        dialing,
 		MaxCallSendMsgSize: 64 << 20, // so that etcd, and not the client, rejects requests that are too large
-		Logger:             newZap(o.Logger, func(error) {}, func(err error) { panic(err) }),
+		Logger:             newZap(o.Logger, nil, func(error) {}, func(err error) { panic(err) }),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd at %s: %w", strings.Join(o.Servers, ","), err)

@@ -13,15 +13,16 @@ import (
 // newZap returns a zap logger for etcd that writes to log. It logs etcd's warnings as debug
 // messages, because etcd warns of normal events during its start. A fatal message ends the
 // goroutine, not the process, and calls fatal; a panic message calls panicked, which may
-// panic.
-func newZap(log *slog.Logger, fatal, panicked func(error)) *zap.Logger {
-	return zap.New(&zapCore{LevelEnabler: zapcore.WarnLevel, log: log}, zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
+// panic. While isStarting, which may be nil, returns true, errors are debug messages too: the start returns them.
+func newZap(log *slog.Logger, isStarting func() bool, fatal, panicked func(error)) *zap.Logger {
+	return zap.New(&zapCore{LevelEnabler: zapcore.WarnLevel, log: log, isStarting: isStarting}, zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
 }
 
 type zapCore struct {
 	zapcore.LevelEnabler
-	log    *slog.Logger
-	fields []zapcore.Field
+	log        *slog.Logger
+	isStarting func() bool
+	fields     []zapcore.Field
 }
 
 func slogLevel(l zapcore.Level) slog.Level {
@@ -42,7 +43,7 @@ func entryLevel(e zapcore.Entry) slog.Level {
 }
 
 func (c *zapCore) With(fields []zapcore.Field) zapcore.Core {
-	return &zapCore{LevelEnabler: c.LevelEnabler, log: c.log, fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+	return &zapCore{LevelEnabler: c.LevelEnabler, log: c.log, isStarting: c.isStarting, fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
 }
 
 func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -53,7 +54,11 @@ func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.Chec
 }
 
 func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	c.log.Log(context.Background(), entryLevel(e), "etcd: "+e.Message, slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
+	level := entryLevel(e)
+	if c.isStarting != nil && c.isStarting() {
+		level = slog.LevelDebug
+	}
+	c.log.Log(context.Background(), level, "etcd: "+e.Message, slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
 	return nil
 }
 
