@@ -178,6 +178,8 @@ func (p *pki) loadCA(name, subject string) (ca *KeyPair, isNew bool, err error) 
 	key := []byte(nil)
 	if ca != nil {
 		key = ca.KeyPEM
+	} else if key, err = p.halfOfCA(name); err != nil {
+		return nil, false, err
 	}
 	ca, err = p.issue(name, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: subject},
@@ -187,6 +189,23 @@ func (p *pki) loadCA(name, subject string) (ca *KeyPair, isNew bool, err error) 
 		NotAfter:              p.now.Add(caLifetime),
 	}, key)
 	return ca, key == nil, err
+}
+
+// halfOfCA returns the key of a CA whose certificate is missing, to issue it again, or nil if there is no
+// file. A key that is missing is an error: the certificates of clients would be worth nothing.
+func (p *pki) halfOfCA(name string) (key []byte, err error) {
+	if p.dir == "" {
+		return nil, nil
+	}
+	files := p.files(name)
+	if _, err := os.Stat(files[0]); err == nil {
+		return nil, fmt.Errorf("%s is missing: put it back, or remove %s to begin with a new certificate authority", files[1], filepath.Base(files[0]))
+	}
+	key, err = os.ReadFile(files[1])
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return key, err
 }
 
 // loadLeaf returns the certificate called name, generated anew if it does not match want.

@@ -138,6 +138,20 @@ func TestCertificatesAfterCrash(t *testing.T) {
 		}
 	}
 	// The new key was written, but its certificate was not.
+	lost := t.TempDir()
+	before := load(t, lost, testNames(), time.Now())
+	if err := os.Remove(filepath.Join(lost, "ca.crt")); err != nil {
+		t.Fatal(err)
+	}
+	if after := load(t, lost, testNames(), time.Now()); !bytes.Equal(after.CA.KeyPEM, before.CA.KeyPEM) || after.IsNew || !before.IsNew {
+		t.Errorf("a CA without its certificate gets another key: %t, %t", before.IsNew, after.IsNew)
+	}
+	if err := os.Remove(filepath.Join(lost, "ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(lost, testNames(), time.Now(), false); err == nil || !strings.Contains(err.Error(), "ca.key is missing: put it back") {
+		t.Errorf("a CA without its key: %v", err)
+	}
 	dir, donor := t.TempDir(), t.TempDir()
 	load(t, dir, testNames(), time.Now())
 	load(t, donor, testNames(), time.Now())
