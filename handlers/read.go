@@ -78,14 +78,14 @@ func (h *Handler) list(c *call) error {
 	opts.Verify = true
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
-		return errPage(token, err)
+		return errPage(token, h.Registry.ListConverted(c.Target, opts, err))
 	}
 	if c.span != nil {
 		c.span.Event("Listed items from cache", attribute.Int("count", len(list.Items)))
 	}
 	items, err := v.InTableOrder(list.Items)
 	if err == nil && c.Resource.Storage.ConvertsRemotely {
-		items, err = c.codec.Encodables(c.r.Context(), c.Target, list.Items)
+		items, err = h.convertedList(c, opts, list)
 	}
 	if err != nil {
 		return err
@@ -95,6 +95,18 @@ func (h *Handler) list(c *call) error {
 		meta.ShardInfo = &metav1.ShardInfo{Selector: opts.Shard.String()}
 	}
 	return v.WriteList(c.w, meta, items)
+}
+
+// convertedList returns the objects of a list that a webhook converts.
+func (h *Handler) convertedList(c *call, opts registry.ListOptions, list *storage.List) (representation.Encodables, error) {
+	items, err := c.codec.Encodables(c.r.Context(), c.Target, list.Items)
+	if err != nil {
+		return nil, h.Registry.ListConverted(c.Target, opts, err)
+	}
+	if list.Next == "" {
+		h.Registry.NoteConverted(c.Target)
+	}
+	return items, nil
 }
 
 // deleteCollectionPage is the size of the pages in which kube-apiserver lists what it deletes. Such a
@@ -138,6 +150,7 @@ func (c *call) pageOf(o *internalversion.ListOptions, selection registry.Selecti
 	if o.ResourceVersion == "0" && !c.isUncached() {
 		page.Limit = 0 // the cache serves such a list without pages, like kube-apiserver
 	}
+	page.PageLimit = max(o.Limit, 0)
 	return page, token, err
 }
 

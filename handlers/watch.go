@@ -35,7 +35,7 @@ func (h *Handler) watch(c *call) error {
 		return err
 	}
 	clearDeadlines(c.w)
-	opts.Objects = c.codec.ObjectsForSelection(c.Target)
+	opts.Objects, opts.IsKept = c.codec.ObjectsForSelection(c.Target), c.codec.IsKept
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer h.shutdown.endWatch(ctx, cancel)()
@@ -47,6 +47,13 @@ func (h *Handler) watch(c *call) error {
 		opts.Shard = h.metrics.countShard(c.info, opts.Shard)
 	}
 	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
+	if err := h.Registry.AwaitConverted(c.r.Context(), c.Target, opts); err != nil {
+		if !apierrors.IsTimeout(err) {
+			return err
+		}
+		h.fail(c, s, err)
+		return nil
+	}
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	if watcher != nil {
 		defer watcher.Stop()
@@ -60,11 +67,7 @@ func (h *Handler) watch(c *call) error {
 		h.serveNothing(c, s, time.Duration(max(*o.TimeoutSeconds, 0))*time.Second)
 		return nil
 	case reported:
-		if err := s.Begin(); err != nil {
-			return nil
-		}
-		defer s.End()
-		s.Fail(h.responder.Status(c.r, err))
+		h.fail(c, s, err)
 		return nil
 	case err != nil:
 		return err
@@ -87,6 +90,15 @@ func (h *Handler) watch(c *call) error {
 	}
 	h.follow(ctx, c, watcher, s)
 	return nil
+}
+
+// fail serves a watch that is only an error.
+func (h *Handler) fail(c *call, s *representation.EventStream, err error) {
+	if s.Begin() != nil {
+		return
+	}
+	defer s.End()
+	s.Fail(h.responder.Status(c.r, err))
 }
 
 // serveNothing serves a watch whose time is over before it can begin, as one of a version in the future. As in
@@ -130,7 +142,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			}
 			return
 		}
-		err = s.Send(ctx, events)
+		err = sendConverted(ctx, s, events)
 		var conversionErr *representation.ConversionError
 		if errors.As(err, &conversionErr) && ctx.Err() == nil {
 			s.Fail(h.watchStatus(c, conversionErr.Err))
@@ -140,6 +152,26 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			return
 		}
 		pace.rest(ctx)
+	}
+}
+
+// conversionRetry is the interval at which a watch has events converted again.
+const conversionRetry = time.Second
+
+// sendConverted sends events. As in kube-apiserver, a watch stands still where a conversion fails, and goes on when it succeeds.
+func sendConverted(ctx context.Context, s *representation.EventStream, events []storage.Event) error {
+	for {
+		err := s.Send(ctx, events)
+		var conversionErr *representation.ConversionError
+		var unconverted *registry.UnconvertedError
+		if !errors.As(err, &conversionErr) || !errors.As(conversionErr.Err, &unconverted) {
+			return err
+		}
+		select {
+		case <-time.After(conversionRetry):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

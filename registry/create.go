@@ -275,7 +275,10 @@ func (w *creation) commit(ctx context.Context) error {
 	if w.o.DryRun {
 		switch existing, err := c.Get(ctx, t.Key(), storage.Read{}); {
 		case err == nil:
-			return r.errAlreadyExists(t, existing)
+			// As in kube-apiserver, an object that cannot be read does not count.
+			if _, err := t.object(ctx, existing); err == nil {
+				return r.errAlreadyExists(t, existing)
+			}
 		case !errors.Is(err, storage.ErrNotFound):
 			return r.StatusError(t, err)
 		}

@@ -21,10 +21,8 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 		return nil, err
 	}
 	if sel.Objects != nil { // nothing is deleted unless all can be listed in the version of the request
-		for items := range slices.Chunk(list.Items, MaxConversionBatch) {
-			if _, err := sel.Objects(ctx, items); err != nil {
-				return nil, err
-			}
+		if err := convertAll(ctx, sel, list.Items); err != nil {
+			return nil, r.ListConverted(t, sel, err)
 		}
 	}
 	o.collection = true
@@ -32,6 +30,16 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 		return nil, err
 	}
 	return list, nil
+}
+
+// convertAll converts items, and keeps what it has converted.
+func convertAll(ctx context.Context, sel ListOptions, all []*storage.Item) error {
+	for items := range slices.Chunk(all, MaxConversionBatch) {
+		if _, err := sel.Objects(ctx, items); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteItems deletes items, several at a time if the options say so. The first failure keeps the rest

@@ -112,8 +112,7 @@ func storeReadError(message string, details *metav1.StatusDetails) error {
 // errUnparsedVersion returns the error for an update whose resourceVersion is not a number.
 // As in kube-apiserver it has code 500 and no reason.
 func errUnparsedVersion(err error) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
+	return errPlain(err.Error())
 }
 
 // errFutureRevision returns the error for a read at a revision that the server has not

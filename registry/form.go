@@ -2,10 +2,14 @@ package registry
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -15,9 +19,11 @@ import (
 
 // UnconvertedError means that stored objects cannot be converted to the version of a request.
 type UnconvertedError struct {
-	// items are the objects to convert, of which at least one failed.
+	// items are those that failed, and errs their errors.
 	items []*storage.Item
-	Err   error
+	errs  []error
+	// Err is the first error.
+	Err error
 }
 
 // Error implements error.
@@ -33,13 +39,36 @@ func (r *Registry) errUnconverted(t Target, e *UnconvertedError) error {
 		return e.Err
 	}
 	var corrupt []*storage.CorruptError
-	for _, item := range e.items {
-		corrupt = append(corrupt, item.UnusableError(e.Err))
+	for i, item := range e.items {
+		corrupt = append(corrupt, item.UnusableError(e.errs[i]))
 	}
 	if t.Name != "" {
 		return apierrors.NewInternalError(corrupt[0])
 	}
 	return errCorruptList(t, storage.NewCorruptListError(corrupt))
+}
+
+// errUnreadable returns the error of an update of an item whose object cannot be decoded or converted. As in
+// kube-apiserver it is no Status, and only a dry run gets the error of a get.
+func (r *Registry) errUnreadable(item *storage.Item, err error) error {
+	var unconverted *UnconvertedError
+	var corrupt *storage.CorruptError
+	switch {
+	case errors.As(err, &unconverted) && !r.o.UnconvertedIsCorrupt:
+		return unconverted.Err
+	case errors.As(err, &unconverted):
+		corrupt = item.UnusableError(unconverted.Err)
+	case !errors.As(err, &corrupt):
+		return err
+	case !r.o.UnconvertedIsCorrupt:
+		return errPlain(corrupt.Err.Error())
+	}
+	return errPlain(corrupt.Detail())
+}
+
+// errPlain returns the Status without a reason that kube-apiserver makes of an error that is none.
+func errPlain(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: message}}
 }
 
 // Objects returns the objects of items, in the hub version of t's resource. They must not
@@ -57,10 +86,50 @@ func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Obje
 		return out, nil
 	}
 	converted, err := t.Resource.Storage.ConvertFromStored(ctx, out)
-	if err != nil {
-		return nil, &UnconvertedError{items: items, Err: err}
+	if err == nil {
+		return converted, nil
 	}
-	return converted, nil
+	if len(items) == 1 {
+		return nil, &UnconvertedError{items, []error{err}, err}
+	}
+	return t.objectsOneByOne(ctx, items, out, err)
+}
+
+// maxUnconverted is the maximum number of objects that a failed conversion reports.
+const maxUnconverted = 100
+
+// maxOneByOne is the maximum memory in bytes of objects that are converted each for itself.
+const maxOneByOne = 160 << 20
+
+// objectsOneByOne converts stored objects each for itself, as kube-apiserver always does, after the webhook has failed to
+// convert them together because of cause.
+func (t Target) objectsOneByOne(ctx context.Context, items []*storage.Item, stored []api.Object, cause error) ([]api.Object, error) {
+	failed := &UnconvertedError{}
+	out, size := make([]api.Object, 0, len(stored)), 0
+	for i := range stored {
+		one, err := t.Resource.Storage.ConvertFromStored(ctx, stored[i:i+1])
+		if err == nil {
+			var value []byte
+			if value, err = t.Resource.EncodeStored(one[0]); err == nil {
+				if size += bounds.DecodedSize(value); size > maxOneByOne {
+					err = cause
+				}
+			}
+		}
+		if err == nil {
+			out = append(out, one...)
+			continue
+		}
+		failed.items, failed.errs = append(failed.items, items[i]), append(failed.errs, err)
+		if len(failed.items) == maxUnconverted || ctx.Err() != nil {
+			break
+		}
+	}
+	if len(failed.items) == 0 {
+		return out, nil
+	}
+	failed.Err = failed.errs[0]
+	return nil, failed
 }
 
 // object is Objects for one item that is updated. If the conversion fails, the error is an
@@ -72,7 +141,7 @@ func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, err
 	}
 	out, err := t.Resource.Storage.ConvertFromStored(ctx, []api.Object{obj})
 	if err != nil {
-		return nil, &UnconvertedError{items: []*storage.Item{item}, Err: err}
+		return nil, &UnconvertedError{[]*storage.Item{item}, []error{err}, err}
 	}
 	return out[0], nil
 }

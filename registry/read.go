@@ -68,6 +68,8 @@ type Selection struct {
 	// Objects converts items to the version of the target, for selections that need a
 	// conversion webhook. Nil means Target.Objects.
 	Objects func(context.Context, []*storage.Item) ([]api.Object, error)
+	// IsKept reports whether an item has been converted before. It is set where Objects is.
+	IsKept func(*storage.Item) bool
 }
 
 // ListOptions are the options of a list.
@@ -76,6 +78,8 @@ type ListOptions struct {
 	Read storage.Read
 	// Limit is the maximum number of items; 0 means no limit.
 	Limit int64
+	// PageLimit is the limit that the client asks for, which the cache may ignore. A deletion lists in pages too.
+	PageLimit int64
 	// After is the key after which the page starts.
 	After string
 	// Verify returns an error if an object in the range of the list cannot be decoded.

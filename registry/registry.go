@@ -79,7 +79,9 @@ type Registry struct {
 	o         Options
 	fields    fieldManagers
 	selectors attributeSlots
-	showables showables
+	// conversions are the versions to which a webhook converts.
+	conversions conversionCaches
+	showables   showables
 
 	allocations *allocationMetrics
 	comparisons *comparisonMetrics
@@ -130,6 +132,7 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.collections[res.Storage.Prefix] = c
+	r.conversions.addResource(res, r.o.Now(), c.IsEmpty())
 	return nil
 }
 
@@ -172,6 +175,7 @@ func (r *Registry) ReplaceResource(former, current *api.Resource, publish func()
 	// The collection comes first: requests with the current definition may store objects in a
 	// version that the former one cannot decode.
 	c.Reconfigure(r.collectionConfig(current))
+	r.conversions.addResource(current, r.o.Now(), c.IsEmpty())
 	if err := publish(); err != nil {
 		c.Reconfigure(r.collectionConfig(former))
 		return err
@@ -179,6 +183,7 @@ func (r *Registry) ReplaceResource(former, current *api.Resource, publish func()
 	c.RestartWatches() // some may have begun meanwhile, with the former definition
 	r.fields.dropResource(former)
 	r.selectors.dropResource(former)
+	r.conversions.dropResource(former)
 	return nil
 }
 
@@ -191,6 +196,7 @@ func (r *Registry) RemoveResource(res *api.Resource) {
 	r.mu.Unlock()
 	r.fields.dropResource(res)
 	r.selectors.dropResource(res)
+	r.conversions.dropResource(res)
 	if c != nil {
 		c.Close()
 	}

@@ -129,9 +129,8 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 
 func (w *update) readStored(ctx context.Context) (err error) {
 	w.old, err = w.t.object(ctx, w.item)
-	// As in kube-apiserver, only a dry run reports an object that cannot be converted as corrupt.
-	if unconverted := (*UnconvertedError)(nil); errors.As(err, &unconverted) && !w.o.DryRun {
-		return unconverted.Err
+	if err != nil && !w.o.DryRun {
+		err = w.r.errUnreadable(w.item, err)
 	}
 	return err
 }

@@ -145,6 +145,9 @@ func (c *Codec) ObjectsForSelection(t registry.Target) func(context.Context, []*
 	}
 }
 
+// IsKept reports whether the conversion of an item to the version of a request is kept with it.
+func (c *Codec) IsKept(item *storage.Item) bool { return item.CachedEncoding(c.jsonSlot) != nil }
+
 // Encodable returns an item in the version of a request.
 func (c *Codec) Encodable(ctx context.Context, t registry.Target, item *storage.Item) (Encodable, error) {
 	if !t.Resource.Storage.ConvertsRemotely {
