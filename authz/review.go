@@ -2,12 +2,12 @@ package authz
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -165,5 +165,5 @@ func (u Union) RulesFor(ctx context.Context, user *request.User, namespace strin
 			errs = append(errs, err)
 		}
 	}
-	return all, errors.Join(errs...)
+	return all, utilerrors.NewAggregate(errs)
 }

@@ -2,8 +2,9 @@ package authz
 
 import (
 	"context"
-	"errors"
 	"strings"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -35,5 +36,5 @@ func (u Union) Authorize(ctx context.Context, user *request.User, info *request.
 			errs = append(errs, err)
 		}
 	}
-	return NoOpinion, strings.Join(reasons, "\n"), errors.Join(errs...)
+	return NoOpinion, strings.Join(reasons, "\n"), utilerrors.NewAggregate(errs)
 }

@@ -209,7 +209,7 @@ k8s.io/kube-aggregator !< ALL;
 k8s.io/component-base !< ALL;
 
 # The CEL function libraries are independent of the machinery.
-k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn, internal/celbounds;
+k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn, authz, internal/celbounds;
 
 # The interface by which CEL's authorizer library checks permissions.
 k8s.io/apiserver/pkg/authorization/authorizer !< ALL but admission;
