@@ -111,7 +111,7 @@ func (p *parts) manifestConfig() (manifest.Config, error) {
 		return manifest.Config{}, err
 	}
 	kinds := func() []*api.Resource {
-		return admissionregistration.ManifestKinds(p.gates, expression.NewExpressions(release.MinCompatibility))
+		return admissionregistration.ManifestKinds(p.gates, expression.NewExpressions(p.o.oldestCompatible(release)))
 	}
 	return manifest.Config{Kinds: kinds, Gates: p.gates, Metrics: metrics, Logger: p.logger}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/aggregation"
+	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
@@ -36,7 +37,12 @@ func (p *parts) buildControllers() (err error) {
 		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Guard: p.guard(), Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
 		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
-	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.gates.Enabled(features.CBORServingAndStorage), p.converters, p.metrics); err != nil {
+	release, err := p.o.release()
+	if err != nil {
+		return err
+	}
+	shared := custom.Options{StoreCBOR: p.gates.Enabled(features.CBORServingAndStorage), Release: p.o.schemaRelease(release)}
+	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, shared, p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)
 	}
 	metrics, err := aggregation.NewMetrics(p.metrics)

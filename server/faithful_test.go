@@ -63,3 +63,28 @@ func TestEmulationKeepsFields(t *testing.T) {
 		t.Error("OpenAPI does not describe a field of the newest release")
 	}
 }
+
+// TestFaithfulSchemas checks that a definition's formats of numbers are documentation in a faithful emulation
+// of 1.35, and that kube-apiserver's emulation enforces them.
+func TestFaithfulSchemas(t *testing.T) {
+	const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"ships.example.com"},"spec":{"group":"example.com","scope":"Cluster",
+		"names":{"plural":"ships","kind":"Ship"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"crew":{"type":"integer","format":"int32"}}}}}]}}`
+	for faithful, want := range map[bool]int{true: 201, false: 422} {
+		s := run(t, Options{KubernetesVersion: "1.35", FaithfulEmulation: faithful})
+		c := raw(t, s)
+		if res, body := send(t, c, s, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", definition); res.StatusCode != http.StatusCreated {
+			t.Fatalf("definition: %d %s", res.StatusCode, body)
+		}
+		var code int
+		var body string
+		until(t, "the definition is served", func() bool {
+			var res *http.Response
+			res, body = send(t, c, s, http.MethodPost, "/apis/example.com/v1/ships", "application/json", `{"apiVersion":"example.com/v1","kind":"Ship","metadata":{"name":"a"},"crew":4294967296}`)
+			code = res.StatusCode
+			return code != http.StatusNotFound
+		})
+		if code != want {
+			t.Errorf("faithful %v: %d %s, want %d", faithful, code, body, want)
+		}
+	}
+}

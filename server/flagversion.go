@@ -90,7 +90,7 @@ func versionFlags(o *Options) []Flag {
 		{Name: "emulated-version", Value: versions(&o.KubernetesVersion, emulatedVersion),
 			Help: "Minor version of Kubernetes whose kinds, versions, feature gates and defaults the server has, as in 1.35 or kube=1.35; one of 1.34 to 1.37. If empty, it is " + kubeversion.Default().Emulated.String() + "."},
 		{Name: "faithful-emulation", Value: boolean(&o.FaithfulEmulation),
-			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI does not describe them, and /version reports that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
+			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI does not describe them, schemas of custom resources are treated as then, and /version reports that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
 		{Name: "min-compatibility-version", Value: versions(&o.MinCompatibilityVersion), Check: o.checkMinCompatibilityVersion,
 			Help: "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
 		{Name: "emulation-forward-compatible", Value: boolean(&o.EmulationForwardCompatible), Check: o.checkEmulation(&o.EmulationForwardCompatible, "EmulationForwardCompatible"),

@@ -9,8 +9,10 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/minor"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // resources returns the kinds of some feature gates, each in the versions that
@@ -20,7 +22,7 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := api.Enable(builtin.KindsBeside(serving.Release.MinCompatibility, gates), serving)
+	resources, err := api.Enable(builtin.KindsBeside(o.oldestCompatible(serving.Release), gates, o.schemaRelease(serving.Release)), serving)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}
@@ -37,6 +39,23 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 		}
 	}
 	return resources, nil
+}
+
+// oldestCompatible returns the oldest release that new expressions and formats must suit. A faithful emulation
+// of the oldest release that can be emulated has the one before it, as that release had.
+func (o Options) oldestCompatible(release kubeversion.Effective) kubeversion.Minor {
+	if o.FaithfulEmulation && o.MinCompatibilityVersion == "" {
+		return release.Emulated.Previous()
+	}
+	return release.MinCompatibility
+}
+
+// schemaRelease returns how schemas of custom resources are treated.
+func (o Options) schemaRelease(release kubeversion.Effective) structural.Release {
+	if !o.FaithfulEmulation {
+		return structural.Release{}
+	}
+	return structural.NewRelease(release.Emulated, o.oldestCompatible(release))
 }
 
 // serving returns the choice of the served versions.

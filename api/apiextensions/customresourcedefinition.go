@@ -22,8 +22,11 @@ import (
 const CustomResourceDefinitions = "customresourcedefinitions"
 
 // CustomResourceDefinition describes the kind CustomResourceDefinition, which defines a
-// custom kind. New validation rules in it may call some functions.
-func CustomResourceDefinition(now func() time.Time, functions expression.Library) *api.Resource {
+// custom kind. New validation rules in it may call some functions, and its schemas are treated as in a release.
+func CustomResourceDefinition(now func() time.Time, functions expression.Library, r structural.Release) *api.Resource {
+	warnings := func(obj, old *apiextensionsv1.CustomResourceDefinition) []string {
+		return definitionWarnings(obj, old, r)
+	}
 	res := api.NewResource(api.Kind[*apiextensionsv1.CustomResourceDefinition]{
 		Names: api.Names{
 			Name: CustomResourceDefinitions, Singular: "customresourcedefinition", Kind: "CustomResourceDefinition",
@@ -48,17 +51,17 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			},
 			AllowUnqualifiedFinalizers: true,
 			ValidateNameOf:             definitionName,
-			Validate:                   validation.Rules(definitionRules(functions)),
-			WarningsOnCreate:           api.OnCreate(definitionWarnings),
+			Validate:                   validation.Rules(definitionRules(functions, r)),
+			WarningsOnCreate:           api.OnCreate(warnings),
 		},
 		Update: api.UpdateStrategy[*apiextensionsv1.CustomResourceDefinition]{
 			RequireResourceVersion: true,
 			PrepareForUpdate: func(obj, _ *apiextensionsv1.CustomResourceDefinition) {
 				addStoredVersion(obj)
 			},
-			ValidateUpdate:           validation.Changes(definitionChanges(functions)),
+			ValidateUpdate:           validation.Changes(definitionChanges(functions, r)),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         definitionWarnings,
+			WarningsOnUpdate:         warnings,
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true, ValidateUpdate: validation.Changes(definitionStatusChanges)},
@@ -131,12 +134,12 @@ func addStoredVersion(d *apiextensionsv1.CustomResourceDefinition) {
 
 // definitionWarnings returns a warning for each unknown format and each type of items unfit for sets
 // that is new in the definition.
-func definitionWarnings(obj, old *apiextensionsv1.CustomResourceDefinition) []string {
+func definitionWarnings(obj, old *apiextensionsv1.CustomResourceDefinition, r structural.Release) []string {
 	var out []string
-	for _, format := range added(obj, old, structural.UnknownFormats) {
+	for _, format := range added(obj, old, r.UnknownFormats) {
 		out = append(out, fmt.Sprintf("unrecognized format %q", format))
 	}
-	for _, item := range added(obj, old, structural.SetsOfContainers) {
+	for _, item := range added(obj, old, r.SetsOfContainers) {
 		out = append(out, fmt.Sprintf("x-kubernetes-list-type: set for items of type %q is not supported by server-side apply or CEL validation rules", item))
 	}
 	return out

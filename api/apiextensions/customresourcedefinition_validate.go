@@ -22,8 +22,8 @@ type (
 )
 
 // definitionRules returns the rules of new definitions whose validation rules may call some functions.
-func definitionRules(functions expression.Library) func(*validation.Path, *definition) {
-	return func(at *validation.Path, d *definition) { newDefinitionRules(at, d, functions) }
+func definitionRules(functions expression.Library, r structural.Release) func(*validation.Path, *definition) {
+	return func(at *validation.Path, d *definition) { newDefinitionRules(at, d, functions, r) }
 }
 
 // definitionName validates the name of a definition, which contains plural and group.
@@ -35,8 +35,8 @@ func definitionName(d *definition, name string, prefix bool) []string {
 	return faults
 }
 
-func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library) {
-	definitionSpecRules(at.Child("spec"), d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}})
+func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library, r structural.Release) {
+	definitionSpecRules(at.Child("spec"), d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}, release: r})
 	statusRules(at.Child("status"), d)
 	approvalRules(at, d)
 	if preservesUnknownFields(d) {
@@ -60,10 +60,15 @@ type oldDefinition struct {
 	// writer decides which functions validation rules may call: those of the old definition may
 	// call all.
 	writer expression.Writer
+	// release decides how schemas are treated.
+	release structural.Release
 }
 
-func newOldDefinition(obj, old *definition, functions expression.Library) oldDefinition {
-	e := oldDefinition{lenient: lenientConversion(old), manySelectable: manySelectable(obj, old), unchanged: unchangedSchemas(obj, old)}
+func newOldDefinition(obj, old *definition, functions expression.Library, r structural.Release) oldDefinition {
+	e := oldDefinition{lenient: lenientConversion(old), unchanged: unchangedSchemas(obj, old), release: r}
+	if r.KeepsManySelectable() {
+		e.manySelectable = manySelectable(obj, old)
+	}
 	e.writer = expression.Writer{New: functions, Stored: func(text string) bool {
 		return slices.ContainsFunc(old.Spec.Versions, func(v definitionVersion) bool {
 			return v.Schema != nil && structural.HasExpression(v.Schema.OpenAPIV3Schema, text)
@@ -112,9 +117,9 @@ func statusRules(at *validation.Path, d *definition) {
 
 // definitionChanges returns the rules for updates of definitions whose new validation rules may call
 // some functions.
-func definitionChanges(functions expression.Library) func(_ *validation.Path, obj, old *definition) {
+func definitionChanges(functions expression.Library, r structural.Release) func(_ *validation.Path, obj, old *definition) {
 	return func(at *validation.Path, obj, old *definition) {
-		definitionChange(at, obj, newOldDefinition(obj, old, functions), old)
+		definitionChange(at, obj, newOldDefinition(obj, old, functions, r), old)
 	}
 }
 
@@ -186,7 +191,7 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 	if preservesUnknownFields(d) && hasDefaults(s.Versions) {
 		at.Child("preserveUnknownFields").Invalid(true, "must be false in order to use defaults in the schema")
 	}
-	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, leniency: old.leniency, writer: old.writer, manySelectable: old.manySelectable}
+	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, leniency: old.leniency, writer: old.writer, release: old.release, manySelectable: old.manySelectable}
 	definitionVersionRules(at, s.Versions, same, c)
 	names := at.Child("names")
 	validation.Required(names.Child("plural"), s.Names.Plural)
@@ -285,6 +290,8 @@ type versionCheck struct {
 	leniency func(version string) structural.Leniency
 	// writer decides which functions validation rules may call.
 	writer expression.Writer
+	// release decides how schemas are treated.
+	release structural.Release
 	// manySelectable are the versions that may have more selectable fields than the limit.
 	manySelectable map[string]bool
 	// version is the name of the version; empty for the parts of all versions.
@@ -411,7 +418,7 @@ func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, c vers
 	if c.skipsCheck(s) {
 		return
 	}
-	at.Add(structural.CheckUpdate(s, at.ToField(), c.writer, c.leniency(c.schemaVersion))...)
+	at.Add(structural.CheckUpdate(s, at.ToField(), c.writer, c.leniency(c.schemaVersion), c.release)...)
 }
 
 // internalSchema converts s to the type that kube-apiserver prints in error messages.

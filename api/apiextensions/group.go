@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
-// Kinds returns the kinds of the group, in which new expressions may call some functions.
-func Kinds(functions expression.Library) []*api.Resource {
+// Kinds returns the kinds of the group, in which new expressions may call some functions, and schemas are
+// treated as in a release.
+func Kinds(functions expression.Library, r structural.Release) []*api.Resource {
 	return []*api.Resource{
-		CustomResourceDefinition(time.Now, functions),
+		CustomResourceDefinition(time.Now, functions, r),
 	}
 }

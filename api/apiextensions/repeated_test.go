@@ -6,6 +6,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
@@ -26,7 +27,7 @@ func TestRepeatedErrors(t *testing.T) {
 		Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter},
 	}
 	d.Status.StoredVersions = []string{"v1"}
-	res := CustomResourceDefinition(time.Now, expression.Library{})
+	res := CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
 	if errs := res.CheckCreate(nil, d); len(errs) != 2 || errs[0].Error() != errs[1].Error() {
 		t.Errorf("errors %v", errs)
 	}

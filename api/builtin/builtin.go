@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/api/coordination"
 	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/discovery"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
@@ -36,10 +37,10 @@ import (
 
 // groups returns the Kinds functions of all groups. A new group has a package of its own and
 // one line here. New expressions in objects may call some functions.
-func groups(functions expression.Library) []func(features.Gates) []*api.Resource {
+func groups(functions expression.Library, schemas structural.Release) []func(features.Gates) []*api.Resource {
 	return []func(features.Gates) []*api.Resource{
 		core.Kinds,
-		func(features.Gates) []*api.Resource { return apiextensions.Kinds(functions) },
+		func(features.Gates) []*api.Resource { return apiextensions.Kinds(functions, schemas) },
 		apiregistration.Kinds,
 		apps.Kinds,
 		authentication.Kinds,
@@ -70,24 +71,25 @@ func Kinds() []*api.Resource { return KindsFor(features.Default()) }
 // KindsFor returns all built-in kinds for the feature gates. A version whose gate is disabled
 // is not served.
 func KindsFor(gates features.Gates) []*api.Resource {
-	return KindsBeside(kubeversion.Default().MinCompatibility, gates)
+	return KindsBeside(kubeversion.Default().MinCompatibility, gates, structural.Release{})
 }
 
 // KindsBeside is KindsFor of a server that may share its data with servers of other releases: new
-// expressions in objects may call only functions that the oldest of these has.
-func KindsBeside(oldest kubeversion.Minor, gates features.Gates) []*api.Resource {
+// expressions in objects may call only functions that the oldest of these has. Schemas of definitions are
+// treated as in a release.
+func KindsBeside(oldest kubeversion.Minor, gates features.Gates, schemas structural.Release) []*api.Resource {
 	// The declarative rules are always those of the binary: while it emulates another release, the gate
 	// of the rules in beta has the state of that release, as in kube-apiserver.
-	return kindsOf(kubeversion.Binary(), gates, expression.NewExpressions(oldest))
+	return kindsOf(kubeversion.Binary(), gates, expression.NewExpressions(oldest), schemas)
 }
 
-func kindsOf(release kubeversion.Minor, gates features.Gates, functions expression.Library) []*api.Resource {
+func kindsOf(release kubeversion.Minor, gates features.Gates, functions expression.Library, schemas structural.Release) []*api.Resource {
 	rules := sync.OnceValue(func() *declarative.Table {
 		return declarative.New(declarative.Config{Release: release, Enabled: gates.Enabled})
 	})
 	fields := sync.OnceValues(func() (*gated.Table, error) { return gated.New(gates.Enabled) })
 	var kinds []*api.Resource
-	for _, group := range groups(functions) {
+	for _, group := range groups(functions, schemas) {
 		kinds = append(kinds, group(gates)...)
 	}
 	for _, r := range kinds {

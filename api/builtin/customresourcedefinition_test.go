@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
@@ -36,7 +37,7 @@ func setOf(item string) *apiextensionsv1.CustomResourceDefinition {
 // TestDefinitionErrorOrder checks the order of the errors of a definition: those of the new spec, those
 // of changes, and those of the status.
 func TestDefinitionErrorOrder(t *testing.T) {
-	r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
+	r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
 	definition := func(group string, stored ...string) *apiextensionsv1.CustomResourceDefinition {
 		d := formatted("date")
 		d.Name, d.ResourceVersion, d.Spec.Group = "x", "1", group
@@ -84,7 +85,7 @@ func TestDefinitionWarnings(t *testing.T) {
 		if c.old != nil {
 			old = c.old
 		}
-		if got := strings.Join(apiextensions.CustomResourceDefinition(time.Now, expression.Library{}).Warnings(c.obj, old), ","); got != c.want {
+		if got := strings.Join(apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{}).Warnings(c.obj, old), ","); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
@@ -139,7 +140,7 @@ func TestDefinitionVersionRules(t *testing.T) {
 			`spec.selectableFields: Invalid value: "": may only be set when validations.schema is included`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
+			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
 			d := ruleObject(t, r, definitionText("["+c.versions+"]", ""))
 			r.Create.PrepareForCreate(d)
 			wantFaults(t, r.Create.Validate(d), c.want)
@@ -198,7 +199,7 @@ func TestDefinitionUpdateRules(t *testing.T) {
 		{"suppressPerExpressionCost, unchanged", schema(costly), strings.Replace(schema(costly), `"metadata":{`, `"metadata":{"labels":{"a":"b"},`, 1), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
+			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
 			old, updated := ruleObject(t, r, c.old), ruleObject(t, r, c.updated)
 			if c.established {
 				old.(*apiextensionsv1.CustomResourceDefinition).Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
@@ -212,7 +213,7 @@ func TestDefinitionUpdateRules(t *testing.T) {
 
 // TestDefinitionStatusRules checks that a status has names of valid forms.
 func TestDefinitionStatusRules(t *testing.T) {
-	testStatusRules(t, apiextensions.CustomResourceDefinition(time.Now, expression.Library{}), []ruleTest{
+	testStatusRules(t, apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{}), []ruleTest{
 		{"accepted names", `{}`, `{"status":{"acceptedNames":{"plural":"widgets","kind":"Widget","listKind":"WidgetList","shortNames":["w"]}}}`, ""},
 		{"kind", `{}`, `{"status":{"acceptedNames":{"kind":"bad kind"}}}`, `status.acceptedNames.kind: Invalid value: "bad kind": may have mixed case`},
 		{"list kind", `{}`, `{"status":{"acceptedNames":{"kind":"A","listKind":"A"}}}`, `status.acceptedNames.listKind: Invalid value: "A": kind and listKind may not be the same`},

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
@@ -22,7 +23,7 @@ func TestDeclaredRulesCompile(t *testing.T) {
 	}
 	for _, gates := range []features.Gates{nil, all} {
 		found := 0
-		for _, r := range kindsOf(kubeversion.Binary(), gates, expression.Library{}) {
+		for _, r := range kindsOf(kubeversion.Binary(), gates, expression.Library{}, structural.Release{}) {
 			for i := range r.Versions {
 				v := &r.Versions[i]
 				obj, err := r.Decoded(v, r.NewOf(v))

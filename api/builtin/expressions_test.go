@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
@@ -30,7 +31,7 @@ func TestNewExpressions(t *testing.T) {
 			oldest  string
 			allowed bool
 		}{{"1.36", false}, {"1.37", true}} {
-			for _, res := range KindsBeside(kubeversion.MustParse(test.oldest), features.Default()) {
+			for _, res := range KindsBeside(kubeversion.MustParse(test.oldest), features.Default(), structural.Release{}) {
 				if res.Name != resource {
 					continue
 				}
@@ -81,7 +82,7 @@ func TestStoredExpressionsByUse(t *testing.T) {
 		{"an annotation as a message", "validatingadmissionpolicies", head + valid + audit,
 			head + `"validations":[{"expression":"true","messageExpression":"` + text + `"}]}}`, "spec.validations[0].messageExpression"},
 	} {
-		for _, res := range KindsBeside(kubeversion.MustParse("1.36"), features.Default()) {
+		for _, res := range KindsBeside(kubeversion.MustParse("1.36"), features.Default(), structural.Release{}) {
 			if res.Name != c.resource {
 				continue
 			}

@@ -9,13 +9,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/api/certificates"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // TestNamesOfOtherFields checks names that depend on other fields of the object. Their errors come
 // before those of the rest of the metadata.
 func TestNamesOfOtherFields(t *testing.T) {
-	definition := apiextensions.CustomResourceDefinition(time.Now, expression.Library{})
+	definition := apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
 	service, bundle := apiregistration.APIService(time.Now), certificates.ClusterTrustBundle()
 	const (
 		invalid  = ": Invalid value: "

@@ -50,6 +50,8 @@ type Options struct {
 	ObserveComparison func(time.Duration)
 	// MaxObjectBytes is api.Resource.MaxObjectBytes of the kind.
 	MaxObjectBytes int
+	// Release decides how schemas are treated.
+	Release structural.Release
 	// StoreCBOR stores objects in CBOR instead of JSON.
 	StoreCBOR bool
 	// Established is api.Resource.Established of the kind.
@@ -63,7 +65,7 @@ type Options struct {
 // definition with its schemas when an object first needs them.
 func Compile(d *Definition, readDefinition func() (*Definition, error), o Options) (*Kind, error) {
 	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
-	schemas := versionSchemas(d, readDefinition)
+	schemas := versionSchemas(d, readDefinition, o.Release)
 	d = withoutSchemas(d)
 	forms := make([]*api.Resource, 0, len(d.Spec.Versions))
 	for i := range d.Spec.Versions {
@@ -160,7 +162,7 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 }
 
 // versionSchemas returns the schemas of the versions. Versions with equal schemas share one.
-func versionSchemas(d *Definition, readDefinition func() (*Definition, error)) []*structural.Schema {
+func versionSchemas(d *Definition, readDefinition func() (*Definition, error), r structural.Release) []*structural.Schema {
 	versions := d.Spec.Versions
 	out := make([]*structural.Schema, len(versions))
 	for i := range versions {
@@ -178,7 +180,7 @@ func versionSchemas(d *Definition, readDefinition func() (*Definition, error)) [
 				return nil, err
 			}
 			return effectiveSchema(d, name)
-		})
+		}, r)
 		if d.Spec.PreserveUnknownFields {
 			out[i] = out[i].PreservingUnknownFields()
 		}

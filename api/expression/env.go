@@ -42,7 +42,7 @@ type envOptions struct {
 var environments = sync.OnceValue(func() map[envOptions]func() (*cel.Env, error) {
 	made := map[envOptions]func() (*cel.Env, error){}
 	libraries := []Library{{}}
-	for m := kubeversion.Oldest(); !kubeversion.Binary().Before(m); m.Minor++ {
+	for m := kubeversion.Oldest().Previous(); !kubeversion.Binary().Before(m); m.Minor++ {
 		libraries = append(libraries, NewExpressions(m))
 	}
 	for n := range 8 {

@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -53,8 +52,8 @@ type Controller struct {
 	names       kindNames
 	converters  *converters
 	schemas     *schemaChecks
-	compared    func(time.Duration)
-	storeCBOR   bool
+	// options has what all kinds share.
+	options custom.Options
 
 	// groupLocks are held while names are accepted. They are indexed by a hash of the group, so
 	// that definitions of one group are handled one at a time.
@@ -137,9 +136,9 @@ func OutlineReader(definitions *api.Resource) reconcile.ItemReader {
 }
 
 // New returns a Controller, or nil if the catalogue has no definitions. It calls
-// forget for resources that were removed. If storeCBOR is true, objects are stored in CBOR. clients call the conversion webhooks, whose
+// forget for resources that were removed. shared has options of all kinds. clients call the conversion webhooks, whose
 // metrics are registered with metrics.
-func New(c reconcile.BaseConfig, forget func(*api.Resource), storeCBOR bool, clients *hooks.Clients, metrics prometheus.Registerer) (*Controller, error) {
+func New(c reconcile.BaseConfig, forget func(*api.Resource), shared custom.Options, clients *hooks.Clients, metrics prometheus.Registerer) (*Controller, error) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
@@ -156,8 +155,9 @@ func New(c reconcile.BaseConfig, forget func(*api.Resource), storeCBOR bool, cli
 	k := &Controller{
 		BaseConfig: c, definitions: registry.Target{Resource: res, Version: version},
 		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, approvals: map[string]string{}, converters: converters, seed: maphash.MakeSeed(),
-		compared: compared, storeCBOR: storeCBOR,
+		options: shared,
 	}
+	k.options.NewConverter, k.options.ObserveComparison, k.options.MaxObjectBytes = converters.converterOf, compared, res.MaxObjectBytes
 	k.outline = OutlineReader(res)
 	k.schemas = newSchemaChecks(k)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
@@ -268,8 +268,10 @@ func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, er
 	var compiled *custom.Kind
 	var err error
 	established := make(chan struct{})
+	options := k.options
+	options.Established = established
 	panicked := recovery.Call(k.Logger, "compiling a custom kind", func() {
-		compiled, err = custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared, StoreCBOR: k.storeCBOR, Established: established, MaxObjectBytes: k.definitions.Resource.MaxObjectBytes})
+		compiled, err = custom.Compile(d, source.full, options)
 	})
 	if err = errors.Join(panicked, err); err != nil {
 		return nil, errUninstallable{err}

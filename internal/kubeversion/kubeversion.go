@@ -32,6 +32,9 @@ func (m Minor) Before(o Minor) bool {
 	return m.Major < o.Major || m.Major == o.Major && m.Minor < o.Minor
 }
 
+// Previous returns the release before m.
+func (m Minor) Previous() Minor { return Minor{m.Major, m.Minor - 1} }
+
 // String returns the release as in 1.37.
 func (m Minor) String() string { return fmt.Sprintf("%d.%d", m.Major, m.Minor) }
 
@@ -51,7 +54,7 @@ func Default() Effective { return Emulating(Binary()) }
 // Emulating returns the releases of a server that emulates one. The previous one is the oldest
 // compatible release, unless it cannot be emulated.
 func Emulating(m Minor) Effective {
-	e := Effective{Emulated: m, MinCompatibility: Minor{m.Major, m.Minor - 1}}
+	e := Effective{Emulated: m, MinCompatibility: m.Previous()}
 	if e.MinCompatibility.Before(Oldest()) {
 		e.MinCompatibility = Oldest()
 	}

@@ -15,19 +15,20 @@ import (
 // Check validates the schema of a version; path is the field path of the schema. The writer decides
 // which functions its rules may call.
 func Check(s *props, path *field.Path, writer expression.Writer) field.ErrorList {
-	return CheckUpdate(s, path, writer, Leniency{})
+	return CheckUpdate(s, path, writer, Leniency{}, Release{})
 }
 
-// CheckUpdate is Check for the schema of a stored definition, with the rules that it need not satisfy.
-func CheckUpdate(s *props, path *field.Path, writer expression.Writer, lenient Leniency) field.ErrorList {
-	c := &checker{writer: writer, lenient: lenient}
+// CheckUpdate is Check for the schema of a stored definition, with the rules that it need not satisfy, as in
+// a release.
+func CheckUpdate(s *props, path *field.Path, writer expression.Writer, lenient Leniency, r Release) field.ErrorList {
+	c := &checker{writer: writer, lenient: lenient, release: r}
 	in := location{root: true}
 	var errs field.ErrorList
 	unsupported := Unsupported(s)
 	if unsupported == nil {
 		errs = checkShape(s, path)
 		if len(errs) == 0 {
-			errs = checkDefaults(s, path, lenient)
+			errs = checkDefaults(s, path, lenient, r)
 		}
 		if len(errs) == 0 {
 			in.rules = c.rootRuleContext(s, path)
@@ -97,7 +98,8 @@ type checker struct {
 	errs    field.ErrorList
 	lenient Leniency
 	// writer decides which functions rules may call.
-	writer expression.Writer
+	writer  expression.Writer
+	release Release
 	// ruleErrs are the errors of expressions, and total is their estimated cost.
 	ruleErrs field.ErrorList
 	total    totalCost

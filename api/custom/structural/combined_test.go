@@ -22,7 +22,7 @@ func TestCombinedIsLibrary(t *testing.T) {
 		if err := json.Unmarshal(data, &p); err != nil {
 			t.Skip(err)
 		}
-		schema, value := toOpenAPI(&p, false), drawValue(t, 3)
+		schema, value := toOpenAPI(&p, Release{}.validatesFormat), drawValue(t, 3)
 		want := validate.NewSchemaValidator(schema, nil, "", strfmt.Default).Validate(value)
 		got := newLimitedValidator(schema, nil, "", strfmt.Default, nil).Validate(value)
 		if got.MatchCount != want.MatchCount {

@@ -16,6 +16,7 @@ type defaultChecker struct {
 	left int64 // remaining cost budget of rules
 	// unpruned: defaults may have unknown fields.
 	unpruned bool
+	release  Release
 }
 
 // defaultHolder is the object or embedded resource that contains a default.
@@ -27,8 +28,8 @@ type defaultHolder struct {
 	inMetadata bool
 }
 
-func checkDefaults(s *props, path *field.Path, lenient Leniency) field.ErrorList {
-	c := &defaultChecker{left: maxRuleCost, unpruned: lenient.UnprunedDefaults}
+func checkDefaults(s *props, path *field.Path, lenient Leniency, r Release) field.ErrorList {
+	c := &defaultChecker{left: maxRuleCost, unpruned: lenient.UnprunedDefaults, release: r}
 	root := *s
 	root.XEmbeddedResource = true
 	c.check(&root, path, defaultHolder{})
@@ -110,7 +111,7 @@ func (c *defaultChecker) value(s *props, at *field.Path, h defaultHolder) {
 		}
 	}
 	if len(errs) == 0 {
-		errs = newValidator(s, true).check(context.Background(), at, n.defaultValue, nil)
+		errs = newValidator(s, nil).check(context.Background(), at, n.defaultValue, nil)
 	}
 	if len(errs) == 0 {
 		errs = c.rules(n, at, s == h.schema)
@@ -150,13 +151,13 @@ func (c *defaultChecker) rules(n *node, at *field.Path, hasMeta bool) field.Erro
 	if r == nil {
 		return nil
 	}
-	first := &evaluation{ctx: context.Background(), left: c.left}
+	first := &evaluation{ctx: context.Background(), left: c.left, release: c.release}
 	first.validate(r, at, n.defaultValue, n.defaultValue, correlation{})
 	if len(first.errs) > 0 {
 		c.left = first.left
 		return first.errs
 	}
-	second := &evaluation{ctx: context.Background(), left: c.left}
+	second := &evaluation{ctx: context.Background(), left: c.left, release: c.release}
 	second.validate(r, at, n.defaultValue, nil, correlation{})
 	c.left = min(first.left, second.left)
 	return second.errs

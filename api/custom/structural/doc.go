@@ -26,6 +26,7 @@ type Schema struct {
 	source func() schemaText
 	// preservesUnknown: objects keep unknown fields and nulls (spec.preserveUnknownFields).
 	preservesUnknown bool
+	release          Release
 	// Each function compiles its part at the first call: the nodes, the validators of
 	// objects and of status, and the rules. It returns nil if there is nothing to do.
 	shape               func() *node
@@ -35,9 +36,9 @@ type Schema struct {
 	defaultIsIdempotent func() bool
 }
 
-// New returns a schema that is read from source when it is first needed. If source
+// New returns a schema that is read from source when it is first needed, and is treated as in a release. If source
 // fails, or the schema cannot be compiled, Err returns the error.
-func New(source func() (*props, error)) *Schema {
+func New(source func() (*props, error), r Release) *Schema {
 	return newSchema(sync.OnceValue(func() schemaText {
 		p, err := source()
 		if err == nil {
@@ -51,7 +52,7 @@ func New(source func() (*props, error)) *Schema {
 			return schemaText{text: []byte(`{"x-kubernetes-preserve-unknown-fields":true}`), err: err}
 		}
 		return schemaText{text: text}
-	}))
+	}), r)
 }
 
 // Err returns why the schema cannot be used; nil if it can. With an error, Prune, Default
@@ -62,7 +63,7 @@ func (s *Schema) Err() error { return s.source().err }
 // PreservingUnknownFields returns s without pruning, for definitions with
 // spec.preserveUnknownFields, from before schemas had to be structural.
 func (s *Schema) PreservingUnknownFields() *Schema {
-	out := newSchema(s.source)
+	out := newSchema(s.source, s.release)
 	out.preservesUnknown = true
 	return out
 }
@@ -73,8 +74,8 @@ type schemaText struct {
 	err  error
 }
 
-func newSchema(source func() schemaText) *Schema {
-	s := &Schema{source: source}
+func newSchema(source func() schemaText, r Release) *Schema {
+	s := &Schema{source: source, release: r}
 	s.shape = sync.OnceValue(func() *node {
 		n, err := compile(s.props())
 		if err != nil {
@@ -84,10 +85,10 @@ func newSchema(source func() schemaText) *Schema {
 		return n
 	})
 	s.defaultIsIdempotent = sync.OnceValue(func() bool { return s.preservesUnknown || isIdempotentDefault(s.shape()) })
-	s.validator = sync.OnceValue(func() *validator { return newValidator(s.props(), false) })
+	s.validator = sync.OnceValue(func() *validator { return newValidator(s.props(), r.validatesFormat) })
 	s.status = sync.OnceValue(func() *validator {
 		if status, ok := s.props().Properties["status"]; ok {
-			return newValidator(&status, false)
+			return newValidator(&status, r.validatesFormat)
 		}
 		return nil
 	})

@@ -24,7 +24,7 @@ func TestCancelledValidation(t *testing.T) {
 		list[i] = "b"
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	v := newValidator(&root, false)
+	v := newValidator(&root, Release{}.validatesFormat)
 	if errs := v.check(ctx, nil, map[string]any{"l": list}, nil); len(errs) != maxValueFaults && len(errs) < len(list) {
 		t.Errorf("%d errors", len(errs))
 	}
@@ -48,7 +48,7 @@ func TestCostlyPattern(t *testing.T) {
 	}
 	pattern := "^(" + strings.Join(names, "|") + "|(x?){1,900})*$"
 	root := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"s": {Type: "string", Pattern: pattern}}}
-	v := newValidator(&root, false)
+	v := newValidator(&root, Release{}.validatesFormat)
 	for length, want := range map[int]string{10: "", 1 << 20: "s in body is too long for its pattern: 1048576 bytes"} {
 		errs := v.check(t.Context(), nil, map[string]any{"s": strings.Repeat("x", length)}, nil)
 		got := ""

@@ -37,6 +37,8 @@ type evaluation struct {
 	// metadataOnly reports whether the write changes nothing but metadata. Rules that do
 	// not compile are skipped then, so that finalizers can be removed.
 	metadataOnly func() bool
+	// release decides what errors say.
+	release Release
 }
 
 // toleratesBrokenRules reports whether rules that do not compile are skipped.
@@ -178,7 +180,10 @@ func (e *evaluation) addViolation(r *rule, n *node, path *field.Path, value any,
 	default:
 		text = "failed rule: " + r.name()
 	}
-	if n.kind == "object" || n.kind == "array" {
+	switch {
+	case !e.release.has(showsValues):
+		value = n.kind
+	case n.kind == "object" || n.kind == "array":
 		value = field.OmitValueType{}
 	}
 	e.addUnlessTolerated(r, c, ruleError(r.definition.Reason, path, value, text))

@@ -125,7 +125,7 @@ func TestQuickAgrees(t *testing.T) {
 		if err := json.Unmarshal(data, &p); err != nil {
 			t.Skip(err)
 		}
-		v := newValidator(&p, false)
+		v := newValidator(&p, Release{}.validatesFormat)
 		for range 8 {
 			value := drawValue(t, 2)
 			if !v.quick.accepts(value, nil) {
@@ -191,7 +191,7 @@ func TestQuick(t *testing.T) {
 	if err := utiljson.Unmarshal([]byte(route), &object); err != nil {
 		t.Fatal(err)
 	}
-	if v := newValidator(&p, false); !v.quick.accepts(object, nil) {
+	if v := newValidator(&p, Release{}.validatesFormat); !v.quick.accepts(object, nil) {
 		t.Error("not passed")
 	}
 }

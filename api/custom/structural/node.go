@@ -46,6 +46,8 @@ type node struct {
 	celFields     map[string]common.Schema
 	withMetaOnce  sync.Once
 	withMeta      *node
+	// unboundedNames: withMeta has names without a maximum length.
+	unboundedNames bool
 }
 
 // compile returns the node of a schema.
@@ -174,6 +176,10 @@ func (n *node) withMetadata() *node {
 		}
 		maps.Copy(n.withMeta.fields, n.fields)
 		n.withMeta.fields["kind"], n.withMeta.fields["apiVersion"] = text, text
+		if n.unboundedNames {
+			n.withMeta.fields["metadata"] = &node{kind: "object", fields: map[string]*node{"name": text, "generateName": text}}
+			return
+		}
 		n.withMeta.fields["metadata"] = &node{kind: "object", fields: map[string]*node{
 			"name":         given.boundedText("name", validation.DNS1123SubdomainMaxLength),
 			"generateName": given.boundedText("generateName", validation.DNS1123SubdomainMaxLength-1), // a suffix follows

@@ -26,7 +26,7 @@ func TestUnknownFormats(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(UnknownFormats(&p), " "); got != want {
+		if got := strings.Join(Release{}.UnknownFormats(&p), " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

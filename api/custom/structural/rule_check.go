@@ -47,6 +47,9 @@ func (c *checker) rootRuleContext(s *props, path *field.Path) *ruleContext {
 	if err != nil || !n.hasRules() {
 		return nil
 	}
+	if !c.release.has(boundsNames) {
+		n.unboundNames()
+	}
 	once := uint64(1)
 	in, err := newCELScope(n, true, c.writer)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // compiled returns the schema of p, or an error if it cannot be compiled.
 func compiled(p *props) (*Schema, error) {
-	s := New(func() (*props, error) { return p, nil })
+	s := New(func() (*props, error) { return p, nil }, Release{})
 	return s, s.Err()
 }
 

@@ -62,12 +62,12 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 	if slices.ContainsFunc(w.MetadataErrors, blocksRules) || slices.ContainsFunc(errs, blocksRules) {
 		return append(errs, field.Invalid(nil, nil, rulesNotChecked))
 	}
-	return append(errs, evaluate(ctx, r, nil, w, stored)...)
+	return append(errs, s.evaluate(ctx, r, nil, w, stored)...)
 }
 
 // evaluate runs all rules of an object.
-func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, old *correlatedValue) field.ErrorList {
-	e := &evaluation{ctx: ctx, left: maxRuleCost, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly}
+func (s *Schema) evaluate(ctx context.Context, r *rules, path *field.Path, w Write, old *correlatedValue) field.ErrorList {
+	e := &evaluation{ctx: ctx, left: maxRuleCost, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly, release: s.release}
 	if e.tolerate == nil {
 		e.tolerate = func(error) {}
 	}
@@ -107,10 +107,10 @@ type validator struct {
 	quick  *fastValidator // nil for validators that are used once
 }
 
-func newValidator(p *props, literal bool) *validator {
-	s := toOpenAPI(p, literal)
+func newValidator(p *props, formats formatChoice) *validator {
+	s := toOpenAPI(p, formats)
 	v := &validator{schema: s}
-	if !literal {
+	if formats != nil {
 		v.quick = newFastValidator(s)
 	}
 	return v
