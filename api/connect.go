@@ -101,7 +101,8 @@ type Location struct {
 	Kubelet, Unverified bool
 	// WebSockets: the kubelet serves WebSockets, so they are forwarded rather than translated.
 	WebSockets bool
-	// Guarded: if the host name cannot be resolved, the response is a client error.
+	// Guarded: the target must be another machine even if it is a kubelet, and if the host name cannot be
+	// resolved, the response is a client error.
 	Guarded bool
 	// Follow: the response is flushed after every read, because it goes on for long.
 	Follow bool

@@ -52,6 +52,18 @@ func addNode(t *testing.T, c kubernetes.Interface, name, host string, port int) 
 	}
 }
 
+// addPods creates a pod on each of some nodes.
+func addPods(t *testing.T, c kubernetes.Interface, nodes ...string) {
+	t.Helper()
+	for _, node := range nodes {
+		_, err := c.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "on-" + node},
+			Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestNodeProxyToServerItself checks that a node whose kubelet address is the server's own
 // cannot be reached through the server, whether loopback kubelets are allowed or not.
 func TestNodeProxyToServerItself(t *testing.T) {
@@ -80,11 +92,22 @@ func TestNodeProxyToServerItself(t *testing.T) {
 			addNode(t, admin, name, "127.0.0.1", port)
 		}
 		addNode(t, admin, "kubelet", "127.0.0.1", kubeletPort)
+		addPods(t, admin, "secure", "kubelet")
 		for name, want := range map[string]string{"secure": "", "insecure": "", "kubelet": map[bool]string{true: "kubelet"}[loopback]} {
 			body, err := admin.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + name + "/proxy/api/v1/secrets").Do(t.Context()).Raw()
 			refused := apierrors.IsBadRequest(err) && strings.Contains(string(body), "address not allowed")
 			if want == "" && !refused || want != "" && string(body) != want {
 				t.Errorf("loopback %v, node %s: %s, %v", loopback, name, body, err)
+			}
+			if name == "kubelet" && err != nil && !strings.Contains(string(body), "--allow-loopback-kubelets") {
+				t.Errorf("the error does not name the flag: %s", body)
+			}
+		}
+		// The kubelets of pods may be anywhere but at the server itself.
+		for pod, want := range map[string]string{"on-secure": "", "on-kubelet": "kubelet"} {
+			body, err := admin.CoreV1().Pods("default").GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(t.Context())
+			if string(body) != want && want != "" || want == "" && !apierrors.IsBadRequest(err) {
+				t.Errorf("loopback %v, log of %s: %s, %v", loopback, pod, body, err)
 			}
 		}
 	}

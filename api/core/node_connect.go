@@ -36,7 +36,7 @@ func locateNode(lookup *api.ConnectLookup, id, path string) (*api.Location, erro
 	if err != nil {
 		return nil, err
 	}
-	at.URL.Path = utilnet.JoinPreservingTrailingSlash("", path)
+	at.URL.Path, at.Guarded = utilnet.JoinPreservingTrailingSlash("", path), true
 	if port == "" || port == at.URL.Port() {
 		return at, nil
 	}

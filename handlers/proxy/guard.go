@@ -21,24 +21,45 @@ import (
 // connects to one of them, so that a name that resolves differently later (DNS rebinding) is
 // checked again. The sockets of the default dialer check the address to which they connect.
 type guard struct {
-	lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
-	dial   outbound.DialFunc
-	own    func(netip.AddrPort) bool
-	// loopback allows addresses of the loopback interface.
-	loopback bool
+	lookup    func(ctx context.Context, host string) ([]net.IPAddr, error)
+	dial      outbound.DialFunc
+	own       func(netip.AddrPort) bool
+	addresses allowedAddresses
 	// timeout bounds a connection attempt; 0 leaves that to dial.
 	timeout time.Duration
 }
 
-// errAddress and errNoAddress return refusals with kube-apiserver's messages.
+// allowedAddresses are the addresses to which a guard lets connections, besides those of the server itself.
+type allowedAddresses int
+
+const (
+	// globalAddresses leaves out the machine of the server and its links.
+	globalAddresses allowedAddresses = iota
+	// globalOrFlagged is globalAddresses, where an error about a loopback address names the flag that would
+	// allow it, and globalOrLoopback allows it.
+	globalOrFlagged
+	globalOrLoopback
+	// allAddresses is for the kubelets of pods, which kube-apiserver does not check either.
+	allAddresses
+)
+
+// errAddress, errLoopback and errNoAddress return refusals with kube-apiserver's messages.
 func errAddress() error   { return apierrors.NewBadRequest("address not allowed") }
 func errNoAddress() error { return apierrors.NewBadRequest("no addresses for hostname") }
+func errLoopback() error {
+	return apierrors.NewBadRequest("address not allowed: nodes/proxy connects to kubelets at loopback addresses with --allow-loopback-kubelets only")
+}
 
 // check returns an error unless the proxy may connect to an address in its normal form.
 func (g *guard) check(a netip.AddrPort) error {
 	ip := a.Addr()
-	if (ip.IsGlobalUnicast() || g.loopback && ip.IsLoopback()) && !(g.own != nil && g.own(a)) {
+	switch {
+	case g.own != nil && g.own(a):
+		return errAddress()
+	case ip.IsGlobalUnicast(), g.addresses == allAddresses, g.addresses == globalOrLoopback && ip.IsLoopback():
 		return nil
+	case g.addresses == globalOrFlagged && ip.IsLoopback():
+		return errLoopback()
 	}
 	return errAddress()
 }
@@ -130,7 +151,7 @@ func (p *Proxy) Check(ctx context.Context, loc *api.Location) error {
 	}
 	g := &p.othersGuard
 	if loc.Kubelet {
-		g = &p.kubeletGuard
+		g = &p.kubeletsOf(loc).guard
 	}
 	_, err := g.resolve(ctx, "tcp", address)
 	var refused *apierrors.StatusError

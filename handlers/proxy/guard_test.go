@@ -56,11 +56,15 @@ func TestGuard(t *testing.T) {
 		"node": {"203.0.113.7", "2001:db8::7"}, "six": {"::1"}, "mapped": {"::ffff:127.0.0.1"},
 	}
 	const refused, empty = "address not allowed", "no addresses for hostname"
+	flagged := message(errLoopback())
+	isLoopback := func(host string) bool {
+		return slices.ContainsFunc([]string{"127.", "[::1", "[::ffff:127.", "[::ffff:7f", "inside", "six", "mapped"}, func(p string) bool { return strings.HasPrefix(host, p) })
+	}
 	for _, c := range []struct {
 		host     string
 		loopback bool
-		// err is the error for a kubelet, otherErr for a pod; dialed are the addresses
-		// without an error.
+		// err is the error for nodes/proxy to a kubelet, which names the flag if the address is a loopback address;
+		// otherErr is the error for a pod; dialed are the addresses without an error.
 		err, otherErr string
 		dialed        []string
 	}{
@@ -101,27 +105,32 @@ func TestGuard(t *testing.T) {
 		{"mixed:10250", true, refused, refused, nil},
 	} {
 		p, dialed := newGuarded(t, c.loopback, hosts)
-		for _, kubelet := range []bool{true, false} {
+		for kind, location := range map[string]api.Location{"node": {Kubelet: true, Guarded: true}, "kubelet": {Kubelet: true}, "pod": {}} {
 			want := c.otherErr
-			if kubelet {
+			switch {
+			case kind == "node" && c.err == refused && !c.loopback && isLoopback(c.host):
+				want = flagged
+			case kind == "node":
 				want = c.err
+			case kind == "kubelet" && want == refused && !strings.HasSuffix(c.host, ":6443"):
+				want = "" // only the server itself is refused
 			}
 			loc, err := url.Parse("https://" + c.host + "/x")
 			if err != nil {
 				t.Fatal(err)
 			}
-			location := &api.Location{URL: *loc, Kubelet: kubelet}
-			if err := p.Check(t.Context(), location); message(err) != want {
-				t.Errorf("Check %s (kubelet %v, loopback %v): %v, want %q", c.host, kubelet, c.loopback, err, want)
+			location.URL = *loc
+			if err := p.Check(t.Context(), &location); message(err) != want {
+				t.Errorf("Check %s (%s, loopback %v): %v, want %q", c.host, kind, c.loopback, err, want)
 			}
-			for name, err := range attempts(t, p, location) {
+			for name, err := range attempts(t, p, &location) {
 				switch {
 				case want != "" && message(err) != want:
-					t.Errorf("%s %s (kubelet %v): %v, want %q", name, c.host, kubelet, err, want)
+					t.Errorf("%s %s (%s): %v, want %q", name, c.host, kind, err, want)
 				case want != "" && len(*dialed) > 0:
-					t.Errorf("%s %s (kubelet %v): %v were dialled", name, c.host, kubelet, *dialed)
-				case want == "" && !slices.Equal(*dialed, c.dialed):
-					t.Errorf("%s %s (kubelet %v): %v were dialled, want %v", name, c.host, kubelet, *dialed, c.dialed)
+					t.Errorf("%s %s (%s): %v were dialled", name, c.host, kind, *dialed)
+				case want == "" && (len(*dialed) == 0 || c.dialed != nil && !slices.Equal(*dialed, c.dialed)):
+					t.Errorf("%s %s (%s): %v were dialled, want %v", name, c.host, kind, *dialed, c.dialed)
 				}
 				*dialed = nil
 			}
@@ -134,9 +143,9 @@ func TestGuard(t *testing.T) {
 func TestGuardOfSockets(t *testing.T) {
 	p := New(Config{})
 	t.Cleanup(p.Close)
-	for name, g := range map[string]*guard{"kubelets": &p.kubeletGuard, "others": &p.othersGuard} {
+	for name, g := range map[string]*guard{"nodes": &p.guarded.guard, "others": &p.othersGuard} {
 		for _, address := range []string{"127.0.0.1:1", "[::1]:1", "[::%lo]:1", "localhost:1"} {
-			if _, err := g.dial(t.Context(), "tcp", address); message(err) != "address not allowed" {
+			if _, err := g.dial(t.Context(), "tcp", address); !strings.HasPrefix(message(err), "address not allowed") {
 				t.Errorf("%s at %s: %v", name, address, err)
 			}
 		}
@@ -172,18 +181,18 @@ func message(err error) string {
 func TestGuardAgainstRebinding(t *testing.T) {
 	hosts := map[string][]string{"rebound": {"203.0.113.7"}}
 	p, dialed := newGuarded(t, false, hosts)
-	loc := &api.Location{URL: url.URL{Scheme: "https", Host: "rebound:10250"}, Kubelet: true}
+	loc := &api.Location{URL: url.URL{Scheme: "https", Host: "rebound:10250"}, Kubelet: true, Guarded: true}
 	if err := p.Check(t.Context(), loc); err != nil {
 		t.Fatal(err)
 	}
 	hosts["rebound"] = []string{"127.0.0.1"}
-	if _, err := p.Open(t.Context(), loc, schema.GroupResource{}, ""); message(err) != "address not allowed" || len(*dialed) > 0 {
+	if _, err := p.Open(t.Context(), loc, schema.GroupResource{}, ""); message(err) != message(errLoopback()) || len(*dialed) > 0 {
 		t.Errorf("%v, dialled %v", err, *dialed)
 	}
 }
 
-// TestGuardUnknownHost checks that a name that cannot be resolved is a bad request if the
-// request names a port of the node, and otherwise an error of the connection.
+// TestGuardUnknownHost checks that a name that cannot be resolved is a bad request for nodes/proxy,
+// and otherwise an error of the connection.
 func TestGuardUnknownHost(t *testing.T) {
 	p, _ := newGuarded(t, false, nil)
 	loc := &api.Location{URL: url.URL{Scheme: "https", Host: "unknown:1"}, Guarded: true}

@@ -43,7 +43,7 @@ type Config struct {
 	// Own reports whether the server itself listens at an address; nil means that
 	// it listens at none. Such addresses are refused.
 	Own func(netip.AddrPort) bool
-	// LoopbackKubelets allows kubelets, and nothing else, at loopback addresses.
+	// LoopbackKubelets allows guarded locations to be kubelets at loopback addresses.
 	LoopbackKubelets bool
 	// Logger logs connections that break; nil logs nothing.
 	Logger *slog.Logger
@@ -51,13 +51,21 @@ type Config struct {
 
 // Proxy makes connections for clients. It is safe for concurrent use.
 type Proxy struct {
-	// verified, the transports for kubelets whose certificates are verified, and unverified, which
-	// accepts every certificate, use the client certificate. others is for pods and services,
-	// without a client certificate.
-	verified                  *verifiedTransport
-	unverified, others        *http.Transport
-	kubeletGuard, othersGuard guard
-	logger                    *slog.Logger
+	// kubelets connects to the kubelets of pods, and guarded to those of nodes/proxy.
+	kubelets, guarded kubeletTransports
+	// others is for pods and services, without a client certificate.
+	others      *http.Transport
+	othersGuard guard
+	logger      *slog.Logger
+}
+
+// kubeletTransports are the transports for kubelets, which present the client certificate.
+type kubeletTransports struct {
+	guard guard
+	// verified verifies the certificates of kubelets; nil if there are no CAs. unverified accepts every
+	// certificate.
+	verified   *verifiedTransport
+	unverified *http.Transport
 }
 
 // keepAlive is the interval of TCP keep-alive probes, the same as in kube-apiserver.
@@ -75,9 +83,13 @@ func New(c Config) *Proxy {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	p := &Proxy{othersGuard: guard{lookup: c.Lookup, own: c.Own}, logger: c.Logger}
-	p.kubeletGuard = p.othersGuard
-	p.kubeletGuard.timeout, p.kubeletGuard.loopback = c.Timeout, c.LoopbackKubelets
-	for _, g := range []*guard{&p.othersGuard, &p.kubeletGuard} {
+	p.kubelets.guard, p.guarded.guard = p.othersGuard, p.othersGuard
+	p.kubelets.guard.timeout, p.kubelets.guard.addresses = c.Timeout, allAddresses
+	p.guarded.guard.timeout, p.guarded.guard.addresses = c.Timeout, globalOrFlagged
+	if c.LoopbackKubelets {
+		p.guarded.guard.addresses = globalOrLoopback
+	}
+	for _, g := range []*guard{&p.othersGuard, &p.kubelets.guard, &p.guarded.guard} {
 		if g.dial = c.Dial; g.dial == nil {
 			g.dial = outbound.Guard(g.check).Dialer(net.Dialer{Timeout: 30 * time.Second, KeepAlive: keepAlive})
 		}
@@ -88,17 +100,19 @@ func New(c Config) *Proxy {
 	transport := func(g *guard, t *tls.Config) *http.Transport {
 		return outbound.Transport(outbound.Config{TLS: t, Dial: g.connect, Verbatim: true})
 	}
-	kubelet := func(roots *x509.CertPool) *http.Transport {
-		t := &tls.Config{RootCAs: roots, InsecureSkipVerify: roots == nil}
-		if c.Certificate != nil {
-			t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
+	for _, k := range []*kubeletTransports{&p.kubelets, &p.guarded} {
+		create := func(roots *x509.CertPool) *http.Transport {
+			t := &tls.Config{RootCAs: roots, InsecureSkipVerify: roots == nil}
+			if c.Certificate != nil {
+				t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
+			}
+			return transport(&k.guard, t)
 		}
-		return transport(&p.kubeletGuard, t)
+		if c.Roots != nil {
+			k.verified = &verifiedTransport{roots: c.Roots, create: create}
+		}
+		k.unverified = create(nil)
 	}
-	if c.Roots != nil {
-		p.verified = &verifiedTransport{roots: c.Roots, create: kubelet}
-	}
-	p.unverified = kubelet(nil)
 	// No certificate authority of the server signs the certificates of pods and services.
 	p.others = transport(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
 	return p
@@ -135,23 +149,33 @@ func (v *verifiedTransport) close() {
 
 // Close closes the idle connections.
 func (p *Proxy) Close() {
-	for _, t := range []*http.Transport{p.unverified, p.others} {
-		t.CloseIdleConnections()
+	p.others.CloseIdleConnections()
+	for _, k := range []*kubeletTransports{&p.kubelets, &p.guarded} {
+		k.unverified.CloseIdleConnections()
+		if v := k.verified; v != nil {
+			v.mu.Lock()
+			v.close()
+			v.mu.Unlock()
+		}
 	}
-	if p.verified != nil {
-		p.verified.mu.Lock()
-		defer p.verified.mu.Unlock()
-		p.verified.close()
+}
+
+// kubeletsOf returns the transports for the location of a kubelet.
+func (p *Proxy) kubeletsOf(loc *api.Location) *kubeletTransports {
+	if loc.Guarded {
+		return &p.guarded
 	}
+	return &p.kubelets
 }
 
 // transport returns the transport for a location.
 func (p *Proxy) transport(loc *api.Location) *http.Transport {
-	switch {
-	case loc.Kubelet && (loc.Unverified || p.verified == nil):
-		return p.unverified
-	case loc.Kubelet:
-		return p.verified.get()
+	if !loc.Kubelet {
+		return p.others
 	}
-	return p.others
+	k := p.kubeletsOf(loc)
+	if loc.Unverified || k.verified == nil {
+		return k.unverified
+	}
+	return k.verified.get()
 }
