@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/tools/remotecommand"
@@ -178,6 +181,127 @@ func TestExec(t *testing.T) {
 		`apiserver_stream_translator_requests_total{code="500"}`:                                                1,
 		`apiserver_websocket_streaming_requests_total{proxy_type="translated_at_apiserver",subresource="exec"}`: 8,
 	})
+}
+
+// TestExecProtocols checks that a kubelet may choose each protocol of the streams of a process, and what the
+// client learns of the end of the process in it.
+func TestExecProtocols(t *testing.T) {
+	settle(t)
+	chosen, offered := "", make(chan []string, 1)
+	_, front := newCluster(t, func(w http.ResponseWriter, r *http.Request) {
+		offered <- r.Header.Values("X-Stream-Protocol-Version")
+		if _, err := httpstream.Handshake(r, w, []string{chosen}); err != nil {
+			return
+		}
+		opened := make(chan httpstream.Stream, 16)
+		conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, _ <-chan struct{}) error {
+			opened <- s
+			return nil
+		})
+		defer conn.Close()
+		for s := range opened {
+			switch s.Headers().Get("streamType") {
+			case "error":
+				fmt.Fprint(s, r.URL.Query().Get("command"))
+				s.Close()
+			case "stdout":
+				s.Close()
+				<-conn.CloseChan()
+				return
+			}
+		}
+	})
+	const exit = `{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"CODE"}]}}`
+	for _, c := range []struct{ protocol, text, want string }{
+		{"v5.channel.k8s.io", strings.Replace(exit, "CODE", "7", 1), "command terminated with exit code 7"},
+		{"v4.channel.k8s.io", strings.Replace(exit, "CODE", "256", 1), `Internal error occurred: error stream protocol error: invalid exit code value "256"`},
+		{"v4.channel.k8s.io", `{"status":"Failure","reason":"NonZeroExitCode"}`, "Internal error occurred: error stream protocol error: details must be set"},
+		{"v4.channel.k8s.io", `{"status":"Success"}`, ""},
+		{"v3.channel.k8s.io", "fault", "Internal error occurred: error executing remote command: fault"},
+		{"v2.channel.k8s.io", "fault", "Internal error occurred: error executing remote command: fault"},
+		{"channel.k8s.io", "fault", "Internal error occurred: Error executing remote command: fault"},
+		{"v2.channel.k8s.io", "", ""},
+	} {
+		chosen = c.protocol
+		executor, err := remotecommand.NewWebSocketExecutor(&rest.Config{Host: front.URL}, "GET", front.URL+"/api/v1/namespaces/ns/pods/p/exec?stdout=1&command="+url.QueryEscape(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.protocol, c.text, got, c.want)
+		}
+		if all := strings.Join(<-offered, " "); all != "v5.channel.k8s.io v4.channel.k8s.io v3.channel.k8s.io v2.channel.k8s.io channel.k8s.io" {
+			t.Errorf("offered %s", all)
+		}
+	}
+}
+
+// TestRefusedUpgrades checks what clients learn of kubelets that do not upgrade.
+func TestRefusedUpgrades(t *testing.T) {
+	settle(t)
+	answer := func(http.ResponseWriter) {}
+	_, front := newCluster(t, func(w http.ResponseWriter, _ *http.Request) { answer(w) })
+	refuse := func(code int, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://192.0.2.1/")
+			w.WriteHeader(code)
+			fmt.Fprint(w, body)
+		}
+	}
+	const pod = "/api/v1/namespaces/ns/pods/p/"
+	const webSocket = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: XW7visyKGwFcxlEMU8FsHg==\r\nSec-WebSocket-Protocol: "
+	for _, c := range []struct {
+		answer                   func(http.ResponseWriter)
+		channels, tunnel, direct string
+	}{
+		{refuse(403, "no\n"), "unable to upgrade connection: no", "403 no\n", "403 no\n"},
+		{refuse(404, `{"kind":"Status","message":" none ","code":404}`), "unable to upgrade connection: none", `404 {"kind":"Status","message":" none ","code":404}`, `404 {"kind":"Status","message":" none ","code":404}`},
+		{refuse(500, `{"error":"e"}`), "unable to upgrade connection: e", `500 {"error":"e"}`, `500 {"error":"e"}`},
+		{refuse(503, ""), "unable to upgrade connection: empty server response", "503 ", "503 "},
+		{refuse(302, ""), "error sending request: redirect not allowed", "500 invalid upgrade response: status code 302", "500 invalid upgrade response: status code 302"},
+		{refuse(200, "ok"), "unable to upgrade connection: ok", "500 invalid upgrade response: status code 200", "500 invalid upgrade response: status code 200"},
+	} {
+		answer = c.answer
+		for path, want := range map[string]string{"exec?stdout=1&command=x": c.direct, "portforward?ports=1": c.tunnel} {
+			protocol := "v4.channel.k8s.io"
+			if strings.HasPrefix(path, "portforward") {
+				protocol = "SPDY/3.1+portforward.k8s.io"
+			}
+			conn, err := net.Dial("tcp", front.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "GET %s%s HTTP/1.1\r\nHost: x\r\n%s%s\r\n\r\n", pod, path, webSocket, protocol)
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(response.StatusCode, " ", string(body))
+			var s metav1.Status
+			if json.Unmarshal(body, &s) == nil && s.APIVersion == "v1" {
+				got = fmt.Sprint(response.StatusCode, " ", s.Message)
+			}
+			if got != want || s.APIVersion == "" && response.Header.Get("Cache-Control") != "" {
+				t.Errorf("%s: %q %v, want %q", path, got, response.Header, want)
+			}
+			conn.Close()
+		}
+		executor, err := remotecommand.NewWebSocketExecutor(&rest.Config{Host: front.URL}, "GET", front.URL+pod+"exec?stdout=1&command=x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || err.Error() != "Internal error occurred: "+c.channels {
+			t.Errorf("channels: %v, want %s", err, c.channels)
+		}
+	}
 }
 
 // wantStreams waits until the metrics of streams are the given ones. A client may see the end of

@@ -1,14 +1,17 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,12 +25,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// Subprotocols of the streams of a process. In v5.channel.k8s.io, for clients, every message
-// of a WebSocket begins with the number of its stream. v4.channel.k8s.io, for kubelets, uses
-// the streams of SPDY.
+// Subprotocols of the streams of a process. In channelProtocol, for clients, every message
+// of a WebSocket begins with the number of its stream. For kubelets they use the streams of SPDY: since
+// thirdProtocol, one of them has the sizes of the terminal; since fourthProtocol, the status of the process is
+// JSON.
 const (
 	channelProtocol = "v5.channel.k8s.io"
-	streamProtocol  = "v4.channel.k8s.io"
+	fourthProtocol  = "v4.channel.k8s.io"
+	thirdProtocol   = "v3.channel.k8s.io"
+	secondProtocol  = "v2.channel.k8s.io"
+	firstProtocol   = "channel.k8s.io"
 
 	channelStdin  = 0
 	channelStdout = 1
@@ -79,7 +86,7 @@ func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, loc *api.Locati
 		report(http.StatusBadRequest)
 		return
 	}
-	status := exitStatus(p.run(ctx, s, r, loc))
+	status := p.run(ctx, s, r, loc)
 	report(processCode(&status))
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	if text, err := json.Marshal(status); err == nil && s.send(channelStatus, text) == nil {
@@ -128,22 +135,33 @@ func (s *session) send(channel byte, data []byte) error {
 	return out.Close()
 }
 
-// run connects the channels with the streams of a process until it ends. It returns the
-// kubelet's JSON of the exit status, or the reason why there was no process.
-func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, loc *api.Location) ([]byte, error) {
-	backend, protocol, err := p.dialSPDY(ctx, r, loc, streamProtocol)
+// run connects the channels with the streams of a process until it ends. It returns the Status that tells
+// the client how the process ended, or why there was none.
+func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, loc *api.Location) metav1.Status {
+	offered := []string{channelProtocol, fourthProtocol, thirdProtocol, secondProtocol, firstProtocol}
+	backend, protocol, err := p.dialSPDY(ctx, r, loc, nil, offered...)
 	var refused refusal
 	switch {
 	case errors.As(err, &refused):
-		return nil, refused.asError()
+		return exitStatus("", nil, refused.asError())
 	case err != nil:
-		return nil, err
+		return exitStatus("", nil, err)
 	}
 	defer backend.Close()
 	defer context.AfterFunc(ctx, func() { backend.Close() })()
-	if protocol != streamProtocol {
-		return nil, fmt.Errorf("unable to upgrade: kubelet speaks %q and not %q", protocol, streamProtocol)
+	if protocol == "" {
+		protocol = firstProtocol
 	}
+	if !slices.Contains(offered, protocol) {
+		return exitStatus("", nil, fmt.Errorf("unable to upgrade: kubelet speaks %q", protocol))
+	}
+	status, err := s.connect(ctx, backend, protocol, loc.Channels)
+	return exitStatus(protocol, status, err)
+}
+
+// connect connects the channels with the streams of a process until it ends. It returns what the kubelet wrote
+// about its end.
+func (s *session) connect(ctx context.Context, backend net.Conn, protocol string, channels api.Channels) ([]byte, error) {
 	streams, err := spdystream.NewConnection(backend, false)
 	if err != nil {
 		return nil, err
@@ -151,7 +169,7 @@ func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, loc *api.L
 	s.start(func() { streams.Serve(spdystream.NoOpStreamHandler) })
 	proc := process{Connection: streams}
 	defer proc.close()
-	if err := proc.open(loc.Channels); err != nil {
+	if err := proc.open(channels, protocol); err != nil {
 		return nil, err
 	}
 	s.start(func() {
@@ -190,7 +208,7 @@ type process struct {
 }
 
 // open opens the streams, in the order in which kubelets expect them.
-func (p *process) open(c api.Channels) error {
+func (p *process) open(c api.Channels, protocol string) error {
 	for _, s := range []struct {
 		kind   string
 		wanted bool
@@ -200,7 +218,7 @@ func (p *process) open(c api.Channels) error {
 		{"stdin", c.Stdin, &p.stdin},
 		{"stdout", c.Stdout, &p.stdout},
 		{"stderr", c.Stderr && !c.TTY, &p.stderr},
-		{"resize", c.TTY, &p.resize},
+		{"resize", c.TTY && protocol != firstProtocol && protocol != secondProtocol, &p.resize},
 	} {
 		if !s.wanted {
 			continue
@@ -210,12 +228,29 @@ func (p *process) open(c api.Channels) error {
 			return err
 		}
 		*s.stream = stream
-		if err := stream.WaitTimeout(streamTimeout); err != nil {
+		if err := p.awaitReply(stream); err != nil {
 			return fmt.Errorf("stream %s: %w", s.kind, err)
 		}
 	}
 	_ = p.status.Close() // the kubelet alone writes to it; it may have ended already
 	return nil
+}
+
+// awaitReply waits until the kubelet accepts a stream. spdystream does not end the wait when the connection
+// ends, so this waits in steps.
+func (p *process) awaitReply(s *spdystream.Stream) error {
+	const step = 100 * time.Millisecond
+	for end := time.Now().Add(streamTimeout); ; {
+		err := s.WaitTimeout(step)
+		if !errors.Is(err, spdystream.ErrTimeout) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-p.CloseChan():
+			return io.ErrUnexpectedEOF
+		default:
+		}
+	}
 }
 
 // close closes all streams and the connection, which waits for its streams.
@@ -270,15 +305,17 @@ func (p *process) inputStream(channel byte) *spdystream.Stream {
 // asError returns the error for a client whose upgrade the kubelet refused.
 func (r refusal) asError() error {
 	defer r.Body.Close()
+	if isRedirect(r.Response) {
+		return errors.New("error sending request: redirect not allowed")
+	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxMessage))
 	if err != nil {
-		return fmt.Errorf("unable to upgrade connection: %s", r.Status)
+		return errors.New("unable to upgrade connection: unable to read error from server response")
 	}
-	var s metav1.Status
-	if json.Unmarshal(text, &s) == nil && s.Kind == "Status" {
-		return &apierrors.StatusError{ErrStatus: s}
-	}
-	return fmt.Errorf("unable to upgrade connection: %s", strings.TrimSpace(string(text)))
+	var s struct{ Message, Error string }
+	_ = json.Unmarshal(text, &s) // other text is the message itself
+	message := cmp.Or(strings.TrimSpace(s.Message), strings.TrimSpace(s.Error), strings.TrimSpace(string(text)), "empty server response")
+	return fmt.Errorf("unable to upgrade connection: %s", message)
 }
 
 // A Status with reasonExit has the exit code of a process in the cause of type causeExit.
@@ -287,36 +324,44 @@ const (
 	causeExit  = "ExitCode"
 )
 
-// exitStatus returns the Status that tells a client how a process ended: text is the JSON of
-// the kubelet's Status, which is empty after success.
-func exitStatus(text []byte, err error) metav1.Status {
-	if err == nil && len(text) == 0 {
+// exitStatus returns the Status that tells a client how a process ended: text is what the kubelet wrote about
+// it in a protocol, which is nothing after success.
+func exitStatus(protocol string, text []byte, err error) metav1.Status {
+	switch {
+	case err != nil:
+		return apierrors.NewInternalError(err).ErrStatus
+	case len(text) == 0:
 		return metav1.Status{Status: metav1.StatusSuccess}
+	case protocol == firstProtocol:
+		return apierrors.NewInternalError(fmt.Errorf("Error executing remote command: %s", text)).ErrStatus
+	case protocol == secondProtocol || protocol == thirdProtocol:
+		return apierrors.NewInternalError(fmt.Errorf("error executing remote command: %s", text)).ErrStatus
 	}
 	var s metav1.Status
-	if err == nil {
-		if err = json.Unmarshal(text, &s); err != nil {
-			err = fmt.Errorf("error stream protocol error: %v in %q", err, text)
-		}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("error stream protocol error: %v in %q", err, text)).ErrStatus
 	}
-	var known *apierrors.StatusError
-	switch {
-	case errors.As(err, &known):
-		return known.ErrStatus
-	case err != nil:
-	case s.Status == metav1.StatusSuccess:
+	if s.Status == metav1.StatusSuccess {
 		return metav1.Status{Status: metav1.StatusSuccess}
+	}
+	switch {
 	case s.Status != metav1.StatusFailure:
 		err = errors.New("error stream protocol error: unknown error")
-	case s.Reason == reasonExit && s.Details != nil:
-		for _, c := range s.Details.Causes {
-			if c.Type == causeExit {
-				return exited(c.Message)
-			}
-		}
-		err = fmt.Errorf("error stream protocol error: no %s cause given", causeExit)
-	default:
+	case s.Reason != reasonExit:
 		err = errors.New(s.Message)
+	case s.Details == nil:
+		err = errors.New("error stream protocol error: details must be set")
+	default:
+		i := slices.IndexFunc(s.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == causeExit })
+		if i < 0 {
+			err = fmt.Errorf("error stream protocol error: no %s cause given", causeExit)
+			break
+		}
+		code := s.Details.Causes[i].Message
+		if n, invalid := strconv.ParseUint(code, 10, 8); invalid == nil {
+			return exited(strconv.FormatUint(n, 10))
+		}
+		err = fmt.Errorf("error stream protocol error: invalid exit code value %q", code)
 	}
 	return apierrors.NewInternalError(err).ErrStatus
 }

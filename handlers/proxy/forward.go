@@ -88,7 +88,13 @@ func (p *Proxy) Pass(w http.ResponseWriter, r *http.Request, b *Backend, fail fu
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { fail(backendError(err, upgrade)) },
 	}
-	out.ModifyResponse = checkUpgrade
+	out.ModifyResponse = func(response *http.Response) error {
+		err := checkUpgrade(response)
+		if err == nil {
+			clear(w.Header()) // as with kube-apiserver, the response has the headers of the backend alone
+		}
+		return err
+	}
 	if !upgrade {
 		out.ModifyResponse = func(response *http.Response) error {
 			dropCORS(response.Header)
@@ -168,7 +174,7 @@ func setForwardedHeaders(pr *httputil.ProxyRequest, prefix string, upgrade bool)
 func backendError(err error, upgrade bool) error {
 	var status apierrors.APIStatus
 	switch {
-	case errors.As(err, &status), errors.Is(err, context.Canceled):
+	case errors.As(err, &status), errors.Is(err, context.Canceled), errors.As(err, new(invalidUpgrade)):
 		return err
 	case upgrade:
 		return fmt.Errorf("error dialing backend: %w", err)
@@ -179,9 +185,16 @@ func backendError(err error, upgrade bool) error {
 // checkUpgrade returns an error unless a response to an upgrade accepts it or is an error.
 func checkUpgrade(response *http.Response) error {
 	if code := response.StatusCode; code != http.StatusSwitchingProtocols && code < http.StatusBadRequest {
-		return apierrors.NewInternalError(fmt.Errorf("invalid upgrade response: status code %d", code))
+		return invalidUpgrade{code}
 	}
 	return nil
+}
+
+// invalidUpgrade is a response to an upgrade that neither accepts it nor is an error.
+type invalidUpgrade struct{ code int }
+
+func (e invalidUpgrade) Error() string {
+	return fmt.Sprintf("invalid upgrade response: status code %d", e.code)
 }
 
 // dropCORS removes CORS headers: a backend must not allow pages of other origins to use this

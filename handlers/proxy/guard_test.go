@@ -160,7 +160,7 @@ func attempts(t *testing.T, p *Proxy, loc *api.Location) func(yield func(string,
 		if !yield("text", err) {
 			return
 		}
-		if _, _, err = p.dialSPDY(t.Context(), request(), loc, "v4.channel.k8s.io"); !yield("streams", err) {
+		if _, _, err = p.dialSPDY(t.Context(), request(), loc, nil, "v4.channel.k8s.io"); !yield("streams", err) {
 			return
 		}
 		p.Forward(httptest.NewRecorder(), request(), loc, true, func(e error) { err = e })

@@ -39,9 +39,18 @@ func tunnelProtocols(r *http.Request) []string {
 func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, loc *api.Location, report func(code int), fail func(error)) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	backend, protocol, err := p.dialSPDY(ctx, r, loc, tunnelProtocols(r)...)
+	backend, protocol, err := p.dialSPDY(ctx, r, loc, forwardedFor(r), tunnelProtocols(r)...)
 	var refused refusal
 	switch {
+	case errors.As(err, &refused) && refused.StatusCode == http.StatusSwitchingProtocols:
+		report(http.StatusInternalServerError)
+		http.Error(w, "unable to upgrade: missing upgrade headers in response", http.StatusInternalServerError)
+		return
+	case errors.As(err, &refused) && checkUpgrade(refused.Response) != nil:
+		report(http.StatusInternalServerError)
+		refused.Body.Close()
+		fail(checkUpgrade(refused.Response))
+		return
 	case errors.As(err, &refused):
 		report(refused.StatusCode)
 		relay(w, refused.Response)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -36,8 +37,8 @@ type refusal struct{ *http.Response }
 func (r refusal) Error() string { return "unable to upgrade connection: " + r.Status }
 
 // dialSPDY upgrades a connection to a kubelet to SPDY with one of the subprotocols. It returns
-// the connection, which the caller closes, and the chosen subprotocol.
-func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location, protocols ...string) (*stream, string, error) {
+// the connection, which the caller closes, and the chosen subprotocol. header is added to the request.
+func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location, header http.Header, protocols ...string) (*stream, string, error) {
 	out, err := http.NewRequestWithContext(ctx, http.MethodPost, loc.URL.String(), nil)
 	if err != nil {
 		return nil, "", err
@@ -46,9 +47,7 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location
 	out.Header.Set("User-Agent", r.UserAgent())
 	out.Header.Set("Connection", "Upgrade")
 	out.Header.Set("Upgrade", spdy)
-	if client, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		out.Header.Set("X-Forwarded-For", strings.Join(append(r.Header["X-Forwarded-For"], client), ", "))
-	}
+	maps.Copy(out.Header, header)
 	out.Header[protocolHeader] = protocols
 	mark(out.Header, loc)
 	response, err := p.transport(loc).RoundTrip(out)
@@ -61,7 +60,8 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location
 		return nil, "", refusal{response}
 	case !ok || !strings.EqualFold(response.Header.Get("Upgrade"), spdy):
 		response.Body.Close()
-		return nil, "", fmt.Errorf("unable to upgrade: missing upgrade headers in response")
+		response.Body = http.NoBody
+		return nil, "", refusal{response}
 	}
 	return &stream{ReadWriteCloser: body}, strings.TrimSpace(response.Header.Get(protocolHeader)), nil
 }
@@ -84,9 +84,20 @@ func (*stream) SetDeadline(time.Time) error      { return nil }
 func (*stream) SetReadDeadline(time.Time) error  { return nil }
 func (*stream) SetWriteDeadline(time.Time) error { return nil }
 
-// relay copies a response.
+// forwardedFor returns the header with the addresses of a request's client.
+func forwardedFor(r *http.Request) http.Header {
+	client, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return nil
+	}
+	return http.Header{"X-Forwarded-For": {strings.Join(append(r.Header["X-Forwarded-For"], client), ", ")}}
+}
+
+// relay copies the response that refuses an upgrade. As with kube-apiserver, it has the headers of the backend
+// alone.
 func relay(w http.ResponseWriter, response *http.Response) {
 	defer response.Body.Close()
+	clear(w.Header())
 	for name, values := range response.Header {
 		w.Header()[name] = values
 	}
