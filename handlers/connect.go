@@ -108,11 +108,11 @@ func (h *Handler) serveText(c *call, loc *api.Location, onClose context.CancelFu
 	c.w.Header().Set("Content-Type", "text/plain")
 	c.w.WriteHeader(http.StatusOK)
 	out := http.NewResponseController(c.w)
+	if err := out.Flush(); err != nil { // the headers do not wait for the text
+		return nil
+	}
 	write := c.w.Write
 	if loc.Follow {
-		if err := out.Flush(); err != nil {
-			return nil
-		}
 		write = func(b []byte) (int, error) {
 			n, err := c.w.Write(b)
 			return n, errors.Join(err, out.Flush())

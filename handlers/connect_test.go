@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,19 @@ func TestConnectRedirect(t *testing.T) {
 	text, err := io.ReadAll(page)
 	if want := `<a href="` + path + `/x/">`; err != nil || !strings.HasPrefix(string(text), want) || w.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%q (%v), %v", text, err, w.Header())
+	}
+}
+
+// TestLogHeaders checks that the headers of a log do not wait for its text, so that its length is unknown to them.
+func TestLogHeaders(t *testing.T) {
+	_, front := newCluster(t, echo)
+	response, err := front.Client().Get(front.URL + "/api/v1/namespaces/ns/pods/p/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if !slices.Equal(response.TransferEncoding, []string{"chunked"}) || response.ContentLength != -1 {
+		t.Errorf("%v, %d bytes", response.TransferEncoding, response.ContentLength)
 	}
 }
 
