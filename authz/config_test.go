@@ -3,6 +3,7 @@ package authz
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -126,6 +127,19 @@ func TestWebhook(t *testing.T) {
 	}
 	if n := h.asked.Load(); n != 4 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+// TestWebhookWithoutStatus checks that a webhook which answers without a status has no opinion, and that an
+// answer of another kind is an error.
+func TestWebhookWithoutStatus(t *testing.T) {
+	for text, fails := range map[string]bool{`{}`: false, `{"kind":"SubjectAccessReview"}`: false, `{"status":{}}`: false, `{"kind":"Pod"}`: true, `x`: true} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) }))
+		w := newWebhook(WebhookConfig{Client: server.Client(), URL: server.URL, Metrics: newBuilder(t, &hook{}).Metrics})
+		if got, _, err := w.Authorize(t.Context(), &request.User{}, &request.Info{Verb: "get", Path: "/x"}); got != NoOpinion || (err != nil) != fails {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+		server.Close()
 	}
 }
 

@@ -135,17 +135,17 @@ func (w *Webhook) postReview(ctx context.Context, spec *authorizationv1.SubjectA
 		w.Metrics.webhooks.called(ctx, w.Name, took, err)
 	}}
 	var answer struct {
-		APIVersion string                                     `json:"apiVersion"`
-		Kind       string                                     `json:"kind"`
-		Status     *authorizationv1.SubjectAccessReviewStatus `json:"status"`
+		APIVersion string                                    `json:"apiVersion"`
+		Kind       string                                    `json:"kind"`
+		Status     authorizationv1.SubjectAccessReviewStatus `json:"status"`
 	}
 	if err := server.Review(ctx, body, &answer); err != nil {
 		return nil, fmt.Errorf("subject access review: %w", err)
 	}
-	if answer.Kind != "" && answer.Kind != "SubjectAccessReview" || answer.Status == nil {
+	if answer.Kind != "" && answer.Kind != "SubjectAccessReview" {
 		return nil, fmt.Errorf("subject access review: unexpected response of %s %q", answer.APIVersion, answer.Kind)
 	}
-	return answer.Status, nil
+	return &answer.Status, nil // which may be absent: no opinion
 }
 
 // subjectAccessReview returns the object to post.
