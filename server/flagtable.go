@@ -342,7 +342,7 @@ func kubeletFlags(o *Options) []Flag {
 		{Name: "kubelet-port", Value: number(&o.KubeletPort, 10250, port(0, "1 to 65535")),
 			Help: "Port of kubelets whose node does not report a port in its status."},
 		{Name: "allow-loopback-kubelets", Value: boolean(&o.LoopbackKubelets),
-			Help: "If true, nodes/proxy connects to kubelets at loopback addresses, as in tests. Users who may write the status of nodes can then send requests with --kubelet-client-certificate to any local port, except those of the server itself. Logs, exec, attach and portforward connect to kubelets at all other addresses anyway, as with kube-apiserver."},
+			Help: "If true, nodes/proxy connects to kubelets at loopback addresses, as in tests. Users who may write the status of nodes can then send requests with --kubelet-client-certificate to any local port, except those of the server itself. Logs, exec, attach and portforward connect to kubelets at loopback addresses without it, as with kube-apiserver."},
 		{Name: "max-connection-bytes-per-sec", Value: number(&o.MaxBytesPerSecond, 0, notNegative),
 			Help: "Maximum number of bytes per second, in each direction, of a connection to a kubelet, a pod or a service. If 0, there is no limit."},
 		{Name: "kubelet-timeout", Value: duration(&o.KubeletTimeout, 5*time.Second, notNegative),
