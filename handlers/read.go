@@ -78,7 +78,7 @@ func (h *Handler) list(c *call) error {
 	opts.Verify = true
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
-		return errPage(token, h.Registry.ListConverted(c.Target, opts, err))
+		return errPage(token, h.Registry.ListConverted(c.r.Context(), c.Target, opts, err))
 	}
 	if c.span != nil {
 		c.span.Event("Listed items from cache", attribute.Int("count", len(list.Items)))
@@ -101,7 +101,7 @@ func (h *Handler) list(c *call) error {
 func (h *Handler) convertedList(c *call, opts registry.ListOptions, list *storage.List) (representation.Encodables, error) {
 	items, err := c.codec.Encodables(c.r.Context(), c.Target, list.Items)
 	if err != nil {
-		return nil, h.Registry.ListConverted(c.Target, opts, err)
+		return nil, h.Registry.ListConverted(c.r.Context(), c.Target, opts, err)
 	}
 	if list.Next == "" {
 		h.Registry.NoteConverted(c.Target)

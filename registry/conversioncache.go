@@ -62,14 +62,18 @@ func (r *Registry) NoteConverted(t Target) {
 	}
 }
 
-// CheckConverted returns an error if all reads from the cache of t's version are refused, because e is why its objects
-// cannot be converted and they never were.
-func (r *Registry) CheckConverted(t Target, e *UnconvertedError) error {
+// checkConverted returns an error if all reads from the cache of t's version are refused, because e is why objects cannot be
+// converted and they never were. Its message counts the objects of all namespaces that fail, up to a number.
+func (r *Registry) checkConverted(ctx context.Context, t Target, e *UnconvertedError) error {
 	c := r.conversions.of(t)
 	if c.isFilled.Load() {
 		return nil
 	}
-	t.Name = "" // the cache has all objects
+	if list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{Read: storage.Read{Match: storage.Any}}); err == nil && len(list.Items) > len(e.items) {
+		_, err = t.Objects(ctx, list.Items[:min(len(list.Items), maxUnconverted)]...)
+		errors.As(err, &e)
+	}
+	t.Name = ""
 	seconds := math.Exp(0.06 * r.o.Now().Sub(c.since).Seconds())
 	return apierrors.NewTooManyRequests(fmt.Sprintf("storage is (re)initializing: failed to list <unspecified>: %v", r.errUnconverted(t, e)), int(min(seconds, 30)))
 }
@@ -101,7 +105,7 @@ func (r *Registry) AwaitConverted(ctx context.Context, t Target, o WatchOptions)
 		if !errors.As(err, &unconverted) {
 			return err
 		}
-		if err := r.CheckConverted(t, unconverted); err != nil {
+		if err := r.checkConverted(ctx, t, unconverted); err != nil {
 			return err
 		}
 		select {
@@ -119,12 +123,12 @@ const conversionWait = 3 * time.Second
 
 // ListConverted returns the error of a list whose objects were not all converted, which is err if it is another one: an
 // UnconvertedError, or that of a cache that was never filled. Where the cache cannot answer, pages come from etcd.
-func (r *Registry) ListConverted(t Target, o ListOptions, err error) error {
+func (r *Registry) ListConverted(ctx context.Context, t Target, o ListOptions, err error) error {
 	var unconverted *UnconvertedError
 	if !errors.As(err, &unconverted) {
 		return err
 	}
-	refused := r.CheckConverted(t, unconverted)
+	refused := r.checkConverted(ctx, t, unconverted)
 	if refused == nil || o.PageLimit > 0 && o.isEverything() {
 		n := len(unconverted.items)
 		if o.PageLimit > 0 {

@@ -22,7 +22,7 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 	}
 	if sel.Objects != nil { // nothing is deleted unless all can be listed in the version of the request
 		if err := convertAll(ctx, sel, list.Items); err != nil {
-			return nil, r.ListConverted(t, sel, err)
+			return nil, r.ListConverted(ctx, t, sel, err)
 		}
 	}
 	o.collection = true
