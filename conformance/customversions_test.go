@@ -496,6 +496,38 @@ func TestConversionNeverWorked(t *testing.T) {
 	}
 }
 
+// TestUnresolvedDefinition checks the answers for a definition that has its names, and a CA of its webhook that is none.
+func TestUnresolvedDefinition(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	d := newConverter(t).paints("v1", "v1")
+	if err := unstructured.SetNestedField(d.Object, "bm8gY2VydGlmaWNhdGU=", "spec", "conversion", "webhook", "clientConfig", "caBundle"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Resource(definitionResource).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	v1, v2 := paintsIn(c)
+	eventually(t, "requests fail", func(ctx context.Context) (bool, error) {
+		err := second(v1.List(ctx, metav1.ListOptions{}))
+		return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "error resolving resource"), nil
+	})
+	if err := second(v2.Create(t.Context(), paint("v2", "a", "red"), metav1.CreateOptions{})); !apierrors.IsInternalError(err) {
+		t.Errorf("a create: %v", err)
+	}
+	unknown := c.Resource(schema.GroupVersionResource{Group: "art.example.com", Version: "v9", Resource: "paints"})
+	if err := second(unknown.List(t.Context(), metav1.ListOptions{})); !apierrors.IsNotFound(err) {
+		t.Errorf("a version that is not served: %v", err)
+	}
+	mended := []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
+	if _, err := c.Resource(definitionResource).Patch(t.Context(), d.GetName(), types.MergePatchType, mended, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the mended definition is served", func(ctx context.Context) (bool, error) {
+		return second(v2.List(ctx, metav1.ListOptions{})) == nil, nil
+	})
+}
+
 // TestConversionFaults checks that the results of a webhook are validated against its input.
 func TestConversionFaults(t *testing.T) {
 	hook := newConverter(t)

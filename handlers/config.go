@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"log/slog"
 	"regexp"
 	"time"
@@ -110,6 +111,9 @@ type Config struct {
 	// NoStreamTranslation forwards WebSockets with the streams of a process, and NoPortTunnels those with
 	// the ports of a pod, to all kubelets rather than translate them to SPDY.
 	NoStreamTranslation, NoPortTunnels bool
+	// IsUnresolved reports whether a resource that is not in the catalogue is defined, but in a way in which it cannot be served;
+	// nil means that none is.
+	IsUnresolved func(ctx context.Context, r schema.GroupVersionResource) bool
 	// Aggregation has the aggregated servers of group versions; nil means none.
 	// AggregationRedirects forwards their redirects to clients.
 	Aggregation          *aggregation.Services

@@ -82,6 +82,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}
 	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
 	if !ok {
+		if h.IsUnresolved != nil && h.IsUnresolved(r.Context(), gv.WithResource(info.Resource)) {
+			return nil, apierrors.NewInternalError(errors.New("error resolving resource"))
+		}
 		if _, known := h.Catalogue.Group(gv.Group); !known || !api.KubernetesGroup(gv.Group) {
 			return nil, errNoGroup // kube-apiserver has no paths for groups of custom kinds
 		}

@@ -234,6 +234,7 @@ func (p *parts) buildHandler() error {
 		NoProfiling:                 p.o.NoProfiling,
 		SetVerbosity:                p.o.SetVerbosity,
 		Proxy:                       p.proxy,
+		IsUnresolved:                p.isUnresolved,
 		Aggregation:                 p.remotes,
 		AggregationRedirects:        p.o.AggregatorRedirects,
 		Logger:                      p.logger,

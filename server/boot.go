@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -112,6 +114,11 @@ func (p *parts) configureFlowControl(ctx context.Context) error {
 	}
 	p.steps.finish(stepFlowConsumer, stepFlowFilter, stepInflightFilter)
 	return nil
+}
+
+// isUnresolved reports whether a definition has a resource that cannot be served. No request asks before the controllers are built.
+func (p *parts) isUnresolved(ctx context.Context, r schema.GroupVersionResource) bool {
+	return p.builtIn.customKinds != nil && p.builtIn.customKinds.IsUnresolved(ctx, r)
 }
 
 // loadCustomKinds adds the custom kinds to the catalogue, and follows their
