@@ -21,6 +21,7 @@
 //
 //	create              update              status              delete
 //	RefusesNew                                                  Protected
+//	                                                            GracePeriodSeconds
 //	mutating admission  mutating admission  mutating admission  mutating admission
 //	RecordUser
 //	WarningsAsSent
@@ -34,7 +35,6 @@
 //	WarningsOnCreate    WarningsOnUpdate    WarningsOnUpdate
 //	validating          validating          validating          validating
 //	  admission           admission           admission           admission
-//	                                                            GracePeriodSeconds
 //	                                                            BeginDelete
 //	                                                            HasFinalizers
 //	stored              stored              stored              stored

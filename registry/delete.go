@@ -77,25 +77,15 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		return Outcome{}, err
 	}
 	old := stored[0]
-	a := r.newAttributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
-	if a != nil {
-		a.deletion = &o
-		if o.collection {
-			a.Name = ""
-		}
-	}
-	if err := r.mutate(ctx, a); err != nil {
-		return Outcome{}, err
-	}
 	if err := deletePreconditions(t, old, o); err != nil {
 		return Outcome{}, err
 	}
-	if err := r.validate(ctx, a); err != nil {
-		return Outcome{}, err
-	}
 	grace, isPending := gracePeriod(t.Resource, old, o.GracePeriodSeconds)
-	if isPending {
+	if isPending { // as in kube-apiserver, admission is not asked again
 		return unchanged(t, old, item), nil
+	}
+	if err := r.admitDeletion(ctx, t, old, grace, o); err != nil {
+		return Outcome{}, err
 	}
 	obj, changed := r.markTerminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
@@ -120,6 +110,9 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		if err != nil {
 			return Outcome{}, err
 		}
+		if err := r.admitDeletion(ctx, t, marked.Object, grace, o); err != nil { // each write is admitted
+			return Outcome{}, err
+		}
 		out, err := r.finishDelete(ctx, t, c, marked.Item, marked.Object, marked.Object, false)
 		if errors.Is(err, storage.ErrNotFound) {
 			// A client that saw the update has deleted the object.
@@ -141,6 +134,24 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		fences = ownFence(t.Resource, old)
 	}
 	return r.replace(ctx, t, c, item, obj, fences...)
+}
+
+// admitDeletion asks admission for the deletion of old. It sees the grace period that the kind chooses where the deletion begins.
+func (r *Registry) admitDeletion(ctx context.Context, t Target, old api.Object, grace int64, o DeleteOptions) error {
+	a := r.newAttributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
+	if a != nil {
+		if t.Resource.Delete.GracePeriodSeconds != nil && old.GetDeletionTimestamp() == nil {
+			o.GracePeriodSeconds = &grace
+		}
+		a.deletion = &o
+		if o.collection {
+			a.Name = ""
+		}
+	}
+	if err := r.mutate(ctx, a); err != nil {
+		return err
+	}
+	return r.validate(ctx, a)
 }
 
 // gracePeriod returns the grace period of a deletion in seconds. isPending reports whether the object is

@@ -53,10 +53,10 @@ func checkEviction(p *api.Posted, e *policyv1.Eviction) error {
 	if err := p.CheckName("Eviction"); err != nil {
 		return err
 	}
-	if e.DeleteOptions == nil {
-		e.DeleteOptions = &metav1.DeleteOptions{}
-	}
 	o := e.DeleteOptions
+	if o == nil { // admission sees none
+		return nil
+	}
 	if ptr.Deref(o.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
 		return apierrors.NewInvalid(schema.GroupKind{Group: policyv1.GroupName, Kind: "Eviction"}, e.Name, field.ErrorList{field.Invalid(
 			field.NewPath("deleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential"), true,
@@ -87,7 +87,7 @@ type evicted struct {
 }
 
 func evictPod(ctx context.Context, do api.Actions, name string, requested *policyv1.Eviction) error {
-	e := &evicted{do: do, options: *requested.DeleteOptions}
+	e := &evicted{do: do, options: ptr.Deref(requested.DeleteOptions, metav1.DeleteOptions{})}
 	e.pinned = resourceVersionOf(&e.options) != ""
 	for try := 1; ; try++ {
 		obj, err := do.Get("pods", "", name)
