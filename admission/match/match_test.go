@@ -8,6 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -206,6 +208,39 @@ func TestFormOfAnotherVersion(t *testing.T) {
 		m, err := r.As(r.form(r.Resource.Version(gv)))
 		if err != nil || m[field] != "hello" || m["apiVersion"] != version || m["kind"] != "Event" {
 			t.Errorf("%s: %v, %v", version, m, err)
+		}
+	}
+}
+
+// TestPatchToAnotherVersion checks that a patched custom object of another version of its kind is converted to
+// that of the form, and that the version of no kind is refused.
+func TestPatchToAnotherVersion(t *testing.T) {
+	d := &custom.Definition{}
+	d.Spec.Group = "example.com"
+	d.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing", ListKind: "ThingList"}
+	d.Status.AcceptedNames = d.Spec.Names
+	for _, name := range []string{"v1", "v2"} {
+		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name, Served: true, Storage: name == "v1"})
+	}
+	kind, err := custom.Compile(d, func() (*custom.Definition, error) { return d, nil }, custom.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := kind.Resource
+	sent := res.New()
+	r := &Request{Attributes: &registry.Attributes{Resource: res, Version: &res.Versions[0], Kind: res.Versions[0].WithKind("Thing"), Object: sent}}
+	var decoder PatchDecoder
+	for version, want := range map[string]string{"v1": "", "v2": "", "v3": "request to convert CR from an invalid group/version: example.com/v3"} {
+		obj, err := decoder.Patched(r, r.Asked(), []byte(`{"apiVersion":"example.com/`+version+`","kind":"Thing","metadata":{"name":"a"}}`))
+		switch {
+		case want != "":
+			if err == nil || err.Error() != want {
+				t.Errorf("%s: %v, want %s", version, err, want)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", version, err)
+		case obj.GetObjectKind().GroupVersionKind().Version != "v1":
+			t.Errorf("%s: got %v", version, obj.GetObjectKind().GroupVersionKind())
 		}
 	}
 }

@@ -30,7 +30,7 @@ type ConversionError struct{ error }
 func (d *PatchDecoder) Patched(r *Request, form Form, data []byte) (runtime.Object, error) {
 	obj := r.New(form)
 	if u, ok := obj.(*untyped.Object); ok {
-		return u, d.untyped(form, u, data)
+		return d.untyped(r, form, u, data)
 	}
 	var named struct {
 		APIVersion string `json:"apiVersion"`
@@ -79,19 +79,40 @@ func (d *PatchDecoder) errOtherKind(r *Request, is schema.GroupVersionKind, data
 	return ConversionError{api.ErrOtherKind(is.Version+"."+is.Kind, api.InternalPackage(r.Resource)+"."+r.Kind.Kind)}
 }
 
-// untyped decodes a patched object of a custom kind. Another version is converted in kube-apiserver,
-// and another kind is a fault of the object.
-func (d *PatchDecoder) untyped(form Form, u *untyped.Object, data []byte) error {
+// untyped decodes a patched object of a custom kind. An object of another version of the kind is converted to
+// the version of the form, and another kind is a fault of the object.
+func (d *PatchDecoder) untyped(r *Request, form Form, u *untyped.Object, data []byte) (runtime.Object, error) {
 	if err := u.UnmarshalJSON(data); err != nil {
-		return apierrors.NewInternalError(err)
+		return nil, apierrors.NewInternalError(err)
 	}
 	is := u.GroupVersionKind()
+	v := r.Resource.Version(is.GroupVersion())
 	switch {
-	case is.GroupVersion() != form.Kind.GroupVersion():
-		return ConversionError{fmt.Errorf("request to convert CR from an invalid group/version: %s", is.GroupVersion())}
+	case is.GroupVersion() != form.Kind.GroupVersion() && (v == nil || form.version == nil):
+		return nil, ConversionError{fmt.Errorf("request to convert CR from an invalid group/version: %s", is.GroupVersion())}
 	case is.Kind != form.Kind.Kind:
-		return apierrors.NewInvalid(form.Kind.GroupKind(), u.GetName(), field.ErrorList{
+		return nil, apierrors.NewInvalid(form.Kind.GroupKind(), u.GetName(), field.ErrorList{
 			field.Invalid(field.NewPath("kind"), is.Kind, "must be "+form.Kind.Kind)})
+	case is.GroupVersion() == form.Kind.GroupVersion():
+		return u, nil
 	}
-	return nil
+	converted, err := r.between(v, form.version, u)
+	if err != nil {
+		return nil, ConversionError{err}
+	}
+	return converted, nil
+}
+
+// between converts an object from one version of the resource to another.
+func (r *Request) between(from, to *api.Version, obj api.Object) (api.Object, error) {
+	if from.ToHub != nil {
+		var err error
+		if obj, err = from.ToHub(obj); err != nil {
+			return nil, err
+		}
+	}
+	if to.FromHub == nil {
+		return obj, nil
+	}
+	return to.FromHub(obj)
 }
