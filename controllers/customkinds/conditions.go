@@ -11,7 +11,7 @@ import (
 // The conditions of a definition are state that clients can overwrite, and each is written for a reason
 // of its own, as by the controllers of kube-apiserver: those of the names when the accepted names are
 // not those of the spec, Established when the names are accepted, the approval when its annotation
-// changed. What a client writes stays otherwise.
+// changed, that of the schemas once for each generation. What a client writes stays otherwise.
 
 func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	c := conditionOf(d, t)

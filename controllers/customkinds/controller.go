@@ -341,7 +341,7 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 	}
 	k.setEstablished(want)
 	setsApproval := k.setApproval(want)
-	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
+	setsSchema := k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	established := func() {}
 	var failed error // the status is written nevertheless
 	switch {
@@ -365,6 +365,9 @@ func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, e
 		established()
 		if setsApproval {
 			k.approvalWritten(written)
+		}
+		if setsSchema {
+			k.schemas.conditionWritten(written)
 		}
 		k.freeNames(d, written)
 	}

@@ -116,6 +116,30 @@ func TestNonStructural(t *testing.T) {
 	}
 }
 
+// TestSchemaConditionOncePerGeneration checks that a condition which a client removed stays away until the next
+// generation.
+func TestSchemaConditionOncePerGeneration(t *testing.T) {
+	k := &Controller{BaseConfig: reconcile.BaseConfig{Now: time.Now}}
+	k.schemas = newSchemaChecks(k)
+	spec := specID{generation: 1}
+	k.schemas.results["things"] = schemaCheckResult{spec: spec, condition: &definitionCondition{
+		Type: apiextensionsv1.NonStructuralSchema, Status: apiextensionsv1.ConditionTrue, Reason: "Violations"}}
+	d := &definition{}
+	d.Name, d.Generation = "things", 1
+	if !k.schemas.setSchemaCondition(d, spec, nil) || k.schemas.setSchemaCondition(d, spec, nil) {
+		t.Error("the condition was not set once")
+	}
+	k.schemas.conditionWritten(d)
+	d.Status.Conditions = nil
+	if k.schemas.setSchemaCondition(d, spec, nil) {
+		t.Error("the condition was set twice in a generation")
+	}
+	d.Generation = 2
+	if !k.schemas.setSchemaCondition(d, spec, nil) {
+		t.Error("the condition was not set in the next generation")
+	}
+}
+
 // TestEstablishedTime checks that the condition Established gets the time that a client removed when the
 // names are judged.
 func TestEstablishedTime(t *testing.T) {

@@ -25,6 +25,7 @@ type schemaChecks struct {
 
 	mu      sync.Mutex
 	results map[string]schemaCheckResult // by the name of the definition
+	written map[string]int64             // the generation for which the condition was last written, by definition
 }
 
 // schemaCheckResult is the condition of a spec; nil for none. If the definition cannot be
@@ -39,24 +40,30 @@ type schemaCheckResult struct {
 const checkShare = 5
 
 func newSchemaChecks(k *Controller) *schemaChecks {
-	return &schemaChecks{kinds: k, queue: workqueue.NewTyped[string](), results: map[string]schemaCheckResult{}}
+	return &schemaChecks{kinds: k, queue: workqueue.NewTyped[string](), results: map[string]schemaCheckResult{}, written: map[string]int64{}}
 }
 
-// setSchemaCondition sets or removes the condition of d. If the schemas were not checked yet,
-// it queues the check, after which d is synced again.
-func (s *schemaChecks) setSchemaCondition(d *definition, spec specID, item *storage.Item) {
+// setSchemaCondition sets or removes the condition of d, and reports whether it changed. As in kube-apiserver,
+// it does so once for each generation, and what a client writes afterwards stays. If the schemas were not
+// checked yet, it queues the check, after which d is synced again.
+func (s *schemaChecks) setSchemaCondition(d *definition, spec specID, item *storage.Item) bool {
 	s.mu.Lock()
 	v, ok := s.results[d.Name]
+	written, wasWritten := s.written[d.Name]
 	s.mu.Unlock()
 	switch {
+	case wasWritten && d.Generation <= written:
+		return false
 	case d.Spec.PreserveUnknownFields: // such definitions are rare and always decoded in full
 		v = checkSchemas(item, spec)
 	case !ok || v.spec != spec:
 		s.queue.Add(d.Name)
-		return
+		return false
 	}
+	is := conditionOf(d, apiextensionsv1.NonStructuralSchema)
 	switch {
-	case v.unreadable != nil:
+	case v.unreadable != nil, v.condition == nil && is == nil:
+		return false
 	case v.condition == nil:
 		d.Status.Conditions = slices.DeleteFunc(d.Status.Conditions, func(c definitionCondition) bool {
 			return c.Type == apiextensionsv1.NonStructuralSchema
@@ -64,9 +71,19 @@ func (s *schemaChecks) setSchemaCondition(d *definition, spec specID, item *stor
 		if len(d.Status.Conditions) == 0 {
 			d.Status.Conditions = nil // as the list is read from kube-apiserver's store
 		}
+	case is != nil && is.Status == v.condition.Status && is.Reason == v.condition.Reason && is.Message == v.condition.Message:
+		return false
 	default:
 		d.Status.Conditions = apiextensions.SetDefinitionCondition(d.Status.Conditions, *v.condition, s.kinds.Now())
 	}
+	return true
+}
+
+// conditionWritten records that the condition of a definition was written.
+func (s *schemaChecks) conditionWritten(d *definition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written[d.Name] = d.Generation
 }
 
 func checkSchemas(item *storage.Item, spec specID) schemaCheckResult {
@@ -77,11 +94,12 @@ func checkSchemas(item *storage.Item, spec specID) schemaCheckResult {
 	return schemaCheckResult{spec: spec, condition: apiextensions.SchemaCondition(obj.(*definition))}
 }
 
-// forget drops the result for a deleted definition.
+// forget drops what is known of a deleted definition.
 func (s *schemaChecks) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.results, name)
+	delete(s.written, name)
 }
 
 // run checks queued definitions until ctx is done.
