@@ -519,6 +519,10 @@ func TestUnresolvedDefinition(t *testing.T) {
 	if err := second(unknown.List(t.Context(), metav1.ListOptions{})); !apierrors.IsNotFound(err) {
 		t.Errorf("a version that is not served: %v", err)
 	}
+	across := c.Resource(schema.GroupVersionResource{Group: "art.example.com", Version: "v1", Resource: "paints"})
+	if err := second(across.Get(t.Context(), "a", metav1.GetOptions{})); !apierrors.IsNotFound(err) {
+		t.Errorf("a path without a namespace: %v", err)
+	}
 	mended := []byte(`{"spec":{"conversion":{"strategy":"None","webhook":null}}}`)
 	if _, err := c.Resource(definitionResource).Patch(t.Context(), d.GetName(), types.MergePatchType, mended, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)

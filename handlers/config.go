@@ -112,8 +112,8 @@ type Config struct {
 	// the ports of a pod, to all kubelets rather than translate them to SPDY.
 	NoStreamTranslation, NoPortTunnels bool
 	// IsUnresolved reports whether a resource that is not in the catalogue is defined, but in a way in which it cannot be served;
-	// nil means that none is.
-	IsUnresolved func(ctx context.Context, r schema.GroupVersionResource) bool
+	// and whether its objects are in namespaces; nil means that none is.
+	IsUnresolved func(ctx context.Context, r schema.GroupVersionResource) (namespaced, ok bool)
 	// Aggregation has the aggregated servers of group versions; nil means none.
 	// AggregationRedirects forwards their redirects to clients.
 	Aggregation          *aggregation.Services

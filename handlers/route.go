@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -82,7 +83,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}
 	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
 	if !ok {
-		if h.IsUnresolved != nil && h.IsUnresolved(r.Context(), gv.WithResource(info.Resource)) {
+		if h.isUnresolved(r.Context(), gv, info) {
 			return nil, apierrors.NewInternalError(errors.New("error resolving resource"))
 		}
 		if _, known := h.Catalogue.Group(gv.Group); !known || !api.KubernetesGroup(gv.Group) {
@@ -190,7 +191,7 @@ func checkPath(res *api.Resource, _ *api.Version, subresource *api.Subresource, 
 // and ignores the path after a subresource. A path of the wrong scope is not found.
 func checkCustomPath(res *api.Resource, v *api.Version, subresource *api.Subresource, info *request.Info, _ string) error {
 	gr := schema.GroupResource{Group: v.Group, Resource: res.Name}
-	if inNamespace := info.Namespace != ""; inNamespace != res.Namespaced && (inNamespace || !slices.Contains(acrossNamespace, info.Verb)) {
+	if !isInScope(info, res.Namespaced) {
 		return errNoGroup
 	}
 	verbs := onStatus
@@ -204,6 +205,21 @@ func checkCustomPath(res *api.Resource, v *api.Version, subresource *api.Subreso
 		return apierrors.NewMethodNotSupported(gr, info.Verb)
 	}
 	return nil
+}
+
+// isInScope reports whether the path of a request is one of custom objects that are in namespaces or not.
+func isInScope(info *request.Info, namespaced bool) bool {
+	inNamespace := info.Namespace != ""
+	return inNamespace == namespaced || !inNamespace && slices.Contains(acrossNamespace, info.Verb)
+}
+
+// isUnresolved reports whether a request is for a custom kind that cannot be served.
+func (h *Handler) isUnresolved(ctx context.Context, gv schema.GroupVersion, info *request.Info) bool {
+	if h.IsUnresolved == nil {
+		return false
+	}
+	namespaced, ok := h.IsUnresolved(ctx, gv.WithResource(info.Resource))
+	return ok && isInScope(info, namespaced)
 }
 
 // errNoName returns the error of an update or a patch without a name, which only the paths of

@@ -116,9 +116,12 @@ func (p *parts) configureFlowControl(ctx context.Context) error {
 	return nil
 }
 
-// isUnresolved reports whether a definition has a resource that cannot be served. No request asks before the controllers are built.
-func (p *parts) isUnresolved(ctx context.Context, r schema.GroupVersionResource) bool {
-	return p.builtIn.customKinds != nil && p.builtIn.customKinds.IsUnresolved(ctx, r)
+// isUnresolved reports whether a definition has a resource that cannot be served, and whether it is namespaced. No request asks before the controllers are built.
+func (p *parts) isUnresolved(ctx context.Context, r schema.GroupVersionResource) (namespaced, ok bool) {
+	if p.builtIn.customKinds == nil {
+		return false, false
+	}
+	return p.builtIn.customKinds.IsUnresolved(ctx, r)
 }
 
 // loadCustomKinds adds the custom kinds to the catalogue, and follows their
