@@ -21,9 +21,9 @@ import (
 func Reviews(requests Authenticator, audiences []string, tokens *TokenRequests) map[string]registry.Review {
 	r := &reviewer{requests: requests, audiences: audiences, tokens: tokens}
 	return map[string]registry.Review{
-		"selfsubjectreviews": r.selfSubjectReview,
-		"tokenreviews":       r.tokenReview,
-		"tokenrequests":      r.tokenRequest,
+		"selfsubjectreviews": {Answer: r.selfSubjectReview},
+		"tokenreviews":       {Answer: r.tokenReview},
+		"tokenrequests":      {Answer: r.tokenRequest, Complete: tokens.complete},
 	}
 }
 

@@ -49,6 +49,20 @@ const (
 	extendedLifetime  = 365 * 24 * time.Hour
 )
 
+// complete sets what validating admission sees of a request.
+func (t *TokenRequests) complete(sent api.Object) {
+	if r, ok := sent.(*authenticationv1.TokenRequest); ok {
+		t.defaultAudiences(r)
+		r.CreationTimestamp = metav1.NewTime(t.Issuer.now())
+	}
+}
+
+func (t *TokenRequests) defaultAudiences(r *authenticationv1.TokenRequest) {
+	if len(r.Spec.Audiences) == 0 {
+		r.Spec.Audiences = slices.Clone(t.Audiences)
+	}
+}
+
 // Issue issues a token for a service account. r is a validated TokenRequest; Issue sets its status
 // and returns it.
 func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
@@ -69,9 +83,7 @@ func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *au
 		scope.Annotate("authentication.k8s.io/token-request-uid-mismatch", mismatch.Error())
 		scope.Warn(mismatch.Error() + " but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error")
 	}
-	if len(r.Spec.Audiences) == 0 {
-		r.Spec.Audiences = slices.Clone(t.Audiences)
-	}
+	t.defaultAudiences(r)
 	if errs := attestationRules(&r.Spec); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: authenticationv1.GroupName, Kind: "TokenRequest"}, "", errs)
 	}

@@ -19,10 +19,10 @@ import (
 func Reviews(a Authorizer) map[string]registry.Review {
 	r := reviewer{a}
 	return map[string]registry.Review{
-		"subjectaccessreviews":      r.subjectAccessReview,
-		"localsubjectaccessreviews": r.localSubjectAccessReview,
-		"selfsubjectaccessreviews":  r.selfSubjectAccessReview,
-		"selfsubjectrulesreviews":   r.selfSubjectRulesReview,
+		"subjectaccessreviews":      {Answer: r.subjectAccessReview},
+		"localsubjectaccessreviews": {Answer: r.localSubjectAccessReview},
+		"selfsubjectaccessreviews":  {Answer: r.selfSubjectAccessReview},
+		"selfsubjectrulesreviews":   {Answer: r.selfSubjectRulesReview},
 	}
 }
 

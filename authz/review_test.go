@@ -38,7 +38,7 @@ func TestSubjectReview(t *testing.T) {
 				{Key: "spec.x", Operator: "Like", Values: []string{"y"}}}},
 			LabelSelector: &authorizationv1.LabelSelectorAttributes{RawSelector: "a in (b"},
 		}}}
-	out, err := Reviews(a)["subjectaccessreviews"](t.Context(), registry.Target{}, asked)
+	out, err := Reviews(a)["subjectaccessreviews"].Answer(t.Context(), registry.Target{}, asked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSelfReviews(t *testing.T) {
 	a := &recordingAuthorizer{fixedDecision: fixedDecision{decision: Allow}}
 	reviews := Reviews(Union{{"rbac", a}})
 	path := &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}
-	out, err := reviews["selfsubjectaccessreviews"](ctx, registry.Target{}, &authorizationv1.SelfSubjectAccessReview{
+	out, err := reviews["selfsubjectaccessreviews"].Answer(ctx, registry.Target{}, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: path}})
 	if err != nil || !out.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed {
 		t.Errorf("got %+v, %v", out, err)
@@ -97,7 +97,7 @@ func TestSelfReviews(t *testing.T) {
 		"no namespace on request": {},
 		"":                        {Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "x"}},
 	} {
-		out, err := reviews["selfsubjectrulesreviews"](ctx, registry.Target{}, asked)
+		out, err := reviews["selfsubjectrulesreviews"].Answer(ctx, registry.Target{}, asked)
 		switch {
 		case name != "" && (err == nil || err.Error() != name):
 			t.Errorf("got %v, want %s", err, name)

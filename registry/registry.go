@@ -100,7 +100,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		o.Now = time.Now
 	}
 	if o.Reviews == nil {
-		o.Reviews = func(string) (Review, bool) { return nil, false }
+		o.Reviews = func(string) (Review, bool) { return Review{}, false }
 	}
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"

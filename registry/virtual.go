@@ -56,10 +56,15 @@ func (r *Registry) VirtualList(ctx context.Context, t Target, o Selection) ([]ap
 	}), err
 }
 
-// Review answers a review, such as a SubjectAccessReview, by returning the object for the
+// Review answers a review, such as a SubjectAccessReview: Answer returns the object for the
 // response. sent is of the hub type, admitted and valid; the function may change it. The
 // user is in the scope of ctx.
-type Review func(ctx context.Context, t Target, sent api.Object) (api.Object, error)
+type Review struct {
+	Answer func(ctx context.Context, t Target, sent api.Object) (api.Object, error)
+	// Complete sets what the server chooses in a sent object, before it is validated and validating admission sees it; nil
+	// sets nothing.
+	Complete func(sent api.Object)
+}
 
 // VirtualCreate handles an object that is not stored. It returns the answer of a review, or
 // nil if the object is a change of another object, such as a binding.
@@ -88,9 +93,12 @@ func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, 
 // answerReview validates a review of a kind, after mutating admission, and returns the
 // answer.
 func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
-	answer, ok := r.o.Reviews(source)
+	review, ok := r.o.Reviews(source)
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
+	}
+	if review.Complete != nil {
+		review.Complete(obj)
 	}
 	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	if kind.Create.Validate != nil {
@@ -106,5 +114,5 @@ func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resourc
 	if err := r.validate(ctx, a); err != nil {
 		return nil, err
 	}
-	return answer(ctx, t, obj)
+	return review.Answer(ctx, t, obj)
 }
