@@ -17,10 +17,3 @@ func DefaultSelector(s **metav1.LabelSelector) {
 		*s = &metav1.LabelSelector{}
 	}
 }
-
-// NoItems replaces an empty list by nil, as a protobuf round trip does.
-func NoItems[T any](list *[]T) {
-	if len(*list) == 0 {
-		*list = nil
-	}
-}

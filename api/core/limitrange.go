@@ -34,17 +34,15 @@ func LimitRange() *api.Resource {
 			PrepareForCreate: prepareLimitRange,
 			Validate:         validation.Rules(limitRangeRules),
 		},
-		Update: api.UpdateStrategy[*corev1.LimitRange]{AllowCreateOnUpdate: true, RevalidateMetadata: true, NewMetadataFirst: true, PrepareForUpdate: func(obj, _ *corev1.LimitRange) { api.NoItems(&obj.Spec.Limits) }},
+		Update: api.UpdateStrategy[*corev1.LimitRange]{AllowCreateOnUpdate: true, RevalidateMetadata: true, NewMetadataFirst: true},
 	})
 }
 
-// prepareLimitRange gives a limit range without a name a random one. An empty list is stored as a
-// missing one.
+// prepareLimitRange gives a limit range without a name a random one.
 func prepareLimitRange(l *corev1.LimitRange) {
 	if l.Name == "" {
 		l.Name = string(uuid.NewUUID())
 	}
-	api.NoItems(&l.Spec.Limits)
 }
 
 func limitRangeRules(at *validation.Path, l *corev1.LimitRange) {

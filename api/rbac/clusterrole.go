@@ -18,14 +18,11 @@ func ClusterRole() *api.Resource {
 			api.StoredOnly(api.SameFields[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "clusterroles"},
 		Create: api.CreateStrategy[*rbacv1.ClusterRole]{
-			// An empty list is stored as a missing one.
-			PrepareForCreate: func(obj *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) },
-			ValidateName:     validation.WholeSegmentName,
-			Validate:         validation.Rules(clusterRoleRules),
+			ValidateName: validation.WholeSegmentName,
+			Validate:     validation.Rules(clusterRoleRules),
 		},
 		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{
 			AllowCreateOnUpdate:      true,
-			PrepareForUpdate:         func(obj, _ *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) },
 			RevalidateMetadata:       true,
 			ValidateUpdate:           validation.Changes(clusterRoleChanges),
 			ValidateUpdateIsComplete: true,

@@ -18,11 +18,9 @@ func Role() *api.Resource {
 			api.StoredOnly(api.SameFields[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "roles"},
 		Create: api.CreateStrategy[*rbacv1.Role]{
-			// An empty list is stored as a missing one.
-			PrepareForCreate: func(obj *rbacv1.Role) { api.NoItems(&obj.Rules) },
-			ValidateName:     validation.WholeSegmentName,
-			Validate:         validation.Rules(roleRules),
+			ValidateName: validation.WholeSegmentName,
+			Validate:     validation.Rules(roleRules),
 		},
-		Update: api.UpdateStrategy[*rbacv1.Role]{AllowCreateOnUpdate: true, RevalidateMetadata: true, PrepareForUpdate: func(obj, _ *rbacv1.Role) { api.NoItems(&obj.Rules) }},
+		Update: api.UpdateStrategy[*rbacv1.Role]{AllowCreateOnUpdate: true, RevalidateMetadata: true},
 	})
 }

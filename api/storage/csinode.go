@@ -18,14 +18,11 @@ func CSINode(gates features.Gates) *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
 		Storage:  api.Storage{Prefix: "csinodes"},
 		Create: api.CreateStrategy[*storagev1.CSINode]{
-			// An empty list is stored as null, like in kube-apiserver.
-			PrepareForCreate: func(obj *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
 			ValidateOnCreate: validation.Rules(csiNodeRules),
 		},
 		Update: api.UpdateStrategy[*storagev1.CSINode]{
 			RequireResourceVersion: true,
 			RevalidateMetadata:     true,
-			PrepareForUpdate:       func(obj, _ *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
 			ValidateUpdate:         validation.ChangesOf(validation.StrictnessOf(gates), csiNodeChanges),
 		},
 		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.CSINode], ValidateUpdate: validation.Changes(csiNodeStatusChanges)},
