@@ -82,7 +82,7 @@ func New(c Config) *Proxy {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	p := &Proxy{othersGuard: guard{lookup: c.Lookup, own: c.Own}, logger: c.Logger}
+	p := &Proxy{othersGuard: guard{lookup: c.Lookup, own: c.Own, addresses: globalAddresses}, logger: c.Logger}
 	p.kubelets.guard, p.guarded.guard = p.othersGuard, p.othersGuard
 	p.kubelets.guard.timeout, p.kubelets.guard.addresses = c.Timeout, allAddresses
 	p.guarded.guard.timeout, p.guarded.guard.addresses = c.Timeout, globalOrFlagged
