@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -159,7 +160,12 @@ func checkDatabase(path string) (applied uint64, err error) {
 			return errors.Join(fmt.Errorf("the database is cut: it has %d of %d bytes", info.Size(), tx.Size()), err)
 		}
 		return tx.ForEach(func(name []byte, bucket *bolt.Bucket) error {
+			var before []byte
 			return bucket.ForEach(func(key, value []byte) error {
+				if before != nil && bytes.Compare(before, key) >= 0 {
+					return fmt.Errorf("the database is damaged: keys of %q are not in order", name)
+				}
+				before = key
 				if string(name) == "meta" && string(key) == "consistent_index" && len(value) == 8 {
 					applied = binary.BigEndian.Uint64(value)
 				}

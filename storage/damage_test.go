@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"io/fs"
@@ -80,7 +81,7 @@ func TestDamagedData(t *testing.T) {
 		"database cut":             {cut(database, 30000), database, "the database is cut: it has 30000 of "},
 		"database cut in its head": {cut(database, 5000), database, "the database cannot be opened"},
 		"database zeroed":          {both(cut(database, 0), cut(database, 1<<20)), database, "invalid database"},
-		"a page of the database":   {write(database, 3*4096, garbage), database, "Page expected to be"},
+		"pages of the database":    {write(database, 3*4096, bytes.Repeat(garbage, 20)), database, "the database is damaged"},
 		"database is a directory":  {both(remove(database), makeDir(database)), database, "not a regular file"},
 		"database removed":         {remove(database), "", ""},
 		"database and log removed": {both(remove(database), rename(log, "member/wal/0000000000000001-0000000000000030.wal")), database, "the database is missing"},
