@@ -206,25 +206,35 @@ func TestWatchOfUnconverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "conversion webhook for art.example.com/v1, Kind=Paint failed: out of paint"
-	for _, o := range []metav1.ListOptions{{}, {ResourceVersion: list.GetResourceVersion()}, {LabelSelector: "tone=red"}, {LabelSelector: "tone=red", ResourceVersion: list.GetResourceVersion()}} {
+	for _, o := range []metav1.ListOptions{{}, {LabelSelector: "tone=red"}, {LabelSelector: "tone=red", ResourceVersion: list.GetResourceVersion()}} {
 		w, err := v2.Watch(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := <-w.ResultChan()
-		if status := apierrors.FromObject(e.Object); e.Type != watch.Error || !apierrors.IsInternalError(status) || !strings.Contains(status.Error(), want) {
+		status := apierrors.FromObject(e.Object)
+		if isAwaited := o.ResourceVersion == ""; e.Type != watch.Error || isAwaited && !apierrors.IsTimeout(status) || !isAwaited && (!apierrors.IsInternalError(status) || !strings.Contains(status.Error(), want)) {
 			t.Errorf("%+v: %s %v", o, e.Type, status)
 		}
 		if e, ok := <-w.ResultChan(); ok {
 			t.Errorf("%+v goes on with %v", o, e)
 		}
 	}
+	still, err := v2.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer still.Stop()
 	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"}); !strings.Contains(storeReadCause(err), want) {
 		t.Error(err)
 	}
 	// Objects that are not selected need no conversion.
 	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red", FieldSelector: "metadata.name=b"}); err != nil {
 		t.Error(err)
+	}
+	hook.behave("", nil)
+	if e := <-still.ResultChan(); e.Type != watch.Added {
+		t.Errorf("the watch goes on with %s %v", e.Type, e.Object)
 	}
 }
 
