@@ -19,7 +19,7 @@ import (
 
 // UnconvertedError means that stored objects cannot be converted to the version of a request.
 type UnconvertedError struct {
-	// items are those that failed, and errs their errors.
+	// items are the items whose conversion failed, and errs has the error of each.
 	items []*storage.Item
 	errs  []error
 	// Err is the first error.
