@@ -209,6 +209,59 @@ func TestConnectRedirect(t *testing.T) {
 	}
 }
 
+// TestBackendCompression checks that backends are asked for compressed responses on behalf of clients that do not say
+// whether they want them, and of no others.
+func TestBackendCompression(t *testing.T) {
+	backend := func(w http.ResponseWriter, r *http.Request) {
+		asked := r.Header.Get("Accept-Encoding")
+		w.Header().Set("Asked", "'"+asked+"'")
+		if proxy.WantsUpgrade(r) {
+			http.Error(w, "not this", http.StatusForbidden)
+			return
+		}
+		if asked != "gzip" {
+			fmt.Fprint(w, "text")
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		body := gzip.NewWriter(w)
+		fmt.Fprint(body, "text")
+		body.Close()
+	}
+	h, front := newCluster(t, backend)
+	for _, path := range []string{"/api/v1/namespaces/ns/pods/p/proxy/x", "/api/v1/nodes/n/proxy/x"} {
+		w := send(t, h, "GET", path, nil)
+		if w.Body.String() != "text" || w.Header().Get("Content-Encoding") != "" || w.Header().Get("Asked") != "'gzip'" {
+			t.Errorf("%s: %q, %v", path, w.Body, w.Header())
+		}
+		w = send(t, h, "GET", path, nil, "Accept-Encoding", "identity")
+		if w.Body.String() != "text" || w.Header().Get("Asked") != "'identity'" {
+			t.Errorf("%s: %q, %v", path, w.Body, w.Header())
+		}
+		w = send(t, h, "GET", path, nil, "Accept-Encoding", "gzip")
+		if w.Body.String() == "text" || w.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %q, %v", path, w.Body, w.Header())
+		}
+	}
+	if w := send(t, h, "GET", "/api/v1/namespaces/ns/pods/p/log", nil); w.Body.String() != "text" {
+		t.Errorf("a log: %q", w.Body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", front.URL+"/api/v1/namespaces/ns/pods/p/proxy/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"x"}}
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); response.Header.Get("Asked") != "''" {
+		t.Errorf("an upgrade: %q (%v), %v", text, err, response.Header)
+	}
+}
+
 // TestLogHeaders checks that the headers of a log do not wait for its text, so that its length is unknown to them.
 func TestLogHeaders(t *testing.T) {
 	_, front := newCluster(t, echo)

@@ -54,7 +54,7 @@ type Proxy struct {
 	// kubelets connects to the kubelets of pods, and guarded to those of nodes/proxy.
 	kubelets, guarded kubeletTransports
 	// others is for pods and services, without a client certificate.
-	others      *http.Transport
+	others      transports
 	othersGuard guard
 	logger      *slog.Logger
 }
@@ -65,7 +65,24 @@ type kubeletTransports struct {
 	// verified verifies the certificates of kubelets; nil if there are no CAs. unverified accepts every
 	// certificate.
 	verified   *verifiedTransport
-	unverified *http.Transport
+	unverified transports
+}
+
+// transports are those of one kind of location. As in kube-apiserver, plain asks for compressed
+// responses on behalf of clients that say nothing about compression, and decompresses them.
+// upgrades leaves requests that switch protocols as they are.
+type transports struct{ plain, upgrades *http.Transport }
+
+func (t transports) closeIdle() {
+	t.plain.CloseIdleConnections()
+	t.upgrades.CloseIdleConnections()
+}
+
+func (t transports) forRequest(upgrade bool) *http.Transport {
+	if upgrade {
+		return t.upgrades
+	}
+	return t.plain
 }
 
 // keepAlive is the interval of TCP keep-alive probes, the same as in kube-apiserver.
@@ -97,24 +114,27 @@ func New(c Config) *Proxy {
 			g.dial = throttled(g.dial, c.MaxBytesPerSecond)
 		}
 	}
-	transport := func(g *guard, t *tls.Config) *http.Transport {
-		return outbound.Transport(outbound.Config{TLS: t, Dial: g.connect, Verbatim: true})
+	create := func(g *guard, t *tls.Config) transports {
+		config := outbound.Config{TLS: t, Dial: g.connect}
+		plain := outbound.Transport(config)
+		config.Verbatim = true
+		return transports{plain: plain, upgrades: outbound.Transport(config)}
 	}
 	for _, k := range []*kubeletTransports{&p.kubelets, &p.guarded} {
-		create := func(roots *x509.CertPool) *http.Transport {
+		toKubelets := func(roots *x509.CertPool) transports {
 			t := &tls.Config{RootCAs: roots, InsecureSkipVerify: roots == nil}
 			if c.Certificate != nil {
 				t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
 			}
-			return transport(&k.guard, t)
+			return create(&k.guard, t)
 		}
 		if c.Roots != nil {
-			k.verified = &verifiedTransport{roots: c.Roots, create: create}
+			k.verified = &verifiedTransport{roots: c.Roots, create: toKubelets}
 		}
-		k.unverified = create(nil)
+		k.unverified = toKubelets(nil)
 	}
 	// No certificate authority of the server signs the certificates of pods and services.
-	p.others = transport(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
+	p.others = create(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
 	return p
 }
 
@@ -122,18 +142,18 @@ func New(c Config) *Proxy {
 // created again when the CAs change.
 type verifiedTransport struct {
 	roots  func() (*x509.CertPool, int)
-	create func(*x509.CertPool) *http.Transport
+	create func(*x509.CertPool) transports
 
 	mu         sync.Mutex
-	current    *http.Transport // nil before the first use
+	current    transports // empty before the first use
 	generation int
 }
 
-func (v *verifiedTransport) get() *http.Transport {
+func (v *verifiedTransport) get() transports {
 	roots, generation := v.roots() // may read a file, and needs no lock
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.current == nil || generation > v.generation {
+	if v.current.plain == nil || generation > v.generation {
 		v.close()
 		v.current, v.generation = v.create(roots), generation
 	}
@@ -142,16 +162,16 @@ func (v *verifiedTransport) get() *http.Transport {
 
 // close closes the idle connections; mu is held.
 func (v *verifiedTransport) close() {
-	if v.current != nil {
-		v.current.CloseIdleConnections()
+	if v.current.plain != nil {
+		v.current.closeIdle()
 	}
 }
 
 // Close closes the idle connections.
 func (p *Proxy) Close() {
-	p.others.CloseIdleConnections()
+	p.others.closeIdle()
 	for _, k := range []*kubeletTransports{&p.kubelets, &p.guarded} {
-		k.unverified.CloseIdleConnections()
+		k.unverified.closeIdle()
 		if v := k.verified; v != nil {
 			v.mu.Lock()
 			v.close()
@@ -168,14 +188,14 @@ func (p *Proxy) kubeletsOf(loc *api.Location) *kubeletTransports {
 	return &p.kubelets
 }
 
-// transport returns the transport for a location.
-func (p *Proxy) transport(loc *api.Location) *http.Transport {
+// transport returns the transport to a location for requests that switch protocols, or for others.
+func (p *Proxy) transport(loc *api.Location, upgrade bool) *http.Transport {
 	if !loc.Kubelet {
-		return p.others
+		return p.others.forRequest(upgrade)
 	}
 	k := p.kubeletsOf(loc)
 	if loc.Unverified || k.verified == nil {
-		return k.unverified
+		return k.unverified.forRequest(upgrade)
 	}
-	return k.verified.get()
+	return k.verified.get().forRequest(upgrade)
 }

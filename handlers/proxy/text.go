@@ -25,7 +25,7 @@ func (p *Proxy) Open(ctx context.Context, loc *api.Location, resource schema.Gro
 		return nil, err
 	}
 	mark(r.Header, loc)
-	client := outbound.Client(p.transport(loc))
+	client := outbound.Client(p.transport(loc, false))
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("redirects forbidden") }
 	response, err := client.Do(r)
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location
 	maps.Copy(out.Header, header)
 	out.Header[protocolHeader] = protocols
 	mark(out.Header, loc)
-	response, err := p.transport(loc).RoundTrip(out)
+	response, err := p.transport(loc, true).RoundTrip(out)
 	if err != nil {
 		return nil, "", fmt.Errorf("error dialing backend: %w", err)
 	}
