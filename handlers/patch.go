@@ -109,19 +109,12 @@ func (c *call) patched(ctx context.Context, old api.Object, kind types.PatchType
 	if err != nil {
 		return nil, err
 	}
-	current, err := c.PatchedView(old)
-	if err != nil {
-		return nil, err
-	}
-	obj, err := c.codec.ApplyPatch(ctx, patch, current, fieldValidation)
+	obj, err := c.codec.ApplyPatch(ctx, patch, old, fieldValidation)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.checkName(obj); err != nil {
 		return nil, err
 	}
-	if err := c.codec.CheckPatchedKind(obj); err != nil {
-		return nil, err
-	}
-	return c.ApplySubresource(ctx, old, obj)
+	return obj, c.codec.CheckPatchedKind(obj)
 }

@@ -73,8 +73,8 @@ func (h *Handler) update(c *call) error {
 		return err
 	}
 	api.DedupOwnerReferences(obj, false, request.From(c.r.Context()).Warn)
-	replace := func(ctx context.Context, old api.Object) (api.Object, error) {
-		return c.ApplySubresource(ctx, old, obj.DeepCopyObject().(api.Object))
+	replace := func(context.Context, api.Object) (api.Object, error) {
+		return obj.DeepCopyObject().(api.Object), nil
 	}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, replace, registry.UpdateOptions{
 		WriteOptions: o.WriteOptions, AuthorizeCreate: h.creationAuthorization(c), Preconditions: uidPrecondition(obj),

@@ -93,8 +93,8 @@ func createScaled(t *testing.T, r *Registry) Target {
 func TestPatchScaleOfOther(t *testing.T) {
 	r := newRegistry(t)
 	at := createScaled(t, r)
-	_, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
-		return at.ApplySubresource(t.Context(), old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns", UID: "other"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+	_, err := r.Update(t.Context(), at, func(context.Context, api.Object) (api.Object, error) {
+		return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns", UID: "other"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}}, nil
 	}, UpdateOptions{})
 	const want = `Operation cannot be fulfilled on deployments/scale.apps "d": Precondition failed: UID in precondition: other, UID in object meta: `
 	if !apierrors.IsConflict(err) || !strings.HasPrefix(err.Error(), want) {
@@ -113,8 +113,8 @@ func TestAdmissionOfScale(t *testing.T) {
 		}
 	}}
 	r.o.Admission = func() Admission { return rec }
-	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
-		return at.ApplySubresource(t.Context(), old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+	out, err := r.Update(t.Context(), at, func(context.Context, api.Object) (api.Object, error) {
+		return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}}, nil
 	}, UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)

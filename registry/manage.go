@@ -72,87 +72,29 @@ func (t Target) subresource() string {
 	return ""
 }
 
-func (r *Registry) fieldWrite(t Target, manager string) ssa.Write {
-	return ssa.Write{Version: t.Version, Subresource: t.subresource(), Manager: manager, Now: r.o.Now()}
+// fieldManager returns the manager of the fields of the objects that requests to t write, nil if field
+// management is off, and what it needs to know of a write.
+func (r *Registry) fieldManager(t Target, manager string) (*ssa.Manager, ssa.Write) {
+	w := ssa.Write{Version: t.Version, Subresource: t.subresource(), Manager: manager, Now: r.o.Now()}
+	if t.Sub != nil && t.Sub.View != nil {
+		w.Version = &t.Sub.Kind.Versions[0]
+		return r.fields.forResource(t.Sub.Kind), w
+	}
+	return r.fields.forResource(t.Resource), w
 }
 
 // updateManagedFields updates the managedFields of obj for a write that changed live, which
 // is nil for a new object. It runs on the object as the request changed it.
 func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOptions) {
-	m := r.fields.forResource(t.Resource)
-	if m == nil || o.Manager == "" {
-		obj.SetManagedFields(nil)
-		if live != nil {
-			obj.SetManagedFields(live.GetManagedFields())
-		}
-		return
-	}
+	m, w := r.fieldManager(t, o.Manager)
 	// An error does not prevent the write. The object keeps the managedFields of live, which would
 	// be lost if, for example, a conversion webhook were not available for a moment.
-	if t.Sub != nil && t.Sub.Replicas != nil && live != nil {
-		_ = r.updateScaleManagedFields(t, live, obj, o.Manager)
-		return
-	}
-	if err := m.Update(live, obj, r.fieldWrite(t, o.Manager)); err != nil {
+	if m == nil || o.Manager == "" || m.Update(live, obj, w) != nil {
 		obj.SetManagedFields(nil)
 		if live != nil {
 			obj.SetManagedFields(live.GetManagedFields())
 		}
 	}
-}
-
-// scaleWrite describes a write of the scale subresource that t names.
-func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
-	w := r.fieldWrite(t, manager)
-	w.Version = &t.Sub.Kind.Versions[0]
-	return w
-}
-
-// PatchedView is SubresourceView for an object to which a patch is applied. That of a scale has
-// managedFields.
-func (t Target) PatchedView(obj api.Object) (api.Object, error) {
-	if t.Sub != nil && t.Sub.Replicas != nil {
-		return t.scaleOf(obj)
-	}
-	return t.SubresourceView(obj)
-}
-
-// scaleOf returns the scale of obj before a write, with the managers of the scale's fields.
-func (t Target) scaleOf(obj api.Object) (api.Object, error) {
-	scale, err := t.Sub.PreviousView(obj)
-	if err != nil {
-		return nil, err
-	}
-	owners, err := ssa.ScaleFields(obj.GetManagedFields(), t.Sub.Replicas)
-	scale.SetManagedFields(owners)
-	return scale, err
-}
-
-// updateScaleManagedFields updates the managedFields of obj for a write of its scale that
-// changed live.
-func (r *Registry) updateScaleManagedFields(t Target, live, obj api.Object, manager string) error {
-	obj.SetManagedFields(live.GetManagedFields())
-	before, err := t.scaleOf(live)
-	if err != nil {
-		return err
-	}
-	after, err := t.SubresourceView(obj)
-	if err != nil {
-		return err
-	}
-	if err := r.fields.forResource(t.Sub.Kind).Update(before, after, r.scaleWrite(t, manager)); err != nil {
-		return err
-	}
-	return t.setScaleOwners(obj, after)
-}
-
-// setScaleOwners copies the managers of the scale's fields to obj.
-func (t Target) setScaleOwners(obj, scale api.Object) error {
-	owners, err := ssa.ParentFields(obj.GetManagedFields(), scale.GetManagedFields(), t.Version.String(), t.Sub.Replicas)
-	if err == nil {
-		obj.SetManagedFields(owners)
-	}
-	return err
 }
 
 // ApplyOptions are the options of an apply.
@@ -169,15 +111,12 @@ type ApplyOptions struct {
 // Apply applies patch, which is decoded JSON in the version of t, to the object that t
 // names. It creates a missing object if o allows that.
 func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o ApplyOptions) (Outcome, error) {
-	m, w := r.fields.forResource(t.Resource), r.fieldWrite(t, o.Manager)
+	m, w := r.fieldManager(t, o.Manager)
 	if m == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
 	w.Force = o.Force
 	return r.Update(ctx, t, func(ctx context.Context, old api.Object) (api.Object, error) {
-		if t.Sub != nil && t.Sub.Replicas != nil {
-			return r.applyScalePatch(ctx, t, old, patch, o)
-		}
 		obj, err := m.Apply(old, patch, w)
 		if err == nil && old == nil && obj.GetUID() != "" {
 			err = apierrors.NewConflict(t.groupResource(), t.Name,
@@ -188,26 +127,4 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 		}
 		return obj, err
 	}, UpdateOptions{WriteOptions: o.WriteOptions, AuthorizeCreate: o.AuthorizeCreate, IsApply: true})
-}
-
-// applyScalePatch returns old with patch applied to its scale.
-func (r *Registry) applyScalePatch(ctx context.Context, t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
-	before, err := t.scaleOf(old)
-	if err != nil {
-		return nil, err
-	}
-	w := r.scaleWrite(t, o.Manager)
-	w.Force = o.Force
-	scale, err := r.fields.forResource(t.Sub.Kind).Apply(before, patch, w)
-	if err == nil && o.Check != nil {
-		err = o.Check(scale)
-	}
-	if err != nil {
-		return nil, err
-	}
-	obj, err := t.ApplySubresource(ctx, old.DeepCopyObject().(api.Object), scale)
-	if err != nil {
-		return nil, err
-	}
-	return obj, t.setScaleOwners(obj, scale)
 }

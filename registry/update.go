@@ -102,6 +102,7 @@ type update struct {
 	change     Change
 	collection *storage.Collection
 	item       *storage.Item
+	view       *viewWrite // nil unless the request writes an object of another kind
 }
 
 // updateOnce lists the steps of an update in their order. The first step that fails ends
@@ -115,11 +116,13 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		w.applyChange, // the sent object, a patch or an apply, and managedFields
 		w.checkShowable,
 		w.mutate,
+		w.changeByView,
 		w.readMetadata, // after admission, as in kube-apiserver
 		w.prepare,
 		w.setGeneration,
 		w.allocate,
 		w.validate,
+		w.showViews,
 		w.admit,
 		w.revertTimeChanges,
 		w.commit,
@@ -148,17 +151,31 @@ func (w *update) checkPreconditions(context.Context) error {
 }
 
 // applyChange makes the new state with its managedFields, which are those of the object as
-// the request changed it, before admission or the server changes it.
+// the request changed it, before admission or the server changes it. At a subresource of another
+// kind it is an object of that kind that changes.
 func (w *update) applyChange(ctx context.Context) (err error) {
+	if w.view, err = w.t.startViewWrite(w.old); err != nil {
+		return err
+	}
+	if w.view == nil {
+		w.obj, err = w.changed(ctx, w.old)
+		return err
+	}
+	w.obj = w.old.DeepCopyObject().(api.Object)
+	w.view.after, err = w.changed(ctx, w.view.before)
+	return err
+}
+
+// changed returns what the request makes of old, with its managedFields.
+func (w *update) changed(ctx context.Context, old api.Object) (api.Object, error) {
 	if w.options.IsApply { // which reads old, and sets managedFields
-		w.obj, err = w.change(ctx, w.old)
-		return err
+		return w.change(ctx, old)
 	}
-	if w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object)); err != nil {
-		return err
+	obj, err := w.change(ctx, old.DeepCopyObject().(api.Object))
+	if err == nil {
+		w.r.updateManagedFields(w.t, old, obj, w.o)
 	}
-	w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
-	return nil
+	return obj, err
 }
 
 // readMetadata reads the metadata that plugins may have changed. It compares the stored object with the
@@ -203,25 +220,15 @@ func (w *update) prepareOther(ctx context.Context, obj api.Object) error {
 	return other.prepare(ctx)
 }
 
-// mutate runs mutating admission. At a subresource of another kind, admission sees an
-// object of that kind, whose changes are applied to the object.
-func (w *update) mutate(ctx context.Context) (err error) {
-	a, sub := w.r.newAttributes(ctx, w.t, api.VerbUpdate, w.obj, w.old, w.o), w.t.Sub
+// mutate runs mutating admission. At a subresource of another kind, admission sees an object
+// of that kind.
+func (w *update) mutate(ctx context.Context) error {
+	a := w.r.newAttributes(ctx, w.t, api.VerbUpdate, w.obj, w.old, w.o)
 	w.attributes = a
-	if a == nil || sub == nil || sub.View == nil {
-		return w.r.mutate(ctx, a)
+	if a != nil && w.view != nil {
+		a.Object, a.Old = w.view.after, w.view.before
 	}
-	if a.Object, err = sub.View(w.obj); err != nil {
-		return err
-	}
-	if a.Old, err = sub.View(w.old); err != nil {
-		return err
-	}
-	if err := w.r.mutate(ctx, a); err != nil {
-		return err
-	}
-	w.obj, err = sub.Change(w.obj, a.Object)
-	return err
+	return w.r.mutate(ctx, a)
 }
 
 // prepare restores the fields that the request cannot change.
