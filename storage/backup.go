@@ -31,7 +31,7 @@ func SaveSnapshot(ctx context.Context, o Options, file string) (int64, error) {
 		return 0, fmt.Errorf("saving a snapshot: %w", err)
 	}
 	defer f.Discard()
-	size, err := receiveSnapshot(ctx, config, f)
+	size, err := receiveSnapshot(ctx, config, f, o.Progress)
 	if err != nil {
 		return 0, fmt.Errorf("saving a snapshot of etcd at %s: %w", config.Endpoints[0], err)
 	}
@@ -42,18 +42,54 @@ func SaveSnapshot(ctx context.Context, o Options, file string) (int64, error) {
 }
 
 // receiveSnapshot writes a snapshot of the etcd to which config leads and returns its size.
-func receiveSnapshot(ctx context.Context, config clientv3.Config, to io.Writer) (size int64, err error) {
+func receiveSnapshot(ctx context.Context, config clientv3.Config, to io.Writer, progress progressFunc) (size int64, err error) {
 	client, err := clientv3.New(config)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
+	status, err := client.Status(ctx, config.Endpoints[0])
+	if err != nil {
+		return 0, err
+	}
 	response, err := client.SnapshotWithVersion(ctx)
 	if err != nil {
 		return 0, err
 	}
-	size, err = io.Copy(to, response.Snapshot)
+	size, err = io.Copy(progress.counting(to, "saving a snapshot", status.DbSize), response.Snapshot)
 	return size, errors.Join(err, response.Snapshot.Close())
+}
+
+// Defragment returns free space in the database of a running etcd, which is found as SaveSnapshot finds it,
+// to the file system. Requests wait meanwhile. It returns the size of the database before and after.
+func Defragment(ctx context.Context, o Options) (before, after int64, err error) {
+	o = o.withDefaults()
+	config, err := maintenanceConfig(ctx, &o)
+	if err != nil {
+		return 0, 0, err
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	endpoint := config.Endpoints[0]
+	size := func(to *int64) error {
+		status, err := client.Status(ctx, endpoint)
+		if err == nil {
+			*to = status.DbSize
+		}
+		return err
+	}
+	if err = size(&before); err == nil {
+		if _, err = client.Defragment(ctx, endpoint); err == nil {
+			err = size(&after)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("defragmenting etcd at %s: %w", endpoint, err)
+	}
+	return before, after, err
 }
 
 // maintenanceConfig returns the configuration of a client for the first member of the etcd of o
@@ -111,8 +147,9 @@ func probeMember(ctx context.Context, c clientv3.Config) error {
 }
 
 // RestoreSnapshot creates the data of an embedded etcd in a directory from a snapshot, so that a
-// server can start there. The directory must have no data, and no server may run in it.
-func RestoreSnapshot(file, dir string) error {
+// server can start there. The directory must have no data, and no server may run in it. Progress
+// is that of Options.
+func RestoreSnapshot(file, dir string, progress func(what string, done, total int64)) error {
 	if err := safefile.MakeDir(dir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
@@ -120,5 +157,5 @@ func RestoreSnapshot(file, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(restoreSnapshot(file, dir), lock.Close())
+	return errors.Join(restoreSnapshot(file, dir, progress), lock.Close())
 }

@@ -56,15 +56,15 @@ func TestSaveSnapshot(t *testing.T) {
 		t.Errorf("left behind: %v %v", files, err)
 	}
 
-	if err := RestoreSnapshot(file, dir); err == nil || !strings.Contains(err.Error(), "in use by another server") {
+	if err := RestoreSnapshot(file, dir, nil); err == nil || !strings.Contains(err.Error(), "in use by another server") {
 		t.Errorf("restored into the directory of a running server: %v", err)
 	}
 	restored := filepath.Join(t.TempDir(), "etcd")
-	if err := RestoreSnapshot(file, restored); err != nil {
+	if err := RestoreSnapshot(file, restored, nil); err != nil {
 		t.Fatal(err)
 	}
 	var refused *SnapshotError
-	if err := RestoreSnapshot(file, restored); !errors.As(err, &refused) || !strings.Contains(err.Error(), "is not empty") {
+	if err := RestoreSnapshot(file, restored, nil); !errors.As(err, &refused) || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("restored twice: %v", err)
 	}
 	_, c = startStore(t, Options{Dir: restored})
@@ -152,8 +152,13 @@ func TestMaintenanceSocket(t *testing.T) {
 	if _, err := client.HashKV(t.Context(), client.Endpoints()[0], 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := client.Defragment(t.Context(), client.Endpoints()[0]); err != nil {
-		t.Error(err)
+	if before, after, err := Defragment(t.Context(), Options{Dir: dir}); err != nil || after == 0 || after > before {
+		t.Errorf("defragmented from %d to %d bytes, %v", before, after, err)
+	}
+	var told []int64
+	o := Options{Dir: dir, Progress: func(_ string, done, total int64) { told = append(told, done, total) }}
+	if size, err := SaveSnapshot(t.Context(), o, filepath.Join(t.TempDir(), "x")); err != nil || len(told) < 2 || told[0] > size || told[1] == 0 {
+		t.Errorf("progress of a snapshot of %d bytes: %v, %v", size, told, err)
 	}
 	if text := shownMetrics(t, s); !strings.Contains(text, "etcd_disk_backend_defrag_duration_seconds 1\n") {
 		t.Errorf("the defragmentation is not counted:\n%s", text)

@@ -34,7 +34,7 @@ func TestConcurrentSnapshotsToOneFile(t *testing.T) {
 					t.Errorf("round %d: %v", round, err)
 				}
 				// The file is sound at any time after a save.
-				if err := RestoreSnapshot(file, filepath.Join(backups, fmt.Sprint("restored", i))); err != nil {
+				if err := RestoreSnapshot(file, filepath.Join(backups, fmt.Sprint("restored", i)), nil); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 			})
@@ -72,13 +72,13 @@ func TestRestoreIntoPreparedDirectory(t *testing.T) {
 	if err := os.Chmod(snap, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := RestoreSnapshot(file, prepared); err == nil {
+	if err := RestoreSnapshot(file, prepared, nil); err == nil {
 		t.Error("restored into a directory that others may write")
 	}
 	if err := os.Chmod(snap, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := RestoreSnapshot(file, prepared); err != nil {
+	if err := RestoreSnapshot(file, prepared, nil); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(filepath.Join(snap, "db"))

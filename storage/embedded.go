@@ -73,13 +73,15 @@ func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram,
 		return e, err
 	}
 	if o.SnapshotFile != "" {
-		if err := restoreSnapshot(o.SnapshotFile, e.dir); err != nil {
+		if err := restoreSnapshot(o.SnapshotFile, e.dir, o.Progress); err != nil {
 			return e, err
 		}
 	}
+	o.tell("reading the database in " + e.dir)
 	if err := checkData(e.dir); err != nil {
 		return e, err
 	}
+	o.tell("starting etcd, which replays its log in " + e.dir)
 	l := &etcdLaunch{failed: make(chan error, 1), fatal: func(err error) {
 		e.fail.Do(func() { close(e.failed) })
 		fatal(err)

@@ -33,7 +33,7 @@ func (e *SnapshotError) Unwrap() error { return e.Err }
 // restoreSnapshot creates the database of an empty data directory from a file that "etcdctl
 // snapshot save" wrote, compressed with gzip or not. The database gets its final name when
 // it is complete; etcd removes files that begin with tmp when it starts.
-func restoreSnapshot(file, dir string) error {
+func restoreSnapshot(file, dir string, progress progressFunc) error {
 	fail := func(err error) error { return &SnapshotError{file, err} }
 	for _, name := range []string{"member/wal", "member/snap/db"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
@@ -48,7 +48,7 @@ func restoreSnapshot(file, dir string) error {
 		return fail(err)
 	}
 	defer temp.Discard()
-	if err := copySnapshot(file, temp.File); err != nil {
+	if err := copySnapshot(file, temp.File, progress); err != nil {
 		return fail(err)
 	}
 	if err := resetDatabase(temp.Name()); err != nil {
@@ -69,7 +69,7 @@ func makeMemberDirs(dir string) error {
 
 // copySnapshot writes the database in a snapshot to an empty file and verifies the SHA-256 that
 // follows the database.
-func copySnapshot(file string, out *os.File) error {
+func copySnapshot(file string, out *os.File, progress progressFunc) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return errors.Unwrap(err) // unwrapped, because the caller adds the file's name
@@ -79,7 +79,7 @@ func copySnapshot(file string, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	size, err := io.Copy(out, data)
+	size, err := io.Copy(progress.counting(out, "restoring "+file, 0), data) // the total is unknown if it is compressed
 	if err != nil {
 		return fmt.Errorf("reading the snapshot: %w", err)
 	}
@@ -95,11 +95,21 @@ func verifySnapshot(f *os.File, size int64) error {
 	if err := verifyChecksum(f, size); err != nil {
 		return err
 	}
-	db, err := bolt.Open(f.Name(), 0o600, &bolt.Options{Timeout: time.Second, ReadOnly: true})
+	return verifyDatabase(f.Name(), func(*bolt.Tx) error { return nil })
+}
+
+// verifyDatabase opens a database and calls read if it is one of etcd.
+func verifyDatabase(file string, read func(*bolt.Tx) error) error {
+	db, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second, ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("opening the database in the snapshot: %w", err)
 	}
-	return errors.Join(db.View(checkEtcdDatabase), db.Close())
+	return errors.Join(db.View(func(tx *bolt.Tx) error {
+		if err := checkEtcdDatabase(tx); err != nil {
+			return err
+		}
+		return read(tx)
+	}), db.Close())
 }
 
 // checkEtcdDatabase returns an error unless a database has the bucket with etcd's keys.

@@ -68,6 +68,9 @@ type Options struct {
 	// QuotaBytes is the maximum size of the embedded etcd's database; 0 means 8 GiB.
 	QuotaBytes int64
 
+	// Progress is called during long work with what is done and, where they are known, with the bytes
+	// that are done and that there are; otherwise they are 0. It must return at once. Nil tells nobody.
+	Progress func(what string, done, total int64)
 	// Logger receives the log messages; nil discards them.
 	Logger *slog.Logger
 	// Tracer makes the OpenTelemetry spans of requests to Servers; nil makes none.

@@ -39,7 +39,7 @@ func TestSnapshotsOfOneServer(t *testing.T) {
 					t.Errorf("round %d: %v", round, err)
 				}
 				restored := filepath.Join(backups, fmt.Sprint("restored", i))
-				if err := storage.RestoreSnapshot(file, restored); err != nil {
+				if err := storage.RestoreSnapshot(file, restored, nil); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 				if err := os.RemoveAll(restored); err != nil {
