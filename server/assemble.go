@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,8 +38,10 @@ import (
 type parts struct {
 	*Server
 	logging   *logProgress
-	own       *credentials.Certificates
-	presented []credentials.ReloadedPair // the certificates that the server shows to others
+	own       *credentials.Certificates                // as they were at the start
+	current   atomic.Pointer[credentials.Certificates] // with those that were renewed since
+	names     credentials.Names                        // in the serving certificate
+	presented []credentials.ReloadedPair               // the certificates that the server shows to others
 	// hasNewTokenKey: this start generated the key of service account tokens.
 	hasNewTokenKey bool
 	// kubeletClient and proxyClient are the client certificates for kubelets and for API servers.

@@ -37,6 +37,7 @@ func (p *parts) prepareBootstrap() error {
 
 // loadCaches fills the caches from each etcd and starts to follow its changes.
 func (p *parts) loadCaches(ctx context.Context) error {
+	p.waiting.begin("reading all objects from etcd")
 	for _, store := range p.allStores() {
 		if err := store.Start(ctx); err != nil {
 			return err
@@ -68,6 +69,7 @@ func (p *parts) createLease(ctx context.Context) error {
 // bootstrapObjects creates the objects that every server has, where they are missing,
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
+	p.waiting.begin("writing the default objects")
 	err := bootConcurrently(
 		p.unlessUnavailable("the default objects", p.publication.CreateObjects),
 		p.unlessUnavailable("the service kubernetes and its ServiceCIDR", p.publication.Publish),
@@ -129,6 +131,7 @@ func (p *parts) isUnresolved(ctx context.Context, r schema.GroupVersionResource)
 func (p *parts) loadCustomKinds(ctx context.Context) error {
 	kinds := p.builtIn.customKinds
 	if kinds != nil {
+		p.waiting.begin("compiling the custom kinds")
 		if err := kinds.Load(ctx); err != nil {
 			return fmt.Errorf("custom kinds: %w", err)
 		}
@@ -206,6 +209,7 @@ func (p *parts) beginRepair(context.Context) error {
 // awaitRepair waits for the first run of the loop. Requests are served meanwhile, because a
 // repair may wait for a webhook that is a client of this server.
 func (p *parts) awaitRepair(ctx context.Context) error {
+	p.waiting.begin("checking the allocated addresses and ports")
 	select {
 	case <-p.repaired:
 		return nil

@@ -28,6 +28,10 @@ func (p *parts) loadCredentials() (err error) {
 	names := credentials.NamesFor(bind, service)
 	names.Add(p.o.AdvertiseAddress)
 	names.Add(p.o.ExternalHostname)
+	for _, name := range p.o.TLSSANs {
+		names.Add(name)
+	}
+	p.names = names
 	switch {
 	case !p.o.NoDataDir:
 		p.own, err = credentials.Load(p.o.CertDir, names, time.Now(), !p.ephemeral)
@@ -39,6 +43,7 @@ func (p *parts) loadCredentials() (err error) {
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
 	}
+	p.current.Store(p.own)
 	serving, verify, err := loadServing(&p.o, p.own)
 	if err != nil {
 		return err
@@ -72,6 +77,7 @@ func (p *parts) loadCredentials() (err error) {
 		URL:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
 		CA:         verify,
 		ServerName: serverNameFor(serving, host),
+		User:       credentials.AdminName,
 		CertPEM:    p.own.Admin.CertPEM,
 		KeyPEM:     p.own.Admin.KeyPEM,
 	}
@@ -173,16 +179,42 @@ func (o *Options) ownCertDir() string {
 // expiryCheck is the interval of the checks of the expiry of certificates.
 const expiryCheck = time.Hour
 
-// watchExpiry warns in the log, now and once an hour, of certificates of the server that have expired or
-// expire soon. A restart replaces a generated certificate.
-func (p *parts) watchExpiry(context.Context) error {
+// renewCertificates renews, once an hour, the certificates that the server issued and that expire soon, and warns
+// in the log, now and then, of others that have expired or expire soon. The server and its clients in this process
+// read certificates again when their files change.
+func (p *parts) renewCertificates(context.Context) error {
 	pairs := slices.Clone(p.presented)
 	credentials.WarnOfExpiry(p.logger, pairs, time.Now())
 	p.runEvery("expiry of certificates", expiryCheck, func(context.Context) error {
+		err := p.renew(time.Now())
 		credentials.WarnOfExpiry(p.logger, pairs, time.Now())
-		return nil
+		return err
 	})
 	return nil
+}
+
+// renew issues certificates again that expire soon, and writes the administrator's kubeconfig file with a new
+// certificate. Certificates in memory, or by another CA, stay.
+func (p *parts) renew(now time.Time) error {
+	if p.o.NoDataDir {
+		return nil
+	}
+	own, err := credentials.Load(p.o.CertDir, p.names, now, !p.ephemeral)
+	if err != nil {
+		return fmt.Errorf("--cert-dir: %w", err)
+	}
+	before := p.current.Swap(own)
+	if own.Admin.Cert.Equal(before.Admin.Cert) {
+		return nil
+	}
+	p.logger.Info("renewed the administrator's certificate", "file", p.KubeconfigFile, "notAfter", own.Admin.Cert.NotAfter)
+	access := p.admin
+	access.CertPEM, access.KeyPEM = own.Admin.CertPEM, own.Admin.KeyPEM
+	file, err := access.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	return safefile.Write(p.KubeconfigFile, file, 0o600, !p.ephemeral)
 }
 
 // newToken returns a random bearer token.

@@ -42,6 +42,29 @@ func maxObjectBytes(n int) error {
 	return nil
 }
 
+func atLeastOne(n int) error {
+	if n < 1 {
+		return fmt.Errorf("%d is below 1", n)
+	}
+	return nil
+}
+
+func tlsSANs(names []string) error {
+	for _, name := range names {
+		if !credentials.IsName(name) {
+			return fmt.Errorf("%q is neither a host name nor an IP address", name)
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkTLSSANs() error {
+	if len(o.TLSSANs) > 0 && o.TLSCertFile != "" {
+		return errors.New("cannot be together with --tls-cert-file, which has its names already")
+	}
+	return nil
+}
+
 func positive(d time.Duration) error {
 	if d <= 0 {
 		return fmt.Errorf("%v is not above 0", d)

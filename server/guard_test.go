@@ -20,7 +20,7 @@ const itself = "leads to this server itself"
 // TestWebhookAtServerItself checks that no spelling of its own address makes the server call itself as an
 // admission webhook.
 func TestWebhookAtServerItself(t *testing.T) {
-	s, admin := startForKubelets(t, Options{})
+	s, admin := startWithClient(t, Options{})
 	at, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)

@@ -160,10 +160,10 @@ func withTimeout(timeout time.Duration, check func(context.Context) error) func(
 }
 
 // checkLoopback fails if the certificates by which the server and its administrator connect
-// on this machine have expired. Only a start renews them.
+// on this machine have expired.
 func (p *parts) checkLoopback(context.Context) error {
-	now := time.Now()
-	for _, c := range []*x509.Certificate{p.own.CA.Cert, p.own.Serving.Cert, p.own.Admin.Cert} {
+	now, own := time.Now(), p.current.Load()
+	for _, c := range []*x509.Certificate{own.CA.Cert, own.Serving.Cert, own.Admin.Cert} {
 		if now.After(c.NotAfter) {
 			return errors.New("loopback serving certificate is expired")
 		}

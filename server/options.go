@@ -29,6 +29,8 @@ type Options struct {
 	Dir string // --data-dir; empty means a temporary directory that Stop removes, as with --ephemeral
 
 	EtcdSnapshot                 string        // --etcd-snapshot
+	SnapshotInterval             time.Duration // --snapshot-interval; 0 saves none
+	SnapshotKeep                 int           // --snapshot-keep
 	EncryptionConfigFile         string        // --encryption-provider-config
 	ReloadEncryption             bool          // --encryption-provider-config-automatic-reload
 	EtcdServers                  []string      // --etcd-servers
@@ -47,6 +49,7 @@ type Options struct {
 	BindAddress        string        // --bind-address
 	AdvertiseAddress   string        // --advertise-address
 	ExternalHostname   string        // --external-hostname
+	TLSSANs            []string      // --tls-san
 	Port               int           // --secure-port; 0 picks a free port
 	InsecurePort       int           // --insecure-port
 	CertDir            string        // --cert-dir

@@ -86,6 +86,7 @@ type Server struct {
 	tracing     *tracing.Provider      // nil without --tracing-config-file
 	store       *storage.Store
 	etcdCalls   *storage.CallMetrics
+	waiting     waiting
 	connecting  <-chan error      // the result of connecting the store; nil until that begins
 	others      []*storage.Store  // of --etcd-servers-overrides
 	webhooks    *webhook.Webhooks // of admission

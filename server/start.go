@@ -30,7 +30,10 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{o: o, done: make(chan struct{})}
 	s.lifetime, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := s.start(ctx); err != nil {
+	endTelling := s.tellWhileSlow(ctx)
+	err := s.start(ctx)
+	endTelling()
+	if err != nil {
 		s.stopping.Do(func() { s.stop(ctx) })
 		return nil, errors.Join(err, s.stopErr)
 	}
@@ -93,7 +96,8 @@ func (s *Server) start(ctx context.Context) error {
 		p.serveResources, // all requests are served from here on
 		p.awaitRepair,
 		p.startControllers,
-		p.watchExpiry, // of certificates
+		p.renewCertificates,
+		p.saveSnapshots,
 	} {
 		if err := boot(ctx); err != nil {
 			return err

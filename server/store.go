@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -29,7 +30,7 @@ func (s *Server) openStore() error {
 	}
 	s.etcdCalls = storage.NewCallMetrics()
 	options := s.etcdOptions(s.o.EtcdServers)
-	options.Dir, options.Ephemeral = filepath.Join(s.o.Dir, "etcd"), s.ephemeral
+	options.Dir, options.Ephemeral, options.Progress = s.etcdDir(), s.ephemeral, s.waiting.progress
 	options.SnapshotFile, options.QuotaBytes = s.o.EtcdSnapshot, s.o.EtcdQuotaBytes
 	s.store = storage.NewStore(options)
 	if s.ephemeral || len(s.o.EtcdServers) > 0 {
@@ -43,6 +44,9 @@ func (s *Server) openStore() error {
 	}
 	return nil
 }
+
+// etcdDir returns the directory of the embedded etcd.
+func (s *Server) etcdDir() string { return filepath.Join(s.o.Dir, "etcd") }
 
 // cacheCheckInterval is the minimum interval at which caches are compared with etcd, as in kube-apiserver.
 const cacheCheckInterval = 5 * time.Minute
@@ -72,6 +76,9 @@ const connectPause = 200 * time.Millisecond
 
 // connectStore returns when the embedded etcd runs, or another one is connected.
 func (s *Server) connectStore(ctx context.Context) error {
+	if len(s.o.EtcdServers) > 0 {
+		s.waiting.begin("etcd at " + strings.Join(s.o.EtcdServers, ","))
+	}
 	if s.connecting == nil {
 		return s.connectWithRetries(ctx)
 	}

@@ -191,6 +191,29 @@ func (p *pki) loadCA(name, subject string) (ca *KeyPair, isNew bool, err error) 
 	return ca, key == nil, err
 }
 
+// IssueClient issues a certificate with which a client is a user in groups. The CA is the one that a
+// server generated in dir. The certificate is valid until the given time, and cannot be revoked.
+func IssueClient(dir, user string, groups []string, now, until time.Time) (*KeyPair, error) {
+	p := pki{dir: dir, now: now}
+	ca, err := p.read("ca")
+	if err != nil {
+		return nil, err
+	}
+	if ca == nil {
+		return nil, fmt.Errorf("%s has no certificate authority: no server started there", dir)
+	}
+	if ca.Cert.NotAfter.Before(until) {
+		return nil, fmt.Errorf("the certificate authority in %s ends before that, at %s", dir, ca.Cert.NotAfter.Format(time.RFC3339))
+	}
+	issuer := pki{now: now, ca: ca} // without a directory, since the pair is the client's
+	return issuer.issue(user, &x509.Certificate{
+		Subject:     pkix.Name{CommonName: user, Organization: groups},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotAfter:    until,
+	}, nil)
+}
+
 // halfOfCA returns the key of a CA whose certificate is missing, to issue it again, or nil if there is no
 // file. A key that is missing is an error: the certificates of clients would be worth nothing.
 func (p *pki) halfOfCA(name string) (key []byte, err error) {
@@ -280,6 +303,9 @@ func NamesFor(bind net.IP, service []net.IP) Names {
 	}
 	return s
 }
+
+// IsName reports whether a certificate can have a host name or an IP address.
+func IsName(host string) bool { return net.ParseIP(host) != nil || isHostname(host) }
 
 // isHostname reports whether the name of a machine is valid in a certificate.
 func isHostname(host string) bool {

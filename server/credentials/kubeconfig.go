@@ -1,7 +1,9 @@
 package credentials
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	clientcmd "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
@@ -13,9 +15,11 @@ const (
 	contextName = "miniapiserver"
 )
 
-// Access is the address of the server and the administrator's credentials.
+// Access is the address of the server and the credentials of a user.
 type Access struct {
 	URL string
+	// User is the name of the user.
+	User string
 	// CA verifies the serving certificate. ServerName is the name to expect in it if that
 	// is not the host of url, or "".
 	CA              []byte
@@ -33,13 +37,13 @@ func (a Access) Kubeconfig() ([]byte, error) {
 			TLSServerName:            a.ServerName,
 			CertificateAuthorityData: a.CA,
 		}}},
-		AuthInfos: []clientcmd.NamedAuthInfo{{Name: AdminName, AuthInfo: clientcmd.AuthInfo{
+		AuthInfos: []clientcmd.NamedAuthInfo{{Name: a.User, AuthInfo: clientcmd.AuthInfo{
 			ClientCertificateData: a.CertPEM,
 			ClientKeyData:         a.KeyPEM,
 		}}},
 		Contexts: []clientcmd.NamedContext{{Name: contextName, Context: clientcmd.Context{
 			Cluster:  clusterName,
-			AuthInfo: AdminName,
+			AuthInfo: a.User,
 		}}},
 		CurrentContext: contextName,
 	})
@@ -47,4 +51,21 @@ func (a Access) Kubeconfig() ([]byte, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return out, nil
+}
+
+// ReadAccess returns the address of a server and its CA from a file that Kubeconfig made.
+func ReadAccess(file string) (Access, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Access{}, err
+	}
+	var c clientcmd.Config
+	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+		return Access{}, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(c.Clusters) != 1 {
+		return Access{}, errors.New(file + ": not a kubeconfig file of this server")
+	}
+	cluster := c.Clusters[0].Cluster
+	return Access{URL: cluster.Server, CA: cluster.CertificateAuthorityData, ServerName: cluster.TLSServerName}, nil
 }
