@@ -2,56 +2,38 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-const envtestUsage = `miniapiserver envtest writes the programs kube-apiserver, etcd and kubectl, which
-envtest of controller-runtime starts, into a directory, and prints the directory. The
-first two are this server. kubectl runs the one in PATH.
-
-  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)
-
-Usage:
-  miniapiserver envtest [flags]
-
-Flags:
-`
-
-// runEnvtest writes the programs for envtest, prints their directory and returns the exit
-// status.
-func runEnvtest(args []string, stdout, stderr io.Writer) int {
-	p := &program{name: "miniapiserver envtest", stdout: stdout, stderr: stderr}
+// envtest returns the command that writes the programs for envtest and prints their directory.
+func (c *commands) envtest() *cobra.Command {
 	served := envtest.Version(server.Version().GitVersion)
-	fs := pflag.NewFlagSet(p.name, pflag.ContinueOnError)
-	fs.Usage = func() {} // an error of a flag refers to --help instead
-	binDir := fs.String("bin-dir", "", "Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
-	wanted := fs.String("version", served, "Release of Kubernetes that kube-apiserver has, such as 1.35 or 1.35.4, and as which \"setup-envtest use -i\" finds the programs. One of 1.34 to 1.37; an older one than that of this build is emulated as by --faithful-emulation.")
-	help := fs.BoolP("help", "h", false, "If true, this help is printed and nothing is written.")
-	switch err := fs.Parse(args); {
-	case err != nil:
-		return p.fail(fmt.Errorf("%w (see --help)", err))
-	case fs.NArg() > 0:
-		return p.fail(fmt.Errorf("takes flags and no arguments, got %q (see --help)", fs.Arg(0)))
-	case *help:
-		_, err := io.WriteString(stdout, envtestUsage+fs.FlagUsages())
-		return p.status(err)
+	cmd := &cobra.Command{
+		Use: "envtest [flags]", Short: "Write kube-apiserver, etcd and kubectl for envtest", Args: noArguments,
+		Long: `envtest writes the programs kube-apiserver, etcd and kubectl, which
+envtest of controller-runtime starts, into a directory, and prints the directory. The
+first two are this server. kubectl runs the one in PATH.`,
+		Example: `  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)`,
 	}
-	dir, err := writePrograms(*binDir, *wanted, served)
-	if err != nil {
-		return p.fail(err)
+	binDir := cmd.Flags().String("bin-dir", "", "Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
+	wanted := cmd.Flags().String("version", served, "Release of Kubernetes that kube-apiserver has, such as 1.35 or 1.35.4, and as which \"setup-envtest use -i\" finds the programs. One of 1.34 to 1.37; an older one than that of this build is emulated as by --faithful-emulation.")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		dir, err := writePrograms(*binDir, *wanted, served)
+		if err == nil {
+			_, err = fmt.Fprintln(c.stdout, dir)
+		}
+		return err
 	}
-	_, err = fmt.Fprintln(stdout, dir)
-	return p.status(err)
+	return cmd
 }
 
 // writePrograms writes the programs for envtest and returns their directory.

@@ -30,7 +30,7 @@ func TestEnvtestPrograms(t *testing.T) {
 		{[]string{"--version", "v1.34"}, "cache/miniapiserver/envtest/k8s", "1.34.0"},
 		{[]string{"--version", "1.35.4"}, "cache/miniapiserver/envtest/k8s", "1.35.4"},
 	} {
-		p := command(t, append([]string{asEnvtest}, tt.args...)...)
+		p := command(t, append([]string{"envtest"}, tt.args...)...)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+filepath.Join(temp, "cache"), "HOME="+temp)
 		out, err := p.Output()
 		if err != nil {
@@ -68,7 +68,7 @@ func TestEnvtestErrors(t *testing.T) {
 		"x":                     `takes flags and no arguments, got "x" (see --help)`,
 	} {
 		var out, errs strings.Builder
-		if status := runEnvtest(strings.Fields(args), &out, &errs); status != 1 || out.Len() > 0 {
+		if status := runMiniapiserver(append([]string{"envtest"}, strings.Fields(args)...), &out, &errs); status != 1 || out.Len() > 0 {
 			t.Errorf("%s: exit status %d, output %q", args, status, out.String())
 		}
 		if got := errs.String(); !strings.HasPrefix(got, "miniapiserver envtest: "+want) || strings.Count(got, "\n") != 1 {

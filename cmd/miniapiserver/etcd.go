@@ -13,6 +13,7 @@ import (
 
 // runEtcd runs etcd until a signal and returns its exit status.
 func runEtcd(args []string, stdout, stderr io.Writer) int {
+	defer watchParent(args).removeDirs()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -13,20 +13,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// parseFlags reads the command line into c. With --help or --version nothing else is
-// checked.
+// parseFlags reads the command line of a personality into c. With --help or --version nothing else
+// is checked.
 func parseFlags(c *server.CommandLine, args []string) (server.Options, error) {
-	fs := pflag.NewFlagSet("miniapiserver", pflag.ContinueOnError)
-	fs.Usage = func() {}                                                           // an error of a flag refers to --help instead
-	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName { // as kube-apiserver
-		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
-	})
-	for _, f := range c.Flags() {
-		added := fs.VarPF(f.Value, f.Name, f.Shorthand, f.Help)
-		if f.Value.Type() == "bool" {
-			added.NoOptDefVal = "true"
-		}
-	}
+	fs := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	addServerFlags(fs, c)
 	if err := fs.Parse(args); err != nil {
 		return server.Options{}, explain(c, err)
 	}
@@ -47,22 +38,8 @@ func explain(c *server.CommandLine, err error) error {
 			return fmt.Errorf("%w; the nearest is --%s (see --help)", err, near)
 		}
 	}
-	return fmt.Errorf("%w (see --help)", err)
+	return seeHelp(err)
 }
-
-const usage = `miniapiserver is a Kubernetes API server in one process, with etcd inside.
-
-Without flags, its files are in ./.miniapiserver and it serves HTTPS on
-127.0.0.1:6443. At its start it prints a kubectl command that works.
-
-Usage:
-  miniapiserver [flags]
-  miniapiserver kube-apiserver [flags]    behaves as kube-apiserver
-  miniapiserver etcd [flags]              behaves as etcd
-  miniapiserver envtest [flags]           writes both for KUBEBUILDER_ASSETS
-  miniapiserver snapshot save FILE        saves a snapshot of a running server
-  miniapiserver snapshot restore FILE     restores it into a new data directory
-`
 
 const kubeUsage = `kube-apiserver serves the Kubernetes API from an etcd.
 
@@ -89,21 +66,30 @@ func printHelp(w io.Writer, usage string, flags []server.Flag) error {
 			group = f.Group
 			fmt.Fprintf(&b, "\n%s:\n", group)
 		}
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		if t := f.Value.Type(); t != "bool" {
-			name += " " + t
-		}
-		help := f.Help
-		if !slices.Contains([]string{"", "false", "0", "0s"}, f.Default) {
-			help += " (default " + f.Default + ")"
-		}
-		printFlag(&b, name, help)
+		printFlag(&b, flagTitle(&f), flagText(&f))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// flagTitle returns the name of a flag with the type of its value.
+func flagTitle(f *server.Flag) string {
+	title := "--" + f.Name
+	if f.Shorthand != "" {
+		title = "-" + f.Shorthand + ", " + title
+	}
+	if t := f.Value.Type(); t != "bool" {
+		title += " " + t
+	}
+	return title
+}
+
+// flagText returns the description of a flag with its default.
+func flagText(f *server.Flag) string {
+	if slices.Contains([]string{"", "false", "0", "0s"}, f.Default) {
+		return f.Help
+	}
+	return f.Help + " (default " + f.Default + ")"
 }
 
 // isTerminal reports whether w is a terminal, or another device.

@@ -120,7 +120,7 @@ func TestControllersFlag(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
-	if code := run([]string{"--help"}, &out, &out); code != 0 {
+	if code := runMiniapiserver([]string{"--help-all"}, &out, &out); code != 0 {
 		t.Errorf("status %d", code)
 	}
 	for _, f := range server.NewCommandLine().Flags() {
@@ -140,7 +140,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if code := run([]string{"--version"}, &out, &out); code != 0 || !strings.Contains(out.String(), ", Kubernetes v1.37") {
+	if code := runMiniapiserver([]string{"--version"}, &out, &out); code != 0 || !strings.Contains(out.String(), ", Kubernetes v1.37") {
 		t.Errorf("status %d: %s", code, &out)
 	}
 }
@@ -188,7 +188,7 @@ func TestShellQuote(t *testing.T) {
 // BenchmarkHelp measures the part of the startup time that the flags take.
 func BenchmarkHelp(b *testing.B) {
 	for b.Loop() {
-		if code := run([]string{"--help"}, io.Discard, io.Discard); code != 0 {
+		if code := runMiniapiserver([]string{"--help"}, io.Discard, io.Discard); code != 0 {
 			b.Fatal(code)
 		}
 	}
@@ -221,7 +221,7 @@ func TestEveryFlagNamesItself(t *testing.T) {
 			checkRefused(t, asEtcd, match[1])
 		}
 	}
-	checkRefused(t, asEnvtest, "version")
+	checkRefused(t, "envtest", "version")
 }
 
 // checkRefused checks that a program, or its part of that name, refuses nonsense as the value
@@ -229,7 +229,7 @@ func TestEveryFlagNamesItself(t *testing.T) {
 func checkRefused(t *testing.T, name, flag string) {
 	t.Helper()
 	args := []string{name, "--" + flag + "=no:sense"}
-	if name == asEnvtest {
+	if name == "envtest" {
 		args = append([]string{"miniapiserver"}, args...)
 	}
 	var out, errs bytes.Buffer

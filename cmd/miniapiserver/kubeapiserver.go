@@ -18,6 +18,7 @@ const controllersVariable = "MINIAPISERVER_CONTROLLERS"
 
 // runKubeAPIServer runs kube-apiserver and returns its exit status.
 func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
+	defer watchParent(args).removeDirs()
 	p := &program{name: asKubeAPIServer, began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewKubeAPIServerCommandLine()}
 	if err := p.flags.SetControllers(os.Getenv(controllersVariable)); err != nil {
 		return p.fail(fmt.Errorf("%s: %w", controllersVariable, err))

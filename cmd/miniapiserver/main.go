@@ -3,8 +3,8 @@
 // reach it, and stops it at a signal.
 //
 // Called as kube-apiserver or etcd, or with one of these names as its first argument, it
-// behaves as that command. With the first argument envtest it writes what envtest starts, and
-// with snapshot it saves or restores a snapshot of etcd.
+// behaves as that command. commands.go has the tree of the other commands, which write what envtest
+// starts, save and restore snapshots of etcd, and so on.
 package main
 
 import (
@@ -17,11 +17,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -30,8 +31,6 @@ import (
 const (
 	asKubeAPIServer = "kube-apiserver"
 	asEtcd          = "etcd"
-	asEnvtest       = "envtest"  // only as first argument
-	asSnapshot      = "snapshot" // only as first argument
 )
 
 func main() {
@@ -41,38 +40,18 @@ func main() {
 
 // runAs runs the command whose name is that of the program or the first argument.
 func runAs(args []string, stdout, stderr io.Writer) int {
-	name, args := filepath.Base(args[0]), args[1:]
-	if name != asKubeAPIServer && name != asEtcd && len(args) > 0 && slices.Contains([]string{asKubeAPIServer, asEtcd, asEnvtest, asSnapshot}, args[0]) {
-		name, args = args[0], args[1:]
-	}
-	switch name {
-	case asEnvtest:
-		return runEnvtest(args, stdout, stderr)
-	case asSnapshot:
-		return runSnapshot(args, stdout, stderr)
+	switch name, args := filepath.Base(args[0]), args[1:]; name {
 	case asKubeAPIServer:
-		defer watchParent(args).removeDirs()
 		return runKubeAPIServer(args, stdout, stderr)
 	case asEtcd:
-		defer watchParent(args).removeDirs()
 		return runEtcd(args, stdout, stderr)
+	default:
+		return runMiniapiserver(args, stdout, stderr)
 	}
-	return run(args, stdout, stderr)
 }
 
-// run runs miniapiserver itself and returns its exit status.
-func run(args []string, stdout, stderr io.Writer) int {
-	p := &program{name: "miniapiserver", began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewCommandLine()}
-	o, err := parseFlags(p.flags, args)
-	if err != nil {
-		return p.fail(err)
-	}
-	switch {
-	case p.flags.Help:
-		return p.status(printHelp(stdout, usage, p.flags.Flags()))
-	case p.flags.Version != "":
-		return p.status(printVersion(stdout, "miniapiserver "+server.Release()+", Kubernetes", p.flags))
-	}
+// runServer runs miniapiserver itself and returns its exit status.
+func (p *program) runServer(o server.Options) int {
 	if p.flags.StdinLifetime {
 		p.lifetime = os.Stdin
 	}
@@ -81,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if p.flags.Output == "json" {
 			message = describe(srv)
 		}
-		fmt.Fprint(stdout, message)
+		fmt.Fprint(p.stdout, message)
 	})
 }
 
@@ -120,6 +99,7 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 	}
 	running.Store(srv)
 	ready(srv)
+	notifySystemd(o.Logger, daemon.SdNotifyReady)
 	tuneMemory()
 
 	select {
@@ -127,6 +107,7 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 	case <-srv.Done():
 		return p.fail(srv.Err())
 	}
+	notifySystemd(o.Logger, daemon.SdNotifyStopping)
 	// Requests in flight may finish within their timeout.
 	stopCtx, stopCancel := context.WithTimeout(context.Background(), o.ShutdownDelay+o.ShutdownWatchGrace+cmp.Or(o.RequestTimeout, time.Minute))
 	defer stopCancel()

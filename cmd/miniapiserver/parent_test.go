@@ -19,7 +19,7 @@ import (
 // that is killed, and removes the directory that envtest made for it.
 func TestEndsWithParent(t *testing.T) {
 	temp := t.TempDir()
-	write := command(t, asEnvtest, "--bin-dir", temp)
+	write := command(t, "envtest", "--bin-dir", temp)
 	assets, err := write.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, write.stderr.String())

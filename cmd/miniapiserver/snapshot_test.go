@@ -31,7 +31,7 @@ func startClient(t *testing.T, dir string) (*process, *kubernetes.Clientset) {
 // snapshot runs a command line that starts with snapshot and returns its output.
 func snapshot(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	p := command(t, append([]string{asSnapshot}, args...)...)
+	p := command(t, append([]string{"snapshot"}, args...)...)
 	out, err := p.Output()
 	return string(out) + p.stderr.String(), err
 }
@@ -80,20 +80,21 @@ func TestSnapshot(t *testing.T) {
 func TestSnapshotErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x")
 	for args, want := range map[string]string{
-		"":              "takes save or restore, and the name of a file (see --help)",
-		"save":          "takes save or restore, and the name of a file (see --help)",
-		"load " + file:  "takes save or restore, and the name of a file (see --help)",
-		"save a b":      "takes save or restore, and the name of a file (see --help)",
-		"save --data x": "unknown flag: --data (see --help)",
-		"restore " + file + " --data-dir " + t.TempDir(): file + ": no such file or directory",
-		"restore x --etcd-servers http://127.0.0.1:1":    "--etcd-servers: a snapshot is restored into --data-dir",
-		"save x --etcd-servers http://127.0.0.1:1":       "etcd does not answer: ",
+		"":              ": takes save, restore or status, and the name of a file (see --help)",
+		"save":          " save: takes the name of a file (see --help)",
+		"load " + file:  ": takes save, restore or status, and the name of a file (see --help)",
+		"save a b":      " save: takes the name of a file (see --help)",
+		"save --data x": " save: unknown flag: --data (see --help)",
+		"restore " + file + " --data-dir " + t.TempDir(): " restore: " + file + ": no such file or directory",
+		"restore x --etcd-servers http://127.0.0.1:1":    " restore: unknown flag: --etcd-servers (see --help)",
+		"save x --etcd-servers http://127.0.0.1:1":       " save: etcd does not answer: ",
+		"status " + file: " status: " + file + ": no such file or directory",
 	} {
 		var out, errs strings.Builder
-		if status := runSnapshot(strings.Fields(args), &out, &errs); status != 1 || out.Len() > 0 {
+		if status := runMiniapiserver(append([]string{"snapshot"}, strings.Fields(args)...), &out, &errs); status != 1 || out.Len() > 0 {
 			t.Errorf("%s: exit status %d, output %q", args, status, out.String())
 		}
-		if got := errs.String(); !strings.HasPrefix(got, "miniapiserver snapshot: "+want) || strings.Count(got, "\n") != 1 {
+		if got := errs.String(); !strings.HasPrefix(got, "miniapiserver snapshot"+want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
