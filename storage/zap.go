@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -58,7 +62,7 @@ func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	if c.isStarting != nil && c.isStarting() {
 		level = slog.LevelDebug
 	}
-	c.log.Log(context.Background(), level, "etcd: "+e.Message, slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
+	c.log.Log(context.Background(), level, "etcd: "+withErrors(e.Message), slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
 	return nil
 }
 
@@ -80,7 +84,7 @@ type zapHook func(error)
 
 // OnWrite implements zapcore.CheckWriteHook.
 func (f zapHook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
-	err := fmt.Errorf("etcd: %s", ce.Message)
+	err := fmt.Errorf("etcd: %s", withErrors(ce.Message))
 	for _, field := range fields {
 		if cause, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {
 			err = fmt.Errorf("%w: %w", err, cause)
@@ -88,4 +92,27 @@ func (f zapHook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
 	}
 	f(err)
 	runtime.Goexit()
+}
+
+// brokenError is what package fmt prints for an error that a logger formats with %w, as bbolt does: its type
+// and its fields. The last one may be the number of an error of the system.
+var brokenError = regexp.MustCompile(`%!w\([^=()]*=(?:&\{(.*?)\}|([^()]*))\)`)
+
+// withErrors returns a message with the texts of the errors in it that were formatted with %w.
+func withErrors(message string) string {
+	if !strings.Contains(message, "%!w(") {
+		return message
+	}
+	return brokenError.ReplaceAllStringFunc(message, func(found string) string {
+		fields := brokenError.FindStringSubmatch(found)
+		text := fields[1] + fields[2] // one of them is empty
+		where, last := "", text
+		if i := strings.LastIndexByte(text, ' '); i >= 0 {
+			where, last = text[:i]+": ", text[i+1:]
+		}
+		if n, err := strconv.ParseUint(last, 10, 16); err == nil {
+			return where + syscall.Errno(n).Error()
+		}
+		return text
+	})
 }
