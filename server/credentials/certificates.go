@@ -270,12 +270,18 @@ type Names struct {
 	IPs []net.IP
 }
 
-// Add adds an IP address or a host name, unless it is empty.
+// Add adds an IP address or a host name, unless it is empty or one of the names already.
 func (s *Names) Add(host string) {
 	if ip := net.ParseIP(host); ip != nil {
+		s.addIP(ip)
+	} else if name := strings.ToLower(host); isHostname(name) && !slices.Contains(s.DNS, name) {
+		s.DNS = append(s.DNS, name)
+	}
+}
+
+func (s *Names) addIP(ip net.IP) {
+	if !slices.ContainsFunc(s.IPs, ip.Equal) {
 		s.IPs = append(s.IPs, ip)
-	} else if isHostname(host) {
-		s.DNS = append(s.DNS, strings.ToLower(host))
 	}
 }
 
@@ -287,17 +293,20 @@ func NamesFor(bind net.IP, service []net.IP) Names {
 			"kubernetes", "kubernetes.default", "kubernetes.default.svc",
 			"kubernetes.default.svc.cluster.local", "localhost",
 		},
-		IPs: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, service...),
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
-	if host, err := os.Hostname(); err == nil && isHostname(host) {
-		s.DNS = append(s.DNS, strings.ToLower(host))
+	for _, ip := range service {
+		s.addIP(ip)
+	}
+	if host, err := os.Hostname(); err == nil {
+		s.Add(host)
 	}
 	if !bind.IsUnspecified() {
-		s.IPs = append(s.IPs, bind)
+		s.addIP(bind)
 	} else if addrs, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {
-				s.IPs = append(s.IPs, n.IP)
+				s.addIP(n.IP)
 			}
 		}
 	}

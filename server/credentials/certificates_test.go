@@ -220,6 +220,26 @@ func TestNamesOfAllInterfaces(t *testing.T) {
 	}
 }
 
+// TestNamesAreUnique checks that no address is twice in the certificate of a server that listens on one that
+// all certificates have.
+func TestNamesAreUnique(t *testing.T) {
+	for _, bind := range []string{"127.0.0.1", "::1", "0.0.0.0", "::"} {
+		names := NamesFor(net.ParseIP(bind), []net.IP{net.IPv4(10, 96, 0, 1).To4(), net.IPv4(127, 0, 0, 1).To4()})
+		for _, host := range []string{"127.0.0.1", "10.96.0.1", "LOCALHOST", "localhost", ""} {
+			names.Add(host)
+		}
+		var all []string
+		for _, ip := range names.IPs {
+			all = append(all, ip.String())
+		}
+		all = append(all, names.DNS...)
+		slices.Sort(all)
+		if unique := slices.Compact(slices.Clone(all)); !slices.Equal(unique, all) {
+			t.Errorf("%s: %q", bind, all)
+		}
+	}
+}
+
 // TestKubeletClientCertificateIsReplaced checks that a start replaces a certificate of the
 // server's CA that makes the kubelet client an administrator, which earlier versions
 // generated.
