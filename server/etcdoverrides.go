@@ -42,8 +42,15 @@ func parseEtcdOverrides(list []string) ([]etcdOverride, error) {
 }
 
 func etcdServersOverrides(list []string) error {
-	_, err := parseEtcdOverrides(list)
-	return err
+	overrides, err := parseEtcdOverrides(list)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, o := range overrides {
+		errs = append(errs, etcdURLs(o.servers))
+	}
+	return errors.Join(errs...)
 }
 
 // openOtherStores creates the stores of --etcd-servers-overrides, one for each other etcd.

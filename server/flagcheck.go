@@ -90,6 +90,41 @@ func ipAddress(text string) error {
 	return nil
 }
 
+// etcdURLs checks a list of etcd servers.
+func etcdURLs(servers []string) error {
+	var errs []error
+	for _, server := range servers {
+		errs = append(errs, etcdURL(server))
+	}
+	return errors.Join(errs...)
+}
+
+// etcdURL checks the address of an etcd server: all that etcd's client can connect to. The port must be
+// there, since the client assumes none.
+func etcdURL(server string) error {
+	invalid := fmt.Errorf("%q is not the URL of an etcd server, such as http://127.0.0.1:2379", withoutPasswords(server))
+	for _, scheme := range []string{"unix:", "unixs:"} {
+		if path, ok := strings.CutPrefix(server, scheme); ok && strings.Trim(path, "/") != "" {
+			return nil
+		}
+	}
+	address := server
+	if strings.Contains(server, "://") {
+		u, err := url.Parse(server)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			return invalid
+		}
+		if address = u.Host; u.Port() == "" {
+			return fmt.Errorf("%q has no port, such as 2379", withoutPasswords(server))
+		}
+	}
+	host, port, err := net.SplitHostPort(address)
+	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || n == 0 || host == "" || strings.ContainsAny(host, "/ ") {
+		return invalid
+	}
+	return nil
+}
+
 func etcdPrefix(text string) error {
 	if strings.Trim(text, "/") == "" {
 		return fmt.Errorf("%q must be more than slashes", text)

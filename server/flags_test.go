@@ -97,6 +97,13 @@ func TestFlagFaults(t *testing.T) {
 		`--vmodule: "a=-1" is not of the form pattern=N`:                                                     "vmodule=a=-1",
 		`--vmodule: "[" is not a pattern for the names of files`:                                             "vmodule=[=1",
 		`--vmodule: only supported for text log format`:                                                      "vmodule=a=1 logging-format=json",
+		`--etcd-servers: "foo" is not the URL of an etcd server, such as http://127.0.0.1:2379`:              "etcd-servers=http://a:1,foo",
+		`--etcd-servers: "http://etcd" has no port, such as 2379`:                                            "etcd-servers=http://etcd",
+		`--etcd-servers: "ftp://etcd:1" is not the URL of an etcd server`:                                    "etcd-servers=ftp://etcd:1",
+		`--etcd-servers: "etcd:http" is not the URL of an etcd server`:                                       "etcd-servers=etcd:http",
+		`--etcd-servers: "" is not the URL of an etcd server`:                                                "etcd-servers=http://a:1,",
+		`--etcd-servers: "http://u:xxxxx@etcd" has no port`:                                                  "etcd-servers=http://u:secret@etcd",
+		`--etcd-servers-overrides: "foo" is not the URL of an etcd server, such as http://127.0.0.1:2379`:    "etcd-servers-overrides=/events#http://a:1;foo",
 		// Values of flags without an effect.
 		`--storage-media-type: "text/plain" invalid, allowed values: application/json, application/vnd.kubernetes.protobuf, application/yaml`: "storage-media-type=text/plain",
 		`--etcd-servers-overrides: invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated`:           "etcd-servers-overrides=/events/http://127.0.0.1:4002",
@@ -118,9 +125,9 @@ func TestFlagFaults(t *testing.T) {
 		// Values that other flags rule out.
 		`--data-dir: must not be empty`:                                                                               "data-dir=",
 		`--ephemeral: cannot be together with --data-dir`:                                                             "ephemeral=true data-dir=x",
-		`--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd`:                  "etcd-servers=e etcd-snapshot=s",
+		`--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd`:                  "etcd-servers=http://e:1 etcd-snapshot=s",
 		`--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are`:                    "etcd-cafile=ca",
-		`--etcd-certfile: must be given together with --etcd-keyfile`:                                                 "etcd-servers=e etcd-keyfile=k",
+		`--etcd-certfile: must be given together with --etcd-keyfile`:                                                 "etcd-servers=http://e:1 etcd-keyfile=k",
 		`--insecure-port: 80 is --secure-port too`:                                                                    "secure-port=80 insecure-port=80",
 		`--tls-cert-file: must be given together with --tls-private-key-file`:                                         "tls-private-key-file=k",
 		`--tls-cipher-suites: HTTP/2 needs TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`:                                     "tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
@@ -517,6 +524,14 @@ func TestIgnoredAndRefusedFlags(t *testing.T) {
 		if want := "--" + f.Name + ": is not supported: " + f.Note; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// TestEtcdURLs checks that all addresses are accepted to which etcd's client can connect.
+func TestEtcdURLs(t *testing.T) {
+	servers := []string{"http://127.0.0.1:2379", "https://etcd.example.com:2379/", "[::1]:2379", "etcd:2379", "http://user:secret@etcd:1", "unix:///run/etcd.sock", "unixs://localhost:2379", "unix:etcd.sock"}
+	if err := etcdURLs(servers); err != nil {
+		t.Error(err)
 	}
 }
 

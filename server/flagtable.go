@@ -90,7 +90,7 @@ func storageFlags(c *CommandLine, o *Options) []Flag {
 			Help: "File containing an EncryptionConfiguration of apiserver.config.k8s.io, which configures the resources whose objects are encrypted in etcd, and their keys. If empty, nothing is encrypted."},
 		{Name: "encryption-provider-config-automatic-reload", Value: boolean(&o.ReloadEncryption), Check: o.checkReloadEncryption,
 			Help: "If true, --encryption-provider-config is read again when it changes. A file with a fault, or with a KMS plugin that is not healthy, is not used."},
-		{Name: "etcd-servers", Value: list(&o.EtcdServers, nil), Check: o.checkEtcdServers,
+		{Name: "etcd-servers", Value: list(&o.EtcdServers, nil, etcdURLs), Check: o.checkEtcdServers,
 			Help: "Comma-separated list of the URLs of etcd servers to use instead of the embedded etcd."},
 		{Name: "etcd-servers-overrides", Value: list(&o.EtcdServersOverrides, nil, etcdServersOverrides),
 			Help: "Comma-separated list of built-in resources that are stored in other etcd servers, each in the form group/resource#servers, where servers are URLs separated by semicolons, such as /events#http://127.0.0.1:4002. The group of core resources is empty, and the resource * stands for all of a group. The TLS files and the prefix are those of --etcd-servers."},
