@@ -3,10 +3,11 @@ package admission
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // fileConfiguration is the AdmissionConfiguration in the file of --admission-control-config-file.
@@ -21,36 +22,37 @@ type fileConfiguration struct {
 	} `json:"plugins,omitempty"`
 }
 
-// ReadConfigFile returns the configurations of plugins by plugin name. Paths in the file are
-// relative to the file. An empty path returns none.
-func ReadConfigFile(path string) (map[string][]byte, error) {
+// ReadConfigFile returns the configurations of plugins by plugin name, and the files of those that have one of
+// their own. Paths in the file are relative to the file. An empty path returns none.
+func ReadConfigFile(path string) (configurations map[string][]byte, files map[string]string, err error) {
 	if path == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := configfile.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("unable to read admission control configuration from %q [%w]", path, err)
+		return nil, nil, fmt.Errorf("unable to read admission control configuration from %q [%w]", path, err)
 	}
 	var c fileConfiguration
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if c.Kind != "AdmissionConfiguration" || c.APIVersion != "apiserver.config.k8s.io/v1" && c.APIVersion != "apiserver.k8s.io/v1alpha1" {
-		return nil, fmt.Errorf("%s: kind is %q of %q, expected AdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", path, c.Kind, c.APIVersion)
+		return nil, nil, fmt.Errorf("%s: kind is %q of %q, expected AdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", path, c.Kind, c.APIVersion)
 	}
-	files := map[string][]byte{}
+	configurations, files = map[string][]byte{}, map[string]string{}
 	for _, p := range c.Plugins {
 		switch {
 		case len(p.Configuration) > 0:
-			files[p.Name] = p.Configuration
+			configurations[p.Name] = p.Configuration
 		case p.Path != "":
 			if !filepath.IsAbs(p.Path) {
 				p.Path = filepath.Join(filepath.Dir(path), p.Path)
 			}
-			if files[p.Name], err = os.ReadFile(p.Path); err != nil {
-				return nil, fmt.Errorf("plugin %s: %w", p.Name, err)
+			files[p.Name] = p.Path
+			if configurations[p.Name], err = configfile.Read(p.Path); err != nil {
+				return nil, nil, fmt.Errorf("plugin %s: %w", p.Name, err)
 			}
 		}
 	}
-	return files, nil
+	return configurations, files, nil
 }

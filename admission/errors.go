@@ -30,7 +30,19 @@ func Forbiddenf(a *registry.Attributes, format string, args ...any) error {
 	return Forbidden(a, fmt.Errorf(format, args...))
 }
 
-// PluginError returns the error of a plugin that cannot be built.
-func PluginError(plugin string, err error) error {
-	return fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
+// PluginError returns the error of a plugin that cannot be built, an InitError.
+func PluginError(plugin string, err error) error { return &InitError{plugin, err} }
+
+// InitError is the error of a plugin that cannot be built.
+type InitError struct {
+	Plugin string
+	Err    error
 }
+
+// Error implements error.
+func (e *InitError) Error() string {
+	return fmt.Sprintf("couldn't init admission plugin %q: %v", e.Plugin, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *InitError) Unwrap() error { return e.Err }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -53,7 +53,7 @@ type groupResources struct {
 // are no error, but returned as faults to warn of: such a rule matches more than it seems
 // to.
 func ReadPolicy(path string) (p *Policy, faults []error, err error) {
-	data, err := os.ReadFile(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("failed to read file path %q: %w", path, err)
 	}

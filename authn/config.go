@@ -2,12 +2,13 @@ package authn
 
 import (
 	"fmt"
-	"os"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // Config is an AuthenticationConfiguration of apiserver.config.k8s.io. All its versions have the
@@ -96,7 +97,7 @@ const (
 // ReadConfig reads an AuthenticationConfiguration and rejects unknown fields. It returns the
 // decoded configuration, which is not validated, and the content of the file.
 func ReadConfig(path string) (*Config, []byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("failed to read file: %w", err)
 	}

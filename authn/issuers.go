@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
@@ -156,7 +156,7 @@ func (o *JWTIssuers) awaitDiscovery(ctx context.Context, set *issuerSet) {
 // changed returns the issuers of a changed configuration file, or nil if the file is unchanged or
 // invalid.
 func (o *JWTIssuers) changed() *issuerSet {
-	data, err := os.ReadFile(o.path)
+	data, err := configfile.Read(o.path)
 	if err != nil || bytes.Equal(data, o.data) {
 		return nil
 	}

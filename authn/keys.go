@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/reload"
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
@@ -102,6 +103,15 @@ type fileKeys struct {
 	signer crypto.Signer // nil if there is no signing key in a file
 }
 
+// SigningKeyError is an error about the file of the key that signs, and not about those of the keys that verify.
+type SigningKeyError struct{ err error }
+
+// Error implements error.
+func (e *SigningKeyError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the file.
+func (e *SigningKeyError) Unwrap() error { return e.err }
+
 // ReadKeys reads verification keys from files and the signing key from signingFile, which may be
 // "". The public part of the signing key verifies tokens too. A nil logger discards all messages.
 func ReadKeys(files []string, signingFile string, logger *slog.Logger) (*Keys, error) {
@@ -117,11 +127,11 @@ func ReadKeys(files []string, signingFile string, logger *slog.Logger) (*Keys, e
 			return k, nil
 		}
 		if k.signer, err = readSigner(signingFile, f.Read); err != nil {
-			return k, err
+			return k, &SigningKeyError{err}
 		}
 		public, err := NewPublicKey(k.signer.Public())
 		if err != nil {
-			return k, fmt.Errorf("%s: %w", signingFile, err)
+			return k, &SigningKeyError{fmt.Errorf("%s: %w", signingFile, err)}
 		}
 		if !slices.ContainsFunc(k.public, func(p PublicKey) bool { return p.ID == public.ID }) {
 			k.public = append(k.public, public)
@@ -350,7 +360,7 @@ func readOwn(path string) ([]byte, error) {
 	if err := safefile.CheckFile(path); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	return configfile.Read(path)
 }
 
 func readSigner(path string, read func(path string) ([]byte, error)) (crypto.Signer, error) {

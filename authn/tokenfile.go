@@ -1,15 +1,16 @@
 package authn
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -32,12 +33,11 @@ const (
 // It rejects an empty token, an empty name and a duplicate token, for which kube-apiserver only
 // logs a warning. Errors contain the file and the line.
 func ReadTokenFile(path string) (TokenFile, error) {
-	f, err := os.Open(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	t, err := parseTokens(f)
+	t, err := parseTokens(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -35,7 +35,7 @@ type abacPolicy struct {
 
 // readABAC reads a policy file and skips empty lines and lines that start with #.
 func readABAC(file string, log *slog.Logger) (ABAC, error) {
-	data, err := os.ReadFile(file)
+	data, err := configfile.Read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -114,6 +114,24 @@ func (b *Builder) Build(c *Configuration) (Authorizer, error) {
 	return all, nil
 }
 
+// PolicyFileError is an error about the policy file of mode ABAC.
+type PolicyFileError struct{ err error }
+
+// Error implements error.
+func (e *PolicyFileError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the file.
+func (e *PolicyFileError) Unwrap() error { return e.err }
+
+// KubeconfigError is an error about the kubeconfig file of a webhook.
+type KubeconfigError struct{ err error }
+
+// Error implements error.
+func (e *KubeconfigError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the file.
+func (e *KubeconfigError) Unwrap() error { return e.err }
+
 func (b *Builder) buildAuthorizer(c *AuthorizerConfiguration) (Authorizer, error) {
 	switch c.Type {
 	case ModeAlwaysAllow:
@@ -128,7 +146,11 @@ func (b *Builder) buildAuthorizer(c *AuthorizerConfiguration) (Authorizer, error
 		if b.PolicyFile == "" {
 			return nil, errors.New("mode ABAC requires --authorization-policy-file")
 		}
-		return readABAC(b.PolicyFile, b.Logger)
+		policies, err := readABAC(b.PolicyFile, b.Logger)
+		if err != nil {
+			return nil, &PolicyFileError{err}
+		}
+		return policies, nil
 	}
 	return b.buildWebhook(c.Name, c.Webhook)
 }
@@ -166,7 +188,7 @@ func (b *Builder) buildWebhook(name string, c *WebhookConfiguration) (Authorizer
 	}
 	client, url, err := b.Dial(*c.ConnectionInfo.KubeConfigFile)
 	if err != nil {
-		return nil, err
+		return nil, &KubeconfigError{err}
 	}
 	return newWebhook(WebhookConfig{
 		Client: client, URL: url, V1beta1: c.SubjectAccessReviewVersion == "v1beta1", Timeout: c.Timeout.Duration,

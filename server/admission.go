@@ -1,8 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/manifest"
@@ -22,11 +23,21 @@ import (
 
 // buildAdmission makes the admission plugins that the options choose.
 func (p *parts) buildAdmission() error {
-	p.ledger = quota.NewLedger()
-	files, err := admission.ReadConfigFile(p.o.AdmissionConfigFile)
+	configurations, files, err := admission.ReadConfigFile(p.o.AdmissionConfigFile)
 	if err != nil {
-		return fmt.Errorf("--admission-control-config-file: %w", err)
+		return fileError("admission-control-config-file", p.o.AdmissionConfigFile, err)
 	}
+	err = p.buildPlugins(configurations)
+	var fault *admission.InitError
+	if configurations != nil && errors.As(err, &fault) { // without configurations, all plugins can be built
+		return fileError("admission-control-config-file", cmp.Or(files[fault.Plugin], p.o.AdmissionConfigFile), err)
+	}
+	return err
+}
+
+// buildPlugins makes the plugins with the configurations in files.
+func (p *parts) buildPlugins(files map[string][]byte) error {
+	p.ledger = quota.NewLedger()
 	files = plugins.Enabled(files, p.o.EnableAdmissionPlugins, p.o.DisableAdmissionPlugins)
 	manifests, err := p.manifestConfig()
 	if err != nil {

@@ -29,7 +29,7 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 // servers.
 func proxyCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
 	generated := generatedFiles{own.Proxy, o.ownCertDir(), credentials.FrontProxyName}
-	return presentedPair("client certificate for API servers", "proxy-client-cert-file", o.ProxyClientCertFile, o.ProxyClientKeyFile, generated, o.Logger)
+	return presentedPair("client certificate for API servers", [2]string{"proxy-client-cert-file", "proxy-client-key-file"}, o.ProxyClientCertFile, o.ProxyClientKeyFile, generated, o.Logger)
 }
 
 // newTrust returns a function that returns the CAs and headers that other API servers should trust:

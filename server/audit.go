@@ -80,7 +80,7 @@ func (p *parts) buildAudit() (err error) {
 	}
 	var faults []error
 	if config.Policy, faults, err = audit.ReadPolicy(a.PolicyFile); err != nil {
-		return fmt.Errorf("--audit-policy-file: loading audit policy file: %w", err)
+		return fileError("audit-policy-file", a.PolicyFile, fmt.Errorf("loading audit policy file: %w", err))
 	}
 	for _, fault := range faults {
 		p.logger.Warn("the audit policy contains an error, which is ignored", "file", a.PolicyFile, "error", fault)
@@ -91,7 +91,7 @@ func (p *parts) buildAudit() (err error) {
 	if a.Webhook.ConfigFile != "" {
 		config.Webhook = a.Webhook.config()
 		if config.Webhook.Client, config.Webhook.URL, err = p.webhookDialer()(a.Webhook.ConfigFile); err != nil {
-			return fmt.Errorf("--audit-webhook-config-file: initializing audit webhook: %w", err)
+			return fileError("audit-webhook-config-file", a.Webhook.ConfigFile, fmt.Errorf("initializing audit webhook: %w", err))
 		}
 	}
 	if config.Log == nil && config.Webhook == nil {

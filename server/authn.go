@@ -116,7 +116,7 @@ func newTokens(o *Options, accounts *authn.ServiceAccounts) (authn.Tokens, error
 	if o.TokenFile != "" {
 		file, err := authn.ReadTokenFile(o.TokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("--token-auth-file: %w", err)
+			return nil, fileError("token-auth-file", o.TokenFile, err)
 		}
 		tokens = append(tokens, authn.ForServer(accounts.Audiences, file))
 	}
@@ -190,7 +190,11 @@ func (p *parts) readKeys() (*authn.Keys, error) {
 	a := &p.o.Authentication
 	keys, err := authn.ReadKeys(a.KeyFiles, a.SigningKeyFile, p.o.Logger)
 	if err != nil {
-		return nil, fmt.Errorf("--service-account-key-file, --service-account-signing-key-file: %w", err)
+		var signing *authn.SigningKeyError
+		if errors.As(err, &signing) {
+			return nil, fileError("service-account-signing-key-file", a.SigningKeyFile, err)
+		}
+		return nil, fmt.Errorf("--service-account-key-file: %w", err)
 	}
 	if keys.CanSign() {
 		return keys, nil

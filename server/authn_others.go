@@ -3,10 +3,10 @@ package server
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
@@ -35,13 +35,12 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 			Guard:   guard,
 			Issuers: a.Issuers, NoEgressSelectors: !gates.Enabled(features.StructuredAuthenticationConfigurationEgressSelector),
 		}
-		flag := "--oidc-issuer-url"
-		if a.ConfigFile != "" {
-			flag = "--authentication-config"
-		}
 		e.issuers, err = authn.NewJWTIssuers(config, a.ConfigFile, data, refuse, jwt, o.Logger)
+		if err != nil && a.ConfigFile != "" {
+			return e, fileError("authentication-config", a.ConfigFile, err)
+		}
 		if err != nil {
-			return e, fmt.Errorf("%s: %w", flag, err)
+			return e, fmt.Errorf("--oidc-issuer-url: %w", err)
 		}
 		e.anonymous = config.Anonymous
 		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers), authn.TokenTTLs{Success: authn.DefaultTokenTTL}, counts))
@@ -49,7 +48,7 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 	if a.WebhookFile != "" {
 		client, url, err := dial(a.WebhookFile)
 		if err != nil {
-			return e, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
+			return e, fileError("authentication-token-webhook-config-file", a.WebhookFile, err)
 		}
 		webhook := &authn.Webhook{Client: client, URL: url, V1beta1: a.WebhookVersion != "v1", Audiences: a.audiences()}
 		e.tokens = append(e.tokens, authn.NewTokenCache(webhook, authn.TokenTTLs{Success: a.WebhookTTL, Failure: a.WebhookTTL}, counts))
@@ -63,7 +62,7 @@ func (a Authentication) config() (*authn.Config, []byte, error) {
 	if a.ConfigFile != "" {
 		c, data, err := authn.ReadConfig(a.ConfigFile)
 		if err != nil {
-			return nil, nil, fmt.Errorf("--authentication-config: %w", err)
+			return nil, nil, fileError("authentication-config", a.ConfigFile, err)
 		}
 		return c, data, nil
 	}
@@ -72,7 +71,7 @@ func (a Authentication) config() (*authn.Config, []byte, error) {
 	}
 	jwt, err := a.OIDC.jwt()
 	if err != nil {
-		return nil, nil, fmt.Errorf("--oidc-ca-file: %w", err)
+		return nil, nil, fileError("oidc-ca-file", a.OIDC.CAFile, err)
 	}
 	return &authn.Config{JWT: []authn.JWT{jwt}}, nil, nil
 }
@@ -97,7 +96,10 @@ func (o OIDC) jwt() (authn.JWT, error) {
 		j.ClaimRules = append(j.ClaimRules, authn.ClaimRule{Claim: name, RequiredValue: o.RequiredClaims[name]})
 	}
 	if o.CAFile != "" {
-		ca, err := os.ReadFile(o.CAFile)
+		ca, err := configfile.Read(o.CAFile)
+		if err == nil {
+			_, err = authn.ParseCertificates(ca)
+		}
 		if err != nil {
 			return j, err
 		}

@@ -53,8 +53,8 @@ func TestAuthenticationFiles(t *testing.T) {
 		a    Authentication
 		want string
 	}{
-		{Authentication{KeyFiles: []string{junk}}, "--service-account-key-file, --service-account-signing-key-file: " + junk + ": no PEM public key found"},
-		{Authentication{SigningKeyFile: junk}, "--service-account-key-file, --service-account-signing-key-file: " + junk + ": no PEM private key found"},
+		{Authentication{KeyFiles: []string{junk}}, "--service-account-key-file: " + junk + ": no PEM public key found"},
+		{Authentication{SigningKeyFile: junk}, "--service-account-signing-key-file: " + junk + ": no PEM private key found"},
 		{Authentication{ProxyCAFile: junk, ProxyUserHeaders: []string{"X"}}, "--requestheader-client-ca-file: " + junk + ": no PEM certificate found"},
 		{Authentication{ConfigFile: junk}, "--authentication-config: " + junk + ": expected AuthenticationConfiguration"},
 		{Authentication{WebhookFile: junk}, "--authentication-token-webhook-config-file: "},

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,7 +13,9 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
@@ -53,12 +57,25 @@ func (p *parts) buildAuthorization() error {
 	p.access = &accessControl{roles: roles, metrics: metrics}
 	if p.o.Authorization.ConfigFile != "" {
 		if p.access.decide, err = builder.BuildFile(p.o.Authorization.ConfigFile); err != nil {
-			return fmt.Errorf("--authorization-config: %w", err)
+			return fileError("authorization-config", p.o.Authorization.ConfigFile, err)
 		}
 	} else if p.access.decide, err = builder.Build(p.o.Authorization.authorizers()); err != nil {
-		return fmt.Errorf("--authorization-mode: %w", err)
+		return p.o.Authorization.fault(err)
 	}
 	return nil
+}
+
+// fault adds to an error about the authorization modes the flag that it is about.
+func (a *Authorization) fault(err error) error {
+	var policies *authz.PolicyFileError
+	var kubeconfig *authz.KubeconfigError
+	switch {
+	case errors.As(err, &policies):
+		return fileError("authorization-policy-file", a.PolicyFile, policies)
+	case errors.As(err, &kubeconfig):
+		return fileError("authorization-webhook-config-file", a.WebhookConfigFile, kubeconfig)
+	}
+	return fmt.Errorf("--authorization-mode: %w", err)
 }
 
 // webhookDial returns a client for the server that a kubeconfig file names, and the URL of
@@ -102,36 +119,113 @@ type webhookTarget struct {
 }
 
 func readWebhookTarget(file string, files *reload.Files, guard outbound.Guard) (*webhookTarget, error) {
-	if _, err := files.Read(file); err != nil {
+	data, err := files.Read(file)
+	if err != nil {
 		return nil, err
 	}
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	config, err := restConfig(data, file, files)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	t := &webhookTarget{}
+	if t.url, _, err = rest.DefaultServerUrlFor(config); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	config.Dial = guard.Dialer(net.Dialer{Timeout: webhookTimeout, KeepAlive: webhookTimeout})
+	if t.transport, err = rest.TransportFor(config); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return t, nil
+}
+
+// restConfig returns the configuration of the current context of a kubeconfig file.
+func restConfig(data []byte, file string, files *reload.Files) (*rest.Config, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("is empty, and not a kubeconfig file")
+	}
+	kubeconfig, err := clientcmd.Load(data)
+	if err != nil {
+		return nil, fmt.Errorf("is not a kubeconfig file: %w", err)
+	}
+	for _, cluster := range kubeconfig.Clusters {
+		cluster.LocationOfOrigin = file
+	}
+	for _, user := range kubeconfig.AuthInfos {
+		user.LocationOfOrigin = file
+	}
+	if err := clientcmd.ResolveLocalPaths(kubeconfig); err != nil {
+		return nil, err
+	}
+	if err := inlineFiles(kubeconfig, files); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*kubeconfig, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, err
 	}
 	if config.Host == "" {
-		return nil, errors.New(file + " does not name a server")
+		return nil, errors.New("does not name a server")
 	}
-	t := &webhookTarget{}
-	for _, in := range []struct {
-		path *string
-		data *[]byte
-	}{{&config.CAFile, &config.CAData}, {&config.CertFile, &config.CertData}, {&config.KeyFile, &config.KeyData}} {
-		if *in.path == "" || len(*in.data) > 0 {
-			continue
+	return config, nil
+}
+
+// inlineFiles replaces the files that the current context names by their contents. Otherwise client-go would
+// read them, without a bound, and start goroutines that poll them.
+func inlineFiles(kubeconfig *clientcmdapi.Config, files *reload.Files) error {
+	current := kubeconfig.Contexts[kubeconfig.CurrentContext]
+	if current == nil {
+		return nil // client-go reports it
+	}
+	inline := func(path *string, data *[]byte, check func([]byte) error) error {
+		if *path == "" || len(*data) > 0 {
+			*path = ""
+			return nil
 		}
-		if *in.data, err = files.Read(*in.path); err != nil {
-			return nil, err
+		content, err := files.Read(*path)
+		if err != nil {
+			return err
 		}
-		*in.path = "" // otherwise client-go starts a goroutine that polls the file
+		if err := check(content); err != nil {
+			return fmt.Errorf("%s: %w", *path, err)
+		}
+		*path, *data = "", content
+		return nil
 	}
-	if t.url, _, err = rest.DefaultServerUrlFor(config); err != nil {
-		return nil, err
+	certificates := func(data []byte) error {
+		_, err := authn.ParseCertificates(data)
+		return err
 	}
-	config.Dial = guard.Dialer(net.Dialer{Timeout: webhookTimeout, KeepAlive: webhookTimeout})
-	t.transport, err = rest.TransportFor(config)
-	return t, err
+	if cluster := kubeconfig.Clusters[current.Cluster]; cluster != nil {
+		if err := inline(&cluster.CertificateAuthority, &cluster.CertificateAuthorityData, certificates); err != nil {
+			return fmt.Errorf("cluster %q: certificate-authority: %w", current.Cluster, err)
+		}
+	}
+	user := kubeconfig.AuthInfos[current.AuthInfo]
+	if user == nil {
+		return nil
+	}
+	var token []byte // takes precedence over that in the kubeconfig file, as in client-go
+	key := func(data []byte) error {
+		_, err := authn.ParsePrivateKey(data)
+		return err
+	}
+	anything := func([]byte) error { return nil }
+	for _, f := range []struct {
+		field string
+		path  *string
+		data  *[]byte
+		check func([]byte) error
+	}{
+		{"client-certificate", &user.ClientCertificate, &user.ClientCertificateData, certificates},
+		{"client-key", &user.ClientKey, &user.ClientKeyData, key},
+		{"tokenFile", &user.TokenFile, &token, anything},
+	} {
+		if err := inline(f.path, f.data, f.check); err != nil {
+			return fmt.Errorf("user %q: %s: %w", current.AuthInfo, f.field, err)
+		}
+	}
+	user.Token = cmp.Or(string(bytes.TrimSpace(token)), user.Token)
+	return nil
 }
 
 // reloadingTransport sends requests to the server that a kubeconfig file names at the time of the request.

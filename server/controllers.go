@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/aggregation"
@@ -12,6 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/controllers/customkinds"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
@@ -74,10 +74,10 @@ func (p *parts) controllersConfig() (controllers.Config, error) {
 	}
 	var err error
 	if c.RootCA, err = rootCA(p.o.RootCAFile, p.CA); err != nil {
-		return c, fmt.Errorf("--root-ca-file: %w", err)
+		return c, fileError("root-ca-file", p.o.RootCAFile, err)
 	}
 	if c.SigningCA, err = signingCA(p.o.ClusterSigningCertFile, p.o.ClusterSigningKeyFile, p.own.CA); err != nil {
-		return c, fmt.Errorf("--cluster-signing-cert-file, --cluster-signing-key-file: %w", err)
+		return c, pairError(err, [2]string{"cluster-signing-cert-file", "cluster-signing-key-file"})
 	}
 	return c, nil
 }
@@ -88,11 +88,14 @@ func rootCA(file string, verify []byte) ([]byte, error) {
 	if file == "" {
 		return verify, nil
 	}
-	data, err := os.ReadFile(file)
-	if err == nil {
-		_, err = authn.ParseCertificates(data)
+	data, err := configfile.Read(file)
+	if err != nil {
+		return nil, err
 	}
-	return data, err
+	if _, err := authn.ParseCertificates(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return data, nil
 }
 
 // signingCA returns a function that reads the CA which signs requests for

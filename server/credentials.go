@@ -44,14 +44,17 @@ func (p *parts) loadCredentials() (err error) {
 		return fmt.Errorf("--cert-dir: %w", err)
 	}
 	p.current.Store(p.own)
-	serving, verify, err := loadServing(&p.o, p.own)
+	generated := generatedFiles{p.own.Serving, p.o.CertDir, credentials.ServingName}
+	certificate, err := presentedPair("serving certificate", [2]string{"tls-cert-file", "tls-private-key-file"}, p.o.TLSCertFile, p.o.TLSKeyFile, generated, p.logger)
 	if err != nil {
 		return err
 	}
-	generated := generatedFiles{serving, p.o.CertDir, credentials.ServingName}
-	certificate, err := presentedPair("serving certificate", "tls-cert-file", p.o.TLSCertFile, p.o.TLSKeyFile, generated, p.logger)
-	if err != nil {
-		return err
+	serving, verify := p.own.Serving, p.own.CA.CertPEM
+	if p.o.TLSCertFile != "" {
+		serving = certificate.Pair()
+	}
+	if p.o.TLSCertFile != "" || serving.Cert.CheckSignatureFrom(p.own.CA.Cert) != nil {
+		verify = serving.CertPEM // clients verify a certificate that is not of the server's CA by itself
 	}
 	named, err := credentials.LoadSNI(p.o.SNICertificates, p.logger)
 	if err != nil {
@@ -115,26 +118,6 @@ func (p *parts) loadCAs() (err error) {
 	return nil
 }
 
-// loadServing returns the certificate to serve with, and the certificates that
-// clients verify it with. A certificate from --tls-cert-file is not of the server's
-// CA, so that clients are given that certificate itself.
-func loadServing(o *Options, own *credentials.Certificates) (serving *credentials.KeyPair, verify []byte, err error) {
-	if o.TLSCertFile == "" {
-		if own.Serving.Cert.CheckSignatureFrom(own.CA.Cert) != nil {
-			return own.Serving, own.Serving.CertPEM, nil
-		}
-		return own.Serving, own.CA.CertPEM, nil
-	}
-	serving, err = credentials.ReadPair(o.TLSCertFile, o.TLSKeyFile)
-	if errors.Is(err, credentials.ErrMismatch) {
-		return nil, nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("--tls-cert-file: %w", err)
-	}
-	return serving, serving.CertPEM, nil
-}
-
 // serverNameFor returns the name that clients must expect in a certificate that is
 // not valid for host; empty if it is valid.
 func serverNameFor(p *credentials.KeyPair, host string) string {
@@ -155,16 +138,27 @@ type generatedFiles struct {
 	dir, name string
 }
 
-// presentedPair returns the certificate in the files of a flag or, if there is none, a generated one.
-func presentedPair(name, flag, certFile, keyFile string, generated generatedFiles, logger *slog.Logger) (credentials.ReloadedPair, error) {
+// presentedPair returns the certificate in the files of two flags or, if there is none, a generated one.
+func presentedPair(name string, flags [2]string, certFile, keyFile string, generated generatedFiles, logger *slog.Logger) (credentials.ReloadedPair, error) {
 	if certFile == "" {
 		return credentials.GeneratedPair(name, generated.pair, generated.dir, generated.name, logger)
 	}
 	pair, err := credentials.NewReloadedPair(name, certFile, keyFile, logger)
-	if err != nil {
-		return pair, fmt.Errorf("--%s: %w", flag, err)
+	return pair, pairError(err, flags)
+}
+
+// pairError adds to an error about the files of a certificate and its key the flags of the files.
+func pairError(err error, flags [2]string) error {
+	var ofKey *credentials.KeyError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, credentials.ErrMismatch):
+		return fmt.Errorf("--%s, --%s: %w", flags[0], flags[1], err)
+	case errors.As(err, &ofKey):
+		return fmt.Errorf("--%s: %w", flags[1], err)
 	}
-	return pair, nil
+	return fmt.Errorf("--%s: %w", flags[0], err)
 }
 
 // ownCertDir returns the directory of the client certificates that the server generates, or "" if

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -31,7 +30,7 @@ func (p *parts) openEncryption() error {
 		Metrics: metrics,
 	})
 	if err != nil {
-		return fmt.Errorf("--encryption-provider-config: %w", err)
+		return fileError("encryption-provider-config", p.o.EncryptionConfigFile, err)
 	}
 	return nil
 }

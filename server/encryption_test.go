@@ -289,7 +289,7 @@ func TestEncryptionConfigRefused(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{EncryptionConfigFile: file}, `--encryption-provider-config: error while parsing file: resources[0].providers[0].aescbc.keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, expected one of [16 24 32]`},
+		{Options{EncryptionConfigFile: file}, "--encryption-provider-config: " + file + `: error while parsing file: resources[0].providers[0].aescbc.keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, expected one of [16 24 32]`},
 		{Options{EncryptionConfigFile: file + ".none"}, "--encryption-provider-config: error while parsing file: error while loading file: error reading encryption provider configuration file"},
 		{Options{ReloadEncryption: true}, "--encryption-provider-config-automatic-reload: must be set with --encryption-provider-config"},
 	} {

@@ -105,7 +105,12 @@ func (p *parts) movedBy(o etcdOverride, all []etcdOverride) []schema.GroupResour
 // connectOtherStores connects the stores of --etcd-servers-overrides.
 func (p *parts) connectOtherStores(ctx context.Context) error {
 	for _, store := range p.others {
-		if err := p.connect(ctx, store); err != nil {
+		err := p.connect(ctx, store)
+		var inFile *storage.TLSFileError
+		if errors.As(err, &inFile) {
+			return p.tlsFileError(inFile)
+		}
+		if err != nil {
 			return fmt.Errorf("--etcd-servers-overrides: %w", err)
 		}
 	}

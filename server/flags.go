@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/internal/nearest"
@@ -237,6 +238,28 @@ func appendFaults(errs []error, name string, err error) []error {
 	}
 	return append(errs, fmt.Errorf("--%s: %w", name, err))
 }
+
+// fileError returns an error about the file of a flag, in one line. err is the error of reading the file, or
+// one of its content, which need not name it.
+func fileError(flag, file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := configfile.Explain(err.Error())
+	if !strings.Contains(text, file) {
+		text = file + ": " + text
+	}
+	return &explainedError{"--" + flag + ": " + text, err}
+}
+
+// explainedError is an error with another text.
+type explainedError struct {
+	text string
+	err  error
+}
+
+func (e *explainedError) Error() string { return e.text }
+func (e *explainedError) Unwrap() error { return e.err }
 
 // controllersOff returns the names of the controllers that a valid value of
 // --controllers turns off. The first mention of a controller counts. A value that

@@ -16,7 +16,7 @@ import (
 // kubeletCertificate returns the certificate that the server presents to kubelets.
 func kubeletCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
 	generated := generatedFiles{own.Kubelets, o.ownCertDir(), credentials.KubeletClientFile}
-	return presentedPair("client certificate for kubelets", "kubelet-client-certificate", o.KubeletCertFile, o.KubeletKeyFile, generated, o.Logger)
+	return presentedPair("client certificate for kubelets", [2]string{"kubelet-client-certificate", "kubelet-client-key"}, o.KubeletCertFile, o.KubeletKeyFile, generated, o.Logger)
 }
 
 // newConnections returns the proxy that connects clients to kubelets, pods and

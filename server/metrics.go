@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/csv"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
@@ -67,7 +67,7 @@ func metricFlags(o *Options) []Flag {
 			Help: "Previous minor version, for which the metrics are shown that are hidden since, because they are deprecated. If empty, they are hidden."},
 		{Name: "allow-metric-labels", Value: pairs("stringToString", &o.AllowMetricLabels, parseMetricLabels, metricLabels),
 			Help: "Permitted values of a label of a metric, as in METRIC,LABEL='VALUE,VALUE'. All other values of the label are shown as one, unexpected. May be given several times."},
-		{Name: "allow-metric-labels-manifest", Value: text(&o.AllowMetricLabelsManifest, ""), Check: o.checkMetricLabelsManifest,
+		{Name: "allow-metric-labels-manifest", Value: text(&o.AllowMetricLabelsManifest, ""),
 			Help: "YAML file containing a map from METRIC,LABEL to the permitted values, as in --allow-metric-labels, which is preferred where both name a label."},
 	}
 }
@@ -127,17 +127,12 @@ func parseMetricLabels(text string) (map[string]string, error) {
 	return out, nil
 }
 
-func (o *Options) checkMetricLabelsManifest() error {
-	_, err := o.metricLabelsManifest()
-	return err
-}
-
 // metricLabelsManifest reads the file of --allow-metric-labels-manifest.
 func (o *Options) metricLabelsManifest() (map[string]string, error) {
 	if o.AllowMetricLabelsManifest == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(o.AllowMetricLabelsManifest)
+	data, err := configfile.Read(o.AllowMetricLabelsManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +162,7 @@ func (o *Options) metricOptions() (metrics.Options, error) {
 	}
 	manifest, err := o.metricLabelsManifest()
 	if err != nil {
-		return out, fmt.Errorf("--allow-metric-labels-manifest: %w", err)
+		return out, fileError("allow-metric-labels-manifest", o.AllowMetricLabelsManifest, err)
 	}
 	for _, labels := range []map[string]string{manifest, o.AllowMetricLabels} {
 		for key, values := range labels {

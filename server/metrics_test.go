@@ -123,7 +123,7 @@ func TestMetricLabelsManifestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{AllowMetricLabelsManifest: file}
-		switch err := o.Validate(); {
+		switch _, err := o.metricOptions(); {
 		case want == "" && err != nil:
 			t.Errorf("%q: %v", content, err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--allow-metric-labels-manifest")):
@@ -131,7 +131,7 @@ func TestMetricLabelsManifestFaults(t *testing.T) {
 		}
 	}
 	o := Options{AllowMetricLabelsManifest: "/none"}
-	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "--allow-metric-labels-manifest") {
+	if _, err := o.metricOptions(); err == nil || !strings.Contains(err.Error(), "--allow-metric-labels-manifest") {
 		t.Errorf("got %v", err)
 	}
 }

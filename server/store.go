@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -24,8 +24,8 @@ func (s *Server) openStore() error {
 		if file.path == "" {
 			continue
 		}
-		if _, err := os.ReadFile(file.path); err != nil {
-			return fmt.Errorf("--%s: %w", file.flag, err)
+		if err := configfile.Check(file.path); err != nil { // at once, whether etcd answers or not
+			return fileError(file.flag, file.path, err)
 		}
 	}
 	s.etcdCalls = storage.NewCallMetrics()
@@ -95,15 +95,30 @@ func (s *Server) connectStore(ctx context.Context) error {
 func (s *Server) connectWithRetries(ctx context.Context) error {
 	err := s.connect(ctx, s.store)
 	var snapshot *storage.SnapshotError
+	var inFile *storage.TLSFileError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &inFile):
+		return s.tlsFileError(inFile)
 	case errors.As(err, &snapshot):
 		return fmt.Errorf("--etcd-snapshot: %w", err)
 	case len(s.o.EtcdServers) == 0:
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	return fmt.Errorf("--etcd-servers: %w", err)
+}
+
+// tlsFileError returns an error about a file of the flags for TLS connections to etcd.
+func (s *Server) tlsFileError(err *storage.TLSFileError) error {
+	flag := "etcd-certfile"
+	switch err.File {
+	case s.o.EtcdCAFile:
+		flag = "etcd-cafile"
+	case s.o.EtcdKeyFile:
+		flag = "etcd-keyfile"
+	}
+	return fileError(flag, err.File, err)
 }
 
 // connect connects a store, and retries while the etcd of another process does not answer.

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/miniapiserver/miniapiserver/server/tracing"
@@ -22,7 +20,7 @@ func (s *Server) openTracing() error {
 	}
 	var err error
 	if s.tracing, err = tracing.Open(s.o.TracingConfigFile, s.serverID, s.logger); err != nil {
-		return fmt.Errorf("--tracing-config-file: %w", err)
+		return fileError("tracing-config-file", s.o.TracingConfigFile, err)
 	}
 	return nil
 }

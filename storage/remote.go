@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // connectParams returns the backoff for lost connections. It is shorter than gRPC's default
@@ -62,6 +64,18 @@ func dialEtcd(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	return client, nil
 }
 
+// TLSFileError is an error about a file of Options: CAFile, CertFile or KeyFile.
+type TLSFileError struct {
+	File string
+	Err  error
+}
+
+// Error implements error. The text contains the name of the file.
+func (e *TLSFileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *TLSFileError) Unwrap() error { return e.Err }
+
 // tlsConfig returns the TLS configuration from the files of o, or nil if o names none. The
 // scheme of an endpoint then decides on TLS.
 func tlsConfig(o *Options) (*tls.Config, error) {
@@ -70,21 +84,46 @@ func tlsConfig(o *Options) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
+		ca, err := readPEM(o.CAFile, "CERTIFICATE")
 		if err != nil {
-			return nil, fmt.Errorf("reading the CA of etcd: %w", err)
+			return nil, err
 		}
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("the CA of etcd: %s holds no certificate", o.CAFile)
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, &TLSFileError{o.CAFile, fmt.Errorf("%s: no certificate in it can be parsed", o.CAFile)}
 		}
 	}
 	if o.CertFile != "" || o.KeyFile != "" {
-		cert, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		cert, err := readPEM(o.CertFile, "CERTIFICATE")
 		if err != nil {
-			return nil, fmt.Errorf("the client certificate for etcd: %w", err)
+			return nil, err
 		}
-		config.Certificates = []tls.Certificate{cert}
+		key, err := readPEM(o.KeyFile, "PRIVATE KEY")
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, &TLSFileError{o.CertFile, fmt.Errorf("%s, %s: %w", o.CertFile, o.KeyFile, err)}
+		}
+		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
+}
+
+// readPEM returns the content of a file in which at least one block has a type with this ending.
+func readPEM(file, ending string) ([]byte, error) {
+	data, err := configfile.Read(file)
+	if err != nil {
+		return nil, &TLSFileError{file, err}
+	}
+	for rest := data; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return nil, &TLSFileError{file, fmt.Errorf("%s: no PEM %s found", file, strings.ToLower(ending))}
+		}
+		if strings.HasSuffix(block.Type, ending) {
+			return data, nil
+		}
+	}
 }

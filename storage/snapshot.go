@@ -15,6 +15,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
@@ -70,7 +71,7 @@ func makeMemberDirs(dir string) error {
 // copySnapshot writes the database in a snapshot to an empty file and verifies the SHA-256 that
 // follows the database.
 func copySnapshot(file string, out *os.File, progress progressFunc) error {
-	in, err := os.Open(file)
+	in, err := configfile.OpenRegular(file)
 	if err != nil {
 		return errors.Unwrap(err) // unwrapped, because the caller adds the file's name
 	}

@@ -133,7 +133,7 @@ func TestTLS(t *testing.T) {
 		"other CA":              {Options{CAFile: other.file, CertFile: cert, KeyFile: key}, "certificate signed by unknown authority"},
 		"no certificate":        {Options{CAFile: a.file}, "certificate required"},
 		"another's certificate": {Options{CAFile: a.file, CertFile: otherCert, KeyFile: otherKey}, "unknown certificate authority"},
-		"CA without any":        {Options{CAFile: key}, "holds no certificate"},
+		"CA without any":        {Options{CAFile: key}, "no PEM certificate found"},
 		"key of another":        {Options{CAFile: a.file, CertFile: cert, KeyFile: otherKey}, "private key does not match"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // file is a file of a directory that is not empty.
@@ -38,7 +40,7 @@ func readFiles(dir string) ([]file, string, error) {
 			continue
 		}
 		f := file{path: filepath.Join(dir, e.Name())}
-		if f.data, err = os.ReadFile(f.path); err != nil {
+		if f.data, err = configfile.Read(f.path); err != nil {
 			return nil, "", fmt.Errorf("failed to read file %q: %w", f.path, err)
 		}
 		if len(f.data) > 0 {

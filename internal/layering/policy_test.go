@@ -171,8 +171,11 @@ NONE < internal/kubeversion < internal/features < api, api/validation;
 # Readings of a clock that nobody sets.
 NONE < internal/monotonic < storage, authz;
 
+# Files that flags name, read with bounds.
+NONE < internal/configfile < storage, storage/encryption, authn, authz, audit, admission, registry/hooks, server, server/credentials, server/tracing;
+
 # Values from files that are read again when they change.
-internal/monotonic < internal/reload < authn, authz, registry/hooks, server, server/credentials;
+internal/monotonic, internal/configfile < internal/reload < authn, authz, registry/hooks, server, server/credentials;
 
 # Files with secrets.
 NONE < internal/safefile < storage, audit, authn, server/credentials, server, internal/envtest;

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
@@ -113,15 +114,17 @@ type file struct {
 	info os.FileInfo
 }
 
-// Read returns the content of a file and records the file as one of the value's files.
+// Read returns the content of a file, as configfile.Read, and records the file as one of the value's files.
 func (f *Files) Read(path string) ([]byte, error) {
 	// The state is taken before the content, so that the next check detects a change between the two.
 	info, err := os.Stat(path)
 	if err != nil {
 		info = nil
 	}
-	f.read = append(f.read, file{path, info})
-	return os.ReadFile(path)
+	if info == nil || info.Mode()&os.ModeNamedPipe == 0 { // the content of a pipe is there only once
+		f.read = append(f.read, file{path, info})
+	}
+	return configfile.Read(path)
 }
 
 // changed reports whether a file differs from the one that was read.

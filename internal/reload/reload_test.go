@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,37 @@ func parseTwo(a, b string) func(*Files) (string, error) {
 			texts = append(texts, string(data))
 		}
 		return strings.Join(texts, " "), nil
+	}
+}
+
+// TestPipe checks that a pipe is not read again, since its content is there only once.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // keeps the content
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	writer, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.WriteString("one"); err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
+	var files Files
+	if data, err := files.Read(path); err != nil || string(data) != "one" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if files.changed() {
+		t.Error("the pipe would be read again")
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/reload"
 )
 
@@ -118,12 +118,12 @@ func readUsers(path string, files *reload.Files) (users, error) {
 	}
 	var k kubeconfig
 	if err := yaml.Unmarshal(data, &k); err != nil {
-		return u, fmt.Errorf("kubeConfigFile: %w", err)
+		return u, fmt.Errorf("kubeConfigFile %s: %w", path, err)
 	}
 	for i := range k.Users {
 		found, err := k.Users[i].User.read(filepath.Dir(path), files)
 		if err != nil {
-			return u, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
+			return u, fmt.Errorf("kubeConfigFile %s: user %q: %w", path, k.Users[i].Name, err)
 		}
 		u.byHost[k.Users[i].Name] = found
 	}
@@ -149,7 +149,7 @@ func (a *authInfo) read(dir string, files *reload.Files) (*credential, error) {
 	u := &credential{token: a.Token, username: a.Username, password: a.Password}
 	if a.TokenFile != "" {
 		u.tokenFile = in(a.TokenFile)
-		if _, err := os.ReadFile(u.tokenFile); err != nil {
+		if _, err := configfile.Read(u.tokenFile); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +171,7 @@ func (a *authInfo) read(dir string, files *reload.Files) (*credential, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("client-certificate %q, client-key %q: %w", a.ClientCertificate, a.ClientKey, err)
 	}
 	u.certificate = &pair
 	return u, nil
@@ -215,7 +215,7 @@ func hostNames(host string) []string {
 func (u *credential) authenticate(r *http.Request) error {
 	token := u.token
 	if u.tokenFile != "" {
-		data, err := os.ReadFile(u.tokenFile)
+		data, err := configfile.Read(u.tokenFile)
 		if err != nil {
 			return fmt.Errorf("failed to read token file: %w", err)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -224,7 +225,7 @@ func (p *pki) halfOfCA(name string) (key []byte, err error) {
 	if _, err := os.Stat(files[0]); err == nil {
 		return nil, fmt.Errorf("%s is missing: put it back, or remove %s to begin with a new certificate authority", files[1], filepath.Base(files[0]))
 	}
-	key, err = os.ReadFile(files[1])
+	key, err = configfile.Read(files[1])
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -15,11 +15,21 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
 // ErrMismatch is the error for a certificate and a key that do not match.
 var ErrMismatch = errors.New("the certificate does not match the key")
+
+// KeyError is an error about the file of a key, and not about that of its certificate.
+type KeyError struct{ err error }
+
+// Error implements error.
+func (e *KeyError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the file.
+func (e *KeyError) Unwrap() error { return e.err }
 
 // KeyPair is a certificate and its key.
 type KeyPair struct {
@@ -57,7 +67,7 @@ func (p pki) files(name string) [2]string {
 
 // ReadPair reads a certificate, which may be followed by its chain, and its key.
 func ReadPair(certFile, keyFile string) (*KeyPair, error) {
-	return readPairWith(os.ReadFile, certFile, keyFile)
+	return readPairWith(configfile.Read, certFile, keyFile)
 }
 
 // readPairWith is ReadPair with a function that reads a file.
@@ -68,7 +78,7 @@ func readPairWith(read func(path string) ([]byte, error), certFile, keyFile stri
 	}
 	keyPEM, err := read(keyFile)
 	if err != nil {
-		return nil, err
+		return nil, &KeyError{err}
 	}
 	certs, err := authn.ParseCertificates(certPEM)
 	if err != nil {
@@ -76,7 +86,7 @@ func readPairWith(read func(path string) ([]byte, error), certFile, keyFile stri
 	}
 	key, err := authn.ParsePrivateKey(keyPEM)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", keyFile, err)
+		return nil, &KeyError{fmt.Errorf("%s: %w", keyFile, err)}
 	}
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(certs[0].PublicKey) {

@@ -66,6 +66,9 @@ func (p ReloadedPair) Serve(*tls.ClientHelloInfo) (*tls.Certificate, error) { re
 // Present returns the certificate for a server that requests one. It never fails.
 func (p ReloadedPair) Present() (*tls.Certificate, error) { return p.current.Get().certificate, nil }
 
+// Pair returns the current certificate and its key.
+func (p ReloadedPair) Pair() *KeyPair { return p.current.Get().KeyPair }
+
 // Certificate returns the current certificate.
 func (p ReloadedPair) Certificate() *x509.Certificate { return p.current.Get().Cert }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // configuration is the TracingConfiguration of apiserver.config.k8s.io.
@@ -34,7 +35,7 @@ const (
 
 // readConfig reads a configuration file, strictly, and validates it.
 func readConfig(path string) (*configuration, error) {
-	data, err := os.ReadFile(path)
+	data, err := configfile.Read(path)
 	if err != nil {
 		return nil, err
 	}

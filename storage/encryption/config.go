@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 )
 
@@ -79,7 +79,7 @@ const (
 // readFile returns the content of a configuration file and its hash, by which a change is
 // detected, so that the keys in it stay in no other memory.
 func readFile(path string) (data []byte, hash string, err error) {
-	data, err = os.ReadFile(path)
+	data, err = configfile.Read(path)
 	if err != nil {
 		return nil, "", fmt.Errorf("error reading encryption provider configuration file %q: %w", path, err)
 	}
