@@ -36,6 +36,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 
@@ -70,36 +71,38 @@ type Server struct {
 	// ephemeral server.
 	KubeconfigFile string
 
-	o           Options
-	lock        *os.File
-	ephemeral   bool
-	secure      net.Listener
-	insecure    net.Listener // nil without --insecure-port
-	memory      *transport.Memory
-	logger      *slog.Logger
-	metrics     *metrics.Registry
-	serverID    string // identity of the server in metrics, traces and its Lease
-	admin       credentials.Access
-	kubeconfig  []byte
-	tls         *tls.Config
-	encryption  *encryption.Encryption // nil without --encryption-provider-config
-	tracing     *tracing.Provider      // nil without --tracing-config-file
-	store       *storage.Store
-	etcdCalls   *storage.CallMetrics
-	waiting     waiting
-	connecting  <-chan error      // the result of connecting the store; nil until that begins
-	others      []*storage.Store  // of --etcd-servers-overrides
-	webhooks    *webhook.Webhooks // of admission
-	proxy       *proxy.Proxy
-	remotes     *aggregation.Services
-	handler     *handlers.Handler
-	signer      *externaljwt.Signer  // nil without --service-account-signing-endpoint
-	endpoints   *bootstrap.Endpoints // nil if the server does not publish its address
-	auditor     *audit.Auditor       // nil if requests are not recorded
-	converters  *hooks.Clients       // of conversion webhooks
-	servers     []*http.Server
-	idle        transport.IdleConns
-	controllers *controllers.Set
+	o         Options
+	lock      *os.File
+	ephemeral bool
+	// ephemeralDir is the directory of an ephemeral server; nil for others. Abandon uses it while a start runs.
+	ephemeralDir atomic.Pointer[string]
+	secure       net.Listener
+	insecure     net.Listener // nil without --insecure-port
+	memory       *transport.Memory
+	logger       *slog.Logger
+	metrics      *metrics.Registry
+	serverID     string // identity of the server in metrics, traces and its Lease
+	admin        credentials.Access
+	kubeconfig   []byte
+	tls          *tls.Config
+	encryption   *encryption.Encryption // nil without --encryption-provider-config
+	tracing      *tracing.Provider      // nil without --tracing-config-file
+	store        *storage.Store
+	etcdCalls    *storage.CallMetrics
+	waiting      waiting
+	connecting   <-chan error      // the result of connecting the store; nil until that begins
+	others       []*storage.Store  // of --etcd-servers-overrides
+	webhooks     *webhook.Webhooks // of admission
+	proxy        *proxy.Proxy
+	remotes      *aggregation.Services
+	handler      *handlers.Handler
+	signer       *externaljwt.Signer  // nil without --service-account-signing-endpoint
+	endpoints    *bootstrap.Endpoints // nil if the server does not publish its address
+	auditor      *audit.Auditor       // nil if requests are not recorded
+	converters   *hooks.Clients       // of conversion webhooks
+	servers      []*http.Server
+	idle         transport.IdleConns
+	controllers  *controllers.Set
 
 	// lifetime ends when the server stops. The goroutines that wg counts end with it or
 	// with the request or the listener that they serve.

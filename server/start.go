@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,20 +25,50 @@ import (
 // Start starts a server and returns when it is ready: when it serves every request
 // from loaded caches. The context bounds the start and not the server, which runs
 // until Stop. An error about an option names its flag.
+//
+// A start whose context is done closes what it has opened. If something blocks that, such as a file system
+// that does not answer, Start returns nevertheless, and leaves the rest to a goroutine.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	s := &Server{o: o, done: make(chan struct{})}
 	s.lifetime, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	endTelling := s.tellWhileSlow(ctx)
-	err := s.start(ctx)
-	endTelling()
+	defer s.tellWhileSlow(ctx)()
+	result := make(chan error, 1)
+	go func() { result <- s.startOrStop(ctx) }()
+	select {
+	case err := <-result:
+		return s.started(err)
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-result:
+		return s.started(err)
+	case <-time.After(blockedStart):
+		s.Abandon()
+		return nil, fmt.Errorf("a step of the start blocks: %w", context.Cause(ctx))
+	}
+}
+
+// blockedStart is the time that a start has to end after its context is done.
+const blockedStart = 3 * time.Second
+
+func (s *Server) started(err error) (*Server, error) {
 	if err != nil {
-		s.stopping.Do(func() { s.stop(ctx) })
-		return nil, errors.Join(err, s.stopErr)
+		return nil, err
 	}
 	return s, nil
+}
+
+// startOrStop starts the server, or closes what a failed start has opened.
+func (s *Server) startOrStop(ctx context.Context) (err error) {
+	defer recovery.Into(nil, "the start", &err)
+	if err := s.start(ctx); err != nil {
+		s.stopping.Do(func() { s.stop(ctx) })
+		return errors.Join(err, s.stopErr)
+	}
+	return nil
 }
 
 // start lists what a server is made of, in the order in which it is made. A part is
@@ -73,6 +104,9 @@ func (s *Server) start(ctx context.Context) error {
 		p.buildControllers,
 		p.serve, // health, metrics and the version; other requests are told to retry
 	} {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := build(); err != nil {
 			return err
 		}
@@ -149,6 +183,8 @@ func (s *Server) openDataDir() (err error) {
 			return err
 		}
 		s.ephemeral = true
+		dir := s.o.Dir
+		s.ephemeralDir.Store(&dir)
 	} else {
 		if s.o.Dir, err = filepath.Abs(s.o.Dir); err == nil {
 			err = safefile.MakeDir(s.o.Dir, 0o700)

@@ -49,8 +49,8 @@ func (s *Server) withdraw(ctx context.Context) {
 // Abandon only removes an ephemeral directory. It is for a process that is about to exit
 // without Stop.
 func (s *Server) Abandon() {
-	if s.ephemeral {
-		_ = os.RemoveAll(s.o.Dir) // the process exits, so an error could not be reported
+	if dir := s.ephemeralDir.Load(); dir != nil {
+		_ = os.RemoveAll(*dir) // the process exits, so an error could not be reported
 	}
 }
 

@@ -186,6 +186,90 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
+// TestFirstSignalEndsAStart checks that the first signal ends a start that waits for the rest of a file.
+func TestFirstSignalEndsAStart(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		tmp := t.TempDir()
+		t.Setenv("TMPDIR", tmp)
+		fifo := filepath.Join(t.TempDir(), "tokens")
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		writer, err := os.OpenFile(fifo, os.O_RDWR, 0) // does not wait for a reader
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer writer.Close()
+		p := command(t, "--ephemeral", "--secure-port", "0", "--token-auth-file", fifo)
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// More than the pipe has room for is written when the start reads it.
+		if _, err := writer.Write(make([]byte, 256<<10)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(); err != nil || p.stderr.Len() > 0 {
+			t.Errorf("%v: %v, stderr %s", signal, err, p.stderr.String())
+		}
+		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}
+
+// TestFilesFromPipes checks that a file can be a pipe, as of <(command) in a shell, and is not read again.
+func TestFilesFromPipes(t *testing.T) {
+	dir := t.TempDir()
+	p, said := start(t, "--data-dir", filepath.Join(dir, "data"), "--secure-port", "0")
+	kubeconfig, err := os.ReadFile(kubeconfigLine.FindStringSubmatch(said)[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop(t, p, os.Interrupt)
+	certificate, err := os.ReadFile(filepath.Join(dir, "data", "pki", "apiserver.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(dir, "data", "pki", "apiserver.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := map[string][]byte{"--token-auth-file": []byte("t,u,1\n"), "--tls-cert-file": certificate, "--tls-private-key-file": key, "--authentication-token-webhook-config-file": kubeconfig, "--client-ca-file": certificate}
+	args := []string{"--ephemeral", "--secure-port", "0"}
+	var readers []*os.File
+	for flag, content := range contents {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := writer.Write(content); err != nil { // a pipe has room for it
+			t.Fatal(err)
+		}
+		writer.Close()
+		readers = append(readers, reader)
+		args = append(args, flag, fmt.Sprintf("/dev/fd/%d", 2+len(readers)))
+	}
+	q := command(t, args...)
+	q.ExtraFiles = readers
+	out, err := q.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.stdout = bufio.NewReader(out)
+	if err := q.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := q.stdout.ReadString('\n'); err != nil || !strings.Contains(line, " is ready at ") {
+		t.Errorf("got %q, %v", line, err)
+	}
+	if code := stop(t, q, os.Interrupt); code != 0 || q.stderr.Len() > 0 {
+		t.Errorf("status %d, stderr %s", code, q.stderr.String())
+	}
+}
+
 func TestErrorsAreOneLine(t *testing.T) {
 	dir := t.TempDir()
 	junk := filepath.Join(dir, "junk")
