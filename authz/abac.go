@@ -70,7 +70,7 @@ func readABACLine(line []byte) (p abacPolicy, old bool, err error) {
 		Spec       abacPolicy `json:"spec"`
 	}
 	if err := json.Unmarshal(line, &typed); err != nil {
-		return p, false, err
+		return p, false, fmt.Errorf("not a policy in JSON: %w", err)
 	}
 	switch {
 	case typed.APIVersion == abacV1beta1 && typed.Kind == "Policy":

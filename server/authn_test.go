@@ -24,7 +24,7 @@ func TestAuthenticationOptions(t *testing.T) {
 		{"issuer empty", Authentication{Issuers: []string{""}}, "--service-account-issuer: must not be empty"},
 		{"issuer twice", Authentication{Issuers: []string{"a", "a"}}, `--service-account-issuer: "a" is given twice`},
 		{"issuer no URL", Authentication{Issuers: []string{"http://[x"}}, "--service-account-issuer: contained a ':' but was not a valid URL"},
-		{"expiration", Authentication{MaxTokenExpiration: time.Minute}, "--service-account-max-token-expiration: 1m0s is not between 1h0m0s and"},
+		{"expiration", Authentication{MaxTokenExpiration: time.Minute}, "--service-account-max-token-expiration: 1m0s is not between 1 hour and 2^32 seconds"},
 		{"jwks", Authentication{JWKSURI: "http://x"}, "--service-account-jwks-uri: \"http://x\" is no https URL"},
 		{"headers without CA", Authentication{ProxyUserHeaders: []string{"X-User"}}, "--requestheader-client-ca-file: must be given"},
 		{"CA without headers", Authentication{ProxyCAFile: "x"}, "--requestheader-username-headers: must be given"},

@@ -151,9 +151,9 @@ func TestVersionsOfOtherReleases(t *testing.T) {
 		"resource": {Options{KubernetesVersion: "1.35", RuntimeConfig: map[string]string{rules: "true"}}, "--runtime-config: cannot enable resource admissionregistration.k8s.io/v1, Resource=mutatingadmissionpolicies in runtime-config because it is introduced at 1.36 after the current version 1.35. Consider setting --runtime-config-emulation-forward-compatible=true"},
 		"forward":  {Options{KubernetesVersion: "1.35", RuntimeConfigEmulationForwardCompatible: true, RuntimeConfig: map[string]string{rules: "true"}}, ""},
 		"version":  {Options{KubernetesVersion: "1.34", RuntimeConfig: map[string]string{"storagemigration.k8s.io/v1beta1": "true"}, FeatureGates: map[string]bool{"StorageVersionMigrator": true}}, "--runtime-config: cannot enable version storagemigration.k8s.io/v1beta1 in runtime-config because all the resources have been introduced after the current version 1.34. Consider setting --runtime-config-emulation-forward-compatible=true"},
-		"no need":  {Options{KubernetesVersion: "1.37", EmulationForwardCompatible: true}, "--emulation-forward-compatible: ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
-		"unknown":  {Options{KubernetesVersion: "1.33"}, "--emulated-version: emulation version 1.33 is not between [1.34, 1.37.0]"},
-		"newer":    {Options{KubernetesVersion: "1.35", MinCompatibilityVersion: "1.36"}, "--min-compatibility-version: minCompatibilityVersion version 1.36 is not between [1.34, 1.35]"},
+		"no need":  {Options{KubernetesVersion: "1.37", EmulationForwardCompatible: true}, "--emulation-forward-compatible: cannot be set to true if the emulation version is the same as the binary version: --emulated-version names an earlier one"},
+		"unknown":  {Options{KubernetesVersion: "1.33"}, "--emulated-version: emulation version 1.33 is not between 1.34 and 1.37"},
+		"newer":    {Options{KubernetesVersion: "1.35", MinCompatibilityVersion: "1.36"}, "--min-compatibility-version: minimum compatibility version 1.36 is not between 1.34 and 1.35"},
 		"gate":     {Options{KubernetesVersion: "1.34", FeatureGates: map[string]bool{"GenericWorkload": true}}, "--feature-gates: cannot set feature gate GenericWorkload to true, feature is PreAlpha at emulated version 1.34, min compatibility version 1.34"},
 	} {
 		err := c.o.Validate()

@@ -23,7 +23,7 @@ func makeEphemeralDir(log *slog.Logger) (dir string, lock *os.File, err error) {
 		lock, err = storage.LockDir(dir)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("--ephemeral: %w", err)
+		return "", nil, fmt.Errorf("--ephemeral: the directory for temporary files, which TMPDIR names, cannot be used: %w", err)
 	}
 	return dir, lock, nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/nearest"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
@@ -264,7 +266,7 @@ func socketPath(text string) error {
 func tokenExpiration(d time.Duration) error {
 	const longest = 1 << 32 * time.Second
 	if d != 0 && (d < time.Hour || d > longest) {
-		return fmt.Errorf("%v is not between %v and %v", d, time.Hour, longest)
+		return fmt.Errorf("%v is not between 1 hour and 2^32 seconds", d)
 	}
 	return nil
 }
@@ -286,6 +288,9 @@ func knownControllers(value []string) error {
 	for _, v := range value {
 		if name := strings.TrimPrefix(v, "-"); name != "*" {
 			if _, ok := controllers.CanonicalName(name); !ok {
+				if near := nearestOf(name, controllers.Names()); near != "" {
+					return fmt.Errorf("%q is not a controller%s", name, near)
+				}
 				return fmt.Errorf("%q is none of %s", name, strings.Join(controllers.Names(), ", "))
 			}
 		}
@@ -297,7 +302,7 @@ func knownPlugins(names []string) error {
 	var errs []error
 	for _, name := range names {
 		if !slices.Contains(plugins.Names(), name) {
-			errs = append(errs, fmt.Errorf("plugin %q is unknown", name))
+			errs = append(errs, fmt.Errorf("plugin %q is unknown%s", name, nearestOf(name, plugins.Names())))
 		}
 	}
 	return errors.Join(errs...)
@@ -309,8 +314,24 @@ func (o *Options) checkFeatureGates() error {
 	if len(o.FeatureGates) == 0 || err != nil {
 		return nil // --emulated-version reports the error
 	}
-	_, err = features.Emulated(release, o.FeatureGates)
+	if _, err = features.Emulated(release, o.FeatureGates); err == nil {
+		return nil
+	}
+	known := features.Known(release)
+	for _, name := range slices.Sorted(maps.Keys(o.FeatureGates)) {
+		if _, ok := known[name]; !ok && strings.HasSuffix(err.Error(), ": "+name) { // the error is about it
+			return fmt.Errorf("%w%s", err, nearestOf(name, slices.Sorted(maps.Keys(known))))
+		}
+	}
 	return err
+}
+
+// nearestOf returns the end of an error about an unknown name, which suggests the nearest known one.
+func nearestOf(name string, known []string) string {
+	if near := nearest.Name(name, known); near != "" {
+		return "; the nearest is " + near
+	}
+	return ""
 }
 
 // vmodule checks elements of the form pattern=level.

@@ -86,6 +86,9 @@ func NewKubeAPIServerCommandLine() *CommandLine {
 	return c
 }
 
+// IsKubeAPIServer reports whether c is a command line of kube-apiserver.
+func (c *CommandLine) IsKubeAPIServer() bool { return c.complete != nil }
+
 // kubeDefaults are the defaults of kube-apiserver that differ from those of
 // miniapiserver.
 var kubeDefaults = map[string]string{

@@ -104,33 +104,65 @@ func number[T int | int64](field *T, initial T, checks ...func(T) error) *value[
 
 func parseInt[T int | int64](text string) (T, error) {
 	n, err := strconv.ParseInt(text, 0, 64)
-	return T(n), err
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && int64(T(n)) != n:
+		return 0, fmt.Errorf("%q is out of range", text)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a whole number", text)
+	}
+	return T(n), nil
+}
+
+func parseFloat(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return f, nil
+}
+
+func parseBool(text string) (bool, error) {
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("%q is neither true nor false", text)
+	}
+	return b, nil
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil {
+		return d, nil
+	}
+	if _, notNumber := strconv.ParseFloat(text, 64); notNumber == nil {
+		return 0, fmt.Errorf("%q has no unit, such as %ss, %sm or %sh", text, text, text, text)
+	}
+	return 0, fmt.Errorf("%q is not a duration such as 500ms, 30s, 5m or 1h30m", text)
 }
 
 // decimal is the value of a floating-point number.
 func decimal(field *float64, initial float64, checks ...func(float64) error) *value[float64] {
-	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
-	return scalar("float", field, initial, parse, func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }, checks)
+	return scalar("float", field, initial, parseFloat, func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }, checks)
 }
 
 // boolean is the value of a flag that is false by default.
 func boolean(field *bool) *value[bool] {
-	return scalar("bool", field, false, strconv.ParseBool, strconv.FormatBool, nil)
+	return scalar("bool", field, false, parseBool, strconv.FormatBool, nil)
 }
 
 // inverted is the value of a flag that is true by default. Its field is true if the
 // flag is false.
 func inverted(field *bool) *value[bool] {
 	parse := func(text string) (bool, error) {
-		b, err := strconv.ParseBool(text)
-		return !b, err
+		b, err := parseBool(text)
+		return !b && err == nil, err
 	}
 	return scalar("bool", field, false, parse, func(b bool) string { return strconv.FormatBool(!b) }, nil)
 }
 
 // duration is the value of a duration.
 func duration(field *time.Duration, initial time.Duration, checks ...func(time.Duration) error) *value[time.Duration] {
-	return scalar("duration", field, initial, time.ParseDuration, time.Duration.String, checks)
+	return scalar("duration", field, initial, parseDuration, time.Duration.String, checks)
 }
 
 // seconds is the value of a duration that is given as a number of seconds.
@@ -146,7 +178,7 @@ func seconds(field *time.Duration, initial time.Duration, checks ...func(time.Du
 // is then negative, since a zero field means the default.
 func cacheTTL(field *time.Duration, initial time.Duration) *value[time.Duration] {
 	parse := func(text string) (time.Duration, error) {
-		d, err := time.ParseDuration(text)
+		d, err := parseDuration(text)
 		if d == 0 {
 			d = -1
 		}
@@ -230,7 +262,11 @@ func parseList(text string) ([]string, error) {
 	if text == "" {
 		return []string{}, nil
 	}
-	return csv.NewReader(strings.NewReader(text)).Read()
+	list, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil {
+		return nil, fmt.Errorf("%q has a quotation mark that is not closed, or within a value", text)
+	}
+	return list, nil
 }
 
 // repeated is the value of a flag that is given once for each element of a list.

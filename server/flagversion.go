@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,10 +25,14 @@ func versionRequest(request *string, o *Options) versionValue {
 		if text == "raw" {
 			return text, nil
 		}
-		if on, err := strconv.ParseBool(text); !on || err != nil {
-			return "", err
+		on, err := strconv.ParseBool(text)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("%q is none of true, false, raw and a version such as %s", text, kubeversion.BinaryVersion)
+		case on:
+			return "true", nil
 		}
-		return "true", nil
+		return "", nil
 	}
 	return versionValue{
 		scalar("bool", request, "", parse, func(s string) string { return cmp.Or(s, "false") }, nil),
@@ -41,7 +46,7 @@ func (v versionValue) Set(text string) error {
 		return v.value.Set(text)
 	}
 	if _, err := utilversion.ParseSemantic(text); err != nil {
-		return err
+		return fmt.Errorf("%q is not a version such as %s", text, kubeversion.BinaryVersion)
 	}
 	*v.field, v.options.ReportedVersion, v.changed = "", text, true
 	return nil
@@ -93,9 +98,9 @@ func versionFlags(o *Options) []Flag {
 			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI does not describe them, schemas of custom resources are treated as then, and /version reports that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
 		{Name: "min-compatibility-version", Value: versions(&o.MinCompatibilityVersion), Check: o.checkMinCompatibilityVersion,
 			Help: "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
-		{Name: "emulation-forward-compatible", Value: boolean(&o.EmulationForwardCompatible), Check: o.checkEmulation(&o.EmulationForwardCompatible, "EmulationForwardCompatible"),
+		{Name: "emulation-forward-compatible", Value: boolean(&o.EmulationForwardCompatible), Check: o.checkEmulation(&o.EmulationForwardCompatible),
 			Help: "If true, newer versions of the served resources are served, even if --emulated-version does not have them. Alpha versions are not."},
-		{Name: "runtime-config-emulation-forward-compatible", Value: boolean(&o.RuntimeConfigEmulationForwardCompatible), Check: o.checkEmulation(&o.RuntimeConfigEmulationForwardCompatible, "RuntimeConfigEmulationForwardCompatible"),
+		{Name: "runtime-config-emulation-forward-compatible", Value: boolean(&o.RuntimeConfigEmulationForwardCompatible), Check: o.checkEmulation(&o.RuntimeConfigEmulationForwardCompatible),
 			Help: "If true, --runtime-config can enable versions and resources that --emulated-version does not have. If false, naming them is an error."},
 	}
 }
@@ -123,10 +128,10 @@ func (o *Options) checkMinCompatibilityVersion() error {
 }
 
 // checkEmulation returns a check that a switch of the emulation is not set without one.
-func (o *Options) checkEmulation(on *bool, name string) func() error {
+func (o *Options) checkEmulation(on *bool) func() error {
 	return func() error {
 		if *on && emulatedVersion(o.KubernetesVersion) == nil && !o.isEmulation() {
-			return fmt.Errorf("ServerRunOptions.%s cannot be set to true if the emulation version is the same as the binary version", name)
+			return errors.New("cannot be set to true if the emulation version is the same as the binary version: --emulated-version names an earlier one")
 		}
 		return nil
 	}

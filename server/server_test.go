@@ -543,9 +543,9 @@ func TestStartFailures(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"port", Options{Port: port}, fmt.Sprintf("--secure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use", port, port)},
-		{"insecure port", Options{InsecurePort: port}, fmt.Sprintf("--insecure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use", port, port)},
-		{"directory", Options{Dir: filepath.Join(junk, "data")}, "--data-dir: mkdir " + junk + ": not a directory"},
+		{"port", Options{Port: port}, fmt.Sprintf("--secure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use; use another one, or --secure-port 0 for a free one", port, port)},
+		{"insecure port", Options{InsecurePort: port}, fmt.Sprintf("--insecure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use; use another one, or --insecure-port -1 for a free one", port, port)},
+		{"directory", Options{Dir: filepath.Join(junk, "data")}, "--data-dir: mkdir " + junk + ": not a directory; name a directory that can be written, or use --ephemeral to keep nothing"},
 		{"certificate", Options{TLSCertFile: missing, TLSKeyFile: missing}, "--tls-cert-file: open " + missing + ": no such file or directory"},
 		{"bad certificate", Options{TLSCertFile: junk, TLSKeyFile: junk}, "--tls-cert-file: " + junk + ": no PEM certificate found"},
 		{"etcd CA", Options{EtcdServers: []string{"https://127.0.0.1:1"}, EtcdCAFile: missing}, "--etcd-cafile: open " + missing + ": no such file or directory"},

@@ -193,25 +193,35 @@ func (s *Server) openDataDir() (err error) {
 			s.lock, err = storage.LockDir(s.o.Dir)
 		}
 		if err != nil {
-			return fmt.Errorf("--data-dir: %w", err)
+			return dataDirError(err)
 		}
 	}
 	s.o = s.o.withDefaults()
 	return nil
 }
 
+// dataDirError adds an advice to an error of making the data directory.
+func dataDirError(err error) error {
+	for _, unwritable := range []error{syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.ENOTDIR, syscall.ENOENT} {
+		if errors.Is(err, unwritable) {
+			return fmt.Errorf("--data-dir: %w; name a directory that can be written, or use --ephemeral to keep nothing", err)
+		}
+	}
+	return fmt.Errorf("--data-dir: %w", err)
+}
+
 // openListeners opens the secure port, that for the process and, if it is enabled, the insecure
 // port.
 func (s *Server) openListeners() (err error) {
 	s.memory = transport.ListenMemory()
-	if s.secure, err = listen("secure-port", s.o.BindAddress, s.o.Port, sharing(&s.o)...); err != nil {
-		return err
+	if s.secure, err = listen(s.o.BindAddress, s.o.Port, sharing(&s.o)...); err != nil {
+		return s.o.listenError(err)
 	}
 	if s.o.InsecurePort == 0 {
 		return nil
 	}
-	if s.insecure, err = listen("insecure-port", "127.0.0.1", max(s.o.InsecurePort, 0)); err != nil {
-		return err
+	if s.insecure, err = listen("127.0.0.1", max(s.o.InsecurePort, 0)); err != nil {
+		return portError("insecure-port", s.o.InsecurePort, "; use another one, or --insecure-port -1 for a free one", err)
 	}
 	s.InsecureURL = "http://" + s.insecure.Addr().String()
 	return nil
@@ -229,8 +239,27 @@ func sharing(o *Options) []int {
 	return options
 }
 
-// listen opens the port of a flag, with the enabled socket options.
-func listen(flag, host string, port int, options ...int) (net.Listener, error) {
+// listenError adds to an error of opening the secure port the flag that can repair it.
+func (o *Options) listenError(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("--bind-address %s: %w; use an address of this machine, or 0.0.0.0 for all of them", o.BindAddress, err)
+	case o.NoDataDir: // kube-apiserver has no free port
+		return portError("secure-port", o.Port, "; use another one", err)
+	}
+	return portError("secure-port", o.Port, "; use another one, or --secure-port 0 for a free one", err)
+}
+
+// portError adds to an error of opening a port its flag and, if another port may do, an advice.
+func portError(flag string, port int, advice string, err error) error {
+	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EACCES) {
+		advice = ""
+	}
+	return fmt.Errorf("--%s %d: %w%s", flag, port, err, advice)
+}
+
+// listen opens a port with the enabled socket options.
+func listen(host string, port int, options ...int) (net.Listener, error) {
 	var config net.ListenConfig
 	if len(options) > 0 {
 		config.Control = func(_, _ string, conn syscall.RawConn) error {
@@ -243,11 +272,7 @@ func listen(flag, host string, port int, options ...int) (net.Listener, error) {
 			return errors.Join(append(errs, err)...)
 		}
 	}
-	l, err := config.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		return nil, fmt.Errorf("--%s %d: %w", flag, port, err)
-	}
-	return l, nil
+	return config.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 }
 
 // listenAddresses returns the addresses of the open listeners.

@@ -15,6 +15,7 @@ import (
 
 // commands are the commands of miniapiserver. The server itself is the root of their tree.
 type commands struct {
+	args           []string
 	stdout, stderr io.Writer
 	// status is the exit status of a command that returned no error.
 	status int
@@ -22,7 +23,7 @@ type commands struct {
 
 // runMiniapiserver runs the command that the arguments name and returns its exit status.
 func runMiniapiserver(args []string, stdout, stderr io.Writer) int {
-	c := &commands{stdout: stdout, stderr: stderr}
+	c := &commands{args: args, stdout: stdout, stderr: stderr}
 	root := c.root()
 	root.SetArgs(args)
 	command, err := root.ExecuteC()
@@ -64,7 +65,7 @@ Without flags, its files are in ./.miniapiserver and it serves HTTPS on
 	root.Flags().Bool(helpAll, false, "If true, the help of all flags is printed.")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd == root {
-			return explain(p.flags, err)
+			return explain(p.flags, c.args, err)
 		}
 		return seeHelp(err)
 	})

@@ -56,8 +56,8 @@ func TestEnvtestPrograms(t *testing.T) {
 // TestEnvtestErrors checks that an error is one line that names the flag.
 func TestEnvtestErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"--version 1.20.0":      "--version: emulation version 1.20 is not between [1.34, 1.37.0]",
-		"--version 1.38":        "--version: emulation version 1.38 is not between [1.34, 1.37.0]",
+		"--version 1.20.0":      "--version: emulation version 1.20 is not between 1.34 and 1.37",
+		"--version 1.38":        "--version: emulation version 1.38 is not between 1.34 and 1.37",
 		"--version latest":      `--version: "latest" is not a version such as 1.37.`,
 		"--version 1":           `--version: "1" is not a version such as 1.37.`,
 		"--version 1.35.x":      `--version: "1.35.x" is not a version such as 1.37.`,

@@ -19,7 +19,7 @@ func parseFlags(c *server.CommandLine, args []string) (server.Options, error) {
 	fs := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	addServerFlags(fs, c)
 	if err := fs.Parse(args); err != nil {
-		return server.Options{}, explain(c, err)
+		return server.Options{}, explain(c, args, err)
 	}
 	if c.Help || c.Version != "" {
 		return server.Options{}, nil
@@ -30,15 +30,36 @@ func parseFlags(c *server.CommandLine, args []string) (server.Options, error) {
 	return c.Complete()
 }
 
-// explain adds the nearest known name to the error about an unknown flag.
-func explain(c *server.CommandLine, err error) error {
+// explain returns the error about a flag with the nearest known name, or the fault of its value.
+func explain(c *server.CommandLine, args []string, err error) error {
+	if name := singleDash(c, args); name != "" {
+		return fmt.Errorf("unknown flag: -%s has one dash, write --%s (see --help)", name, name)
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if near := c.Nearest(unknown.GetSpecifiedName()); near != "" {
 			return fmt.Errorf("%w; the nearest is --%s (see --help)", err, near)
 		}
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && !c.IsKubeAPIServer() { // whose users know the words of the library
+		return fmt.Errorf("--%s: %w (see --help)", invalid.GetFlag().Name, errors.Unwrap(invalid))
+	}
 	return seeHelp(err)
+}
+
+// singleDash returns the name of the first flag with one dash that is known with two, or "".
+func singleDash(c *server.CommandLine, args []string) string {
+	for _, arg := range args {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if arg == "--" {
+			return ""
+		}
+		if len(name) > 1 && len(name) < len(arg) && slices.ContainsFunc(c.Flags(), func(f server.Flag) bool { return f.Name == strings.ReplaceAll(name, "_", "-") }) {
+			return name
+		}
+	}
+	return ""
 }
 
 const kubeUsage = `kube-apiserver serves the Kubernetes API from an etcd.

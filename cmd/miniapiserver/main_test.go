@@ -291,7 +291,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		want string
 	}{
 		{[]string{"--no-such-flag"}, "unknown flag: --no-such-flag (see --help)"},
-		{[]string{"--secure-port", "x"}, `invalid argument "x" for "--secure-port" flag: `},
+		{[]string{"--secure-port", "x"}, `--secure-port: "x" is not a whole number (see --help)`},
 		{[]string{"start"}, `unknown command "start"; the commands are completion, defrag, envtest, etcd, help, kube-apiserver, kubeconfig, man, snapshot, version (see --help)`},
 		{[]string{"snapshto"}, `unknown command "snapshto"; the nearest is snapshot (see --help)`},
 		{[]string{"--ephemeral", "--data-dir", "x"}, "--ephemeral: cannot be together with --data-dir"},

@@ -26,11 +26,13 @@ func Explain(text string) string {
 		}
 		return text[m[2*i]:m[2*i+1]]
 	}
-	subject := "the content"
+	subject, want := "a value", nameOfGo(part(3), part(1))
 	if _, field, ok := strings.Cut(part(2), "."); ok {
 		subject = "field " + field
+	} else if isStruct(part(3)) {
+		subject, want = "the content", "an object in YAML or JSON"
 	}
-	return text[:m[0]] + subject + " is " + nameOfJSON(part(1)) + " and must be " + nameOfGo(part(3))
+	return text[:m[0]] + subject + " is " + nameOfJSON(part(1)) + " and must be " + want
 }
 
 // ofYAML begins an error of the library that decodes YAML. It does not match the end of a file's name.
@@ -54,8 +56,13 @@ func nameOfJSON(name string) string {
 	return "a " + name
 }
 
-// nameOfGo returns the name of the type of JSON for a type of Go.
-func nameOfGo(name string) string {
+// isStruct reports whether a type of Go may be a struct or a map.
+func isStruct(name string) bool {
+	return strings.Contains(name, ".") || strings.HasPrefix(name, "struct") || strings.HasPrefix(name, "map[")
+}
+
+// nameOfGo returns the name of the type of JSON for a type of Go that a value of JSON does not have.
+func nameOfGo(name, value string) string {
 	name = strings.TrimLeft(name, "*")
 	switch {
 	case name == "string":
@@ -68,6 +75,8 @@ func nameOfGo(name string) string {
 		return "a number"
 	case strings.HasPrefix(name, "[]"):
 		return "a list"
+	case strings.HasPrefix(name, "struct"), strings.HasPrefix(name, "map["), value == "string": // no named type of texts
+		return "an object"
 	}
-	return "an object"
+	return "of another type"
 }

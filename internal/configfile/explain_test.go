@@ -9,21 +9,24 @@ import (
 
 // TestExplain checks the texts for errors of the libraries that decode configurations.
 func TestExplain(t *testing.T) {
+	type level string
 	type configuration struct {
 		Name    string `json:"name"`
 		Number  *int32 `json:"number"`
 		Switch  bool   `json:"switch"`
+		Level   level  `json:"level"`
 		Plugins []struct {
 			Name string `json:"name"`
 			Rest struct{ Field []string }
 		} `json:"plugins"`
 	}
 	for text, want := range map[string]string{
-		"- a":                       "the content is a list and must be an object",
-		"a":                         "the content is a text and must be an object",
+		"- a":                       "the content is a list and must be an object in YAML or JSON",
+		"a":                         "the content is a text and must be an object in YAML or JSON",
 		"name: [a]":                 "field name is a list and must be a text",
 		"number: a":                 "field number is a text and must be a whole number",
 		"number: 1.5":               "field number is a number and must be a whole number",
+		"level: [a]":                "field level is a list and must be of another type",
 		"switch: 1":                 "field switch is a number and must be true or false",
 		"plugins: a":                "field plugins is a text and must be a list",
 		"plugins: [a]":              "field plugins is a text and must be an object",

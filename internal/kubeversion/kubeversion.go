@@ -69,7 +69,7 @@ const kube = "kube"
 
 // Parse returns the effective releases for the values of --emulated-version and
 // --min-compatibility-version, comma-separated lists such as 1.36 or kube=1.36. The errors are
-// those of kube-apiserver.
+// those of kube-apiserver, except that they have no brackets and patch versions.
 func Parse(emulated, minCompatibility string) (Effective, error) {
 	e := Default()
 	m, err := parse(emulated)
@@ -91,10 +91,10 @@ func Parse(emulated, minCompatibility string) (Effective, error) {
 // check returns an error if the releases are not in the supported range.
 func (e Effective) check() error {
 	if Binary().Before(e.Emulated) || e.Emulated.Before(Oldest()) {
-		return fmt.Errorf("emulation version %s is not between [%s, %s.0]", e.Emulated, Oldest(), Binary())
+		return fmt.Errorf("emulation version %s is not between %s and %s", e.Emulated, Oldest(), Binary())
 	}
 	if e.Emulated.Before(e.MinCompatibility) || e.MinCompatibility.Before(Oldest()) {
-		return fmt.Errorf("minCompatibilityVersion version %s is not between [%s, %s]", e.MinCompatibility, Oldest(), e.Emulated)
+		return fmt.Errorf("minimum compatibility version %s is not between %s and %s", e.MinCompatibility, Oldest(), e.Emulated)
 	}
 	return nil
 }
@@ -135,9 +135,9 @@ func parse(list string) (Minor, error) {
 		v, err := version.Parse(number)
 		switch {
 		case err != nil:
-			return found, err
+			return found, fmt.Errorf("%q is not a minor version such as %s", number, Binary())
 		case v.Patch() != 0:
-			return found, fmt.Errorf("patch version not allowed, got: %s=%s", component, v)
+			return found, fmt.Errorf("patch version not allowed, got: %s=%s, want %d.%d", component, v, v.Major(), v.Minor())
 		case component != kube:
 			return found, fmt.Errorf("component not registered: %s", component)
 		}

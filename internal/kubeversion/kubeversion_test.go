@@ -11,14 +11,14 @@ func TestParse(t *testing.T) {
 		{"1.34", "", "1.34 1.34"},
 		{"v1.36", "kube=1.36", "1.36 1.36"},
 		{"1.36.0", "1.34", "1.36 1.34"},
-		{"1.33", "", "emulation version 1.33 is not between [1.34, 1.37.0]"},
-		{"1.38", "", "emulation version 1.38 is not between [1.34, 1.37.0]"},
-		{"1.35", "1.36", "minCompatibilityVersion version 1.36 is not between [1.34, 1.35]"},
-		{"1.36", "1.33", "minCompatibilityVersion version 1.33 is not between [1.34, 1.36]"},
-		{"1.36.2", "", "patch version not allowed, got: kube=1.36.2"},
+		{"1.33", "", "emulation version 1.33 is not between 1.34 and 1.37"},
+		{"1.38", "", "emulation version 1.38 is not between 1.34 and 1.37"},
+		{"1.35", "1.36", "minimum compatibility version 1.36 is not between 1.34 and 1.35"},
+		{"1.36", "1.33", "minimum compatibility version 1.33 is not between 1.34 and 1.36"},
+		{"1.36.2", "", "patch version not allowed, got: kube=1.36.2, want 1.36"},
 		{"wardle=1.2", "", "component not registered: wardle"},
 		{"1.36,1.35", "", "duplicate version flag, kube=1.36 and kube=1.35"},
-		{"newest", "", `could not parse "newest" as version`},
+		{"newest", "", `"newest" is not a minor version such as 1.37`},
 	} {
 		e, err := Parse(c.emulated, c.compatible)
 		got := e.Emulated.String() + " " + e.MinCompatibility.String()

@@ -3,13 +3,14 @@ package nearest
 
 import "math"
 
-// Name returns the known name that differs least from a name, or "" if all differ by more
-// than half of the longer name. The first of several equally near names is returned.
+// Name returns the known name that differs least from a name, or "" if all differ by more than a third of the
+// longer name, or than half of it if that is two bytes at most. The first of several equally near names is returned.
 func Name(name string, known []string) string {
 	best, least := "", math.MaxInt
 	for _, candidate := range known {
 		d := distance(name, candidate)
-		if d < least && 2*d <= max(len(name), len(candidate)) {
+		longer := max(len(name), len(candidate))
+		if d < least && (3*d <= longer || d <= 2 && 2*d <= longer) {
 			best, least = candidate, d
 		}
 	}

@@ -139,11 +139,11 @@ func joined(errs []error) string {
 	return strings.Join(texts, ", ")
 }
 
-// typeError reduces the error for a value of the wrong type to the field and the types.
+// typeError returns the error for a value of the wrong type in the words of users, without the value.
 func typeError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("field %q must be of type %s", wrong.Field, wrong.Type)
+		return errors.New(configfile.Explain(wrong.Error()))
 	}
 	return err
 }

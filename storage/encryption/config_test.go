@@ -35,7 +35,7 @@ func TestConfigFaults(t *testing.T) {
 		{secretsWith(keys("aesgcm", "k="+notASecret)), "resources[0].providers[0].aesgcm.keys[0].secret: Invalid value: \"REDACTED\": secret is not of the expected length, got 12, expected one of [16 24 32]"},
 		{secretsWith(keys("secretbox", "k="+key16)), "resources[0].providers[0].secretbox.keys[0].secret: Invalid value: \"REDACTED\": secret is not of the expected length, got 16, expected one of [32]"},
 		{secretsWith(keys("aescbc", "k=%%%")), "resources[0].providers[0].aescbc.keys[0].secret: Invalid value: \"REDACTED\": secrets must be base64 encoded"},
-		{secretsWith(`aescbc: {keys: [{name: a, secret: [` + keyA + `]}]}`), `field "resources.providers.aescbc.keys.secret" must be of type`},
+		{secretsWith(`aescbc: {keys: [{name: a, secret: [` + keyA + `]}]}`), `field resources.providers.aescbc.keys.secret is a list and must be of another type`},
 
 		{forResources("Secrets"), `resources[0].resources[0]: Invalid value: "Secrets": resource name should not contain capital letters`},
 		{forResources("'*'"), `resources[0].resources[0]: Invalid value: "*": use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources`},
