@@ -138,7 +138,7 @@ func (p *parts) buildRegistry() (err error) {
 		Reviews:                 p.guards.review,
 		Stores:                  p.otherStores,
 		UnconvertedIsCorrupt:    p.gates.Enabled(features.AllowUnsafeMalformedObjectDeletion),
-		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores())},
+		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores(), p.o.Dial)},
 	})
 	if err != nil {
 		return err

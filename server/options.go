@@ -154,9 +154,10 @@ type Options struct {
 	Release         string
 	ReportedVersion string // --version=vX.Y.Z; empty means the version of Kubernetes and the release of this project
 
-	// Dial opens connections to kubelets, pods, services and webhooks; nil means direct
-	// connections. Lookup resolves the hosts of kubelets and pods before that, so that
-	// their addresses can be checked; nil means net.DefaultResolver.
+	// Dial opens connections to kubelets, pods, services and webhooks, and to the health ports
+	// of componentstatuses; nil means direct connections. Lookup resolves the hosts of kubelets
+	// and pods before that, so that their addresses can be checked; nil means
+	// net.DefaultResolver.
 	Dial              func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 	Lookup            func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
 	TracingConfigFile string                                                               // --tracing-config-file
