@@ -68,6 +68,11 @@ func (s *controlPlane) controllerManager() (component, error) {
 		if err != nil {
 			return err
 		}
+		if c.SecureServing == nil { // the flags give it no port
+			if c.SecureServing, err = s.serveHealth(ControllerManager); err != nil {
+				return err
+			}
+		}
 		c.Kubeconfig = s.clientConfig("system:kube-controller-manager")
 		return registerOnce(app.ConfigzName, c.Kubeconfig, func() error {
 			if c.Client, err = kubernetes.NewForConfig(rest.AddUserAgent(c.Kubeconfig, "kube-controller-manager")); err != nil {

@@ -38,6 +38,7 @@ type controlPlane struct {
 	kubelet   *kubelet
 	metrics   *metricsAPI
 	metricsIP atomic.Value // string: the address of the metrics' Service
+	health    sync.Map     // of *transport.Memory by address: see serveHealth
 	schedules chan *kubescheduler.Scheduler
 
 	components context.Context // that of the components

@@ -19,6 +19,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
 const (
@@ -150,7 +151,7 @@ func (k *kubelet) PortForward(ctx context.Context, pod, _ string, port int32, st
 	return err
 }
 
-// dial opens the server's connections. Those to kubelets stay in the process. Those to pods fail at once: the address
+// dial opens the server's connections. Those to kubelets and components stay in the process. Those to pods fail at once: the address
 // of a pod may be that of a machine on the network, which would get the requests.
 func (s *controlPlane) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
@@ -159,6 +160,9 @@ func (s *controlPlane) dial(ctx context.Context, network, address string) (net.C
 	}
 	if inside := s.metricsListener(address); inside != nil {
 		return inside.Dial(ctx, network, address)
+	}
+	if inside, ok := s.health.Load(address); ok {
+		return inside.(*transport.Memory).Dial(ctx, network, address)
 	}
 	if err == nil && s.options.runs(Kubelets) {
 		pod, err := s.podAt(ctx, host)

@@ -6,10 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
+	"strconv"
 	"time"
 
+	genericserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/kubernetes/pkg/cluster/ports"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
@@ -50,4 +56,29 @@ func (m *memoryServer) run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// healthAddresses returns the addresses at which the server checks the health of components, for
+// kubectl get componentstatuses.
+func healthAddresses() map[string]string {
+	return map[string]string{
+		ControllerManager: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports.KubeControllerManagerPort)),
+		Scheduler:         net.JoinHostPort("127.0.0.1", strconv.Itoa(schedulerconfig.DefaultKubeSchedulerPort)),
+	}
+}
+
+// serveHealth returns what makes a component without a port serve its own handlers to the server, at
+// the address of its health check. Nobody else can connect.
+func (s *controlPlane) serveHealth(name string) (*genericserver.SecureServingInfo, error) {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey(name, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	content, err := dynamiccertificates.NewStaticCertKeyContent(name, certificate, key)
+	if err != nil {
+		return nil, err
+	}
+	listener := transport.ListenMemory()
+	s.health.Store(healthAddresses()[name], listener)
+	return &genericserver.SecureServingInfo{Listener: listener, Cert: content, DisableHTTP2: true}, nil
 }

@@ -62,6 +62,11 @@ func (s *controlPlane) scheduler() (component, error) {
 		if err != nil {
 			return err
 		}
+		if c.SecureServing == nil { // the flags give it no port
+			if c.SecureServing, err = s.serveHealth(Scheduler); err != nil {
+				return err
+			}
+		}
 		c.KubeConfig = s.clientConfig("system:kube-scheduler")
 		return registerOnce(schedulerConfigz, c.KubeConfig, func() error {
 			if err := connectScheduler(ctx, c); err != nil {
