@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -26,6 +30,8 @@ const (
 	kubeletParallelism = 16
 	// nodeLeaseSeconds is the lifetime of a node's lease, the kubelet's default.
 	nodeLeaseSeconds = 40
+	// kubeletsID is the holder of the nodes' leases.
+	kubeletsID = "kwok"
 )
 
 // kubelets returns kwok as the kubelet of all nodes.
@@ -49,7 +55,7 @@ func (s *controlPlane) kubelets() (component, error) {
 		NodeLeaseParallelism:            kubeletParallelism,
 		PodsOnNodeSyncParallelism:       kubeletParallelism,
 		EnablePodsOnNodeSyncStreamWatch: true,
-		ID:                              "kwok",
+		ID:                              kubeletsID,
 	}
 	if err := connectKubelets(&conf, s.clientConfig("")); err != nil {
 		return component{}, err
@@ -60,12 +66,35 @@ func (s *controlPlane) kubelets() (component, error) {
 	}
 	return component{Kubelets, func(ctx context.Context) error {
 		ctx = kwoklog.NewContext(ctx, kwoklog.NewLogger(logWriter{s.options.Logger}, kwoklog.LevelWarn))
+		if err := s.deleteLeases(ctx); err != nil {
+			return fmt.Errorf("deleting the leases of an earlier run: %w", err)
+		}
 		if err := kubelets.Start(ctx); err != nil {
 			return err
 		}
 		<-ctx.Done()
 		return nil
 	}}, nil
+}
+
+// deleteLeases deletes the leases that the kubelets of an earlier run with the same data left. The
+// kubelets create theirs before they have read the existing ones, report an error if there is one, and leave
+// the pods of the node alone until they try again, ten seconds later.
+func (s *controlPlane) deleteLeases(ctx context.Context) error {
+	leases := s.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	list, err := leases.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if holder := list.Items[i].Spec.HolderIdentity; holder == nil || *holder != kubeletsID {
+			continue
+		}
+		if err := leases.Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // connectKubelets makes the clients of a configuration.

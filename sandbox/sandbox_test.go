@@ -6,10 +6,12 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,6 +109,10 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, page, err)
 		}
 	}
+	eventually(t, "the scheduler is healthy", func(ctx context.Context) (bool, error) {
+		status, err := s.Client.CoreV1().ComponentStatuses().Get(ctx, Scheduler, metav1.GetOptions{})
+		return err == nil && status.Conditions[0].Status == corev1.ConditionTrue && status.Conditions[0].Message == "ok", err
+	})
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "once"}, Spec: batchv1.JobSpec{Template: podTemplate(nil)}}
 	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	if _, err := s.Client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
@@ -120,6 +126,24 @@ func TestCluster(t *testing.T) {
 		data, err := s.Client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").DoRaw(ctx)
 		// The API is unavailable until the server has looked at its Service.
 		return err == nil && strings.Contains(string(data), `"NodeMetrics"`) && strings.Contains(string(data), "node-1"), nil
+	})
+}
+
+// TestComponentStatuses checks that kubectl get componentstatuses shows which components run.
+func TestComponentStatuses(t *testing.T) {
+	s := Start(t, Options{Without: []string{Scheduler}})
+	eventually(t, "the controller manager and etcd are healthy, and the scheduler, which does not run, is not", func(ctx context.Context) (bool, error) {
+		list, err := s.Client.CoreV1().ComponentStatuses().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		healthy := map[string]corev1.ConditionStatus{}
+		for _, c := range list.Items {
+			healthy[c.Name] = c.Conditions[0].Status
+		}
+		return maps.Equal(healthy, map[string]corev1.ConditionStatus{
+			"controller-manager": corev1.ConditionTrue, "scheduler": corev1.ConditionFalse, "etcd-0": corev1.ConditionTrue,
+		}), nil
 	})
 }
 
@@ -317,7 +341,26 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestRestart checks that a sandbox with a data directory continues.
+// syncBuffer is a buffer for concurrent use.
+type syncBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// TestRestart checks that a sandbox with a data directory continues, without errors.
 func TestRestart(t *testing.T) {
 	o := Options{Server: server.Options{Dir: t.TempDir()}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -331,7 +374,24 @@ func TestRestart(t *testing.T) {
 	if err := first.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	second := Start(t, o)
+	var log syncBuffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+	second, err := New(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := second.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	deploy(t, second, "more", 1) // the kubelets have taken up the node
+	if text := log.String(); strings.Contains(text, "kwok") {
+		t.Errorf("the restart logs %s", text)
+	}
+	if err := second.Client.AppsV1().Deployments("default").Delete(ctx, "more", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := second.Client.AppsV1().Deployments("default").Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
