@@ -196,6 +196,9 @@ func (s *controlPlane) prepare(ctx context.Context) error {
 	if err := createWarning(ctx, s.client); err != nil {
 		return fmt.Errorf("creating policy %s: %w", warnPolicy, err)
 	}
+	if err := createStorage(ctx, s.client); err != nil {
+		return err
+	}
 	if err := createNodes(ctx, s.client, s.options); err != nil {
 		return err
 	}

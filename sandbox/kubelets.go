@@ -40,6 +40,10 @@ func (s *controlPlane) kubelets() (component, error) {
 	if err != nil {
 		return component{}, err
 	}
+	objectStages, err := readObjectStages(stages)
+	if err != nil {
+		return component{}, err
+	}
 	if err := s.kubelet.addPages("", "kubelet", shownFlags{"pods": cmp.Or(s.options.Pods, PodPresets()[0])}, "/healthz", "/metrics"); err != nil {
 		return component{}, err
 	}
@@ -56,6 +60,7 @@ func (s *controlPlane) kubelets() (component, error) {
 		PodsOnNodeSyncParallelism:       kubeletParallelism,
 		EnablePodsOnNodeSyncStreamWatch: true,
 		ID:                              kubeletsID,
+		FuncMap:                         s.stageFunctions(s.components),
 	}
 	if err := connectKubelets(&conf, s.clientConfig("")); err != nil {
 		return component{}, err
@@ -70,6 +75,9 @@ func (s *controlPlane) kubelets() (component, error) {
 			return fmt.Errorf("deleting the leases of an earlier run: %w", err)
 		}
 		if err := kubelets.Start(ctx); err != nil {
+			return err
+		}
+		if err := startObjectStages(ctx, conf, objectStages); err != nil {
 			return err
 		}
 		<-ctx.Done()

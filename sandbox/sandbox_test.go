@@ -579,6 +579,13 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: stages of %d kinds, %v", name, len(stages), err)
 		}
 	}
+	objects, err := readObjectStages(nil)
+	if err != nil || len(objects) != 4 {
+		t.Errorf("stages of %d other kinds, %v", len(objects), err)
+	}
+	if none, err := readObjectStages(objects); err != nil || len(none) > 0 {
+		t.Errorf("stages of kinds that a file has: %v, %v", none, err)
+	}
 }
 
 func TestValidate(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 
@@ -30,6 +31,9 @@ var podPresets = []struct {
 	{"realistic", []string{"nodes", "observe", "commands", "terminate", "realistic"}},
 	{"chaotic", []string{"nodes", "observe", "commands", "terminate", "realistic", "chaotic"}},
 }
+
+// objectFiles are the files of stages/ for other kinds than Node and Pod.
+var objectFiles = []string{"volumes", "addresses"}
 
 // PodPresets returns the names of the behaviours of pods; the first is the default.
 func PodPresets() []string {
@@ -80,6 +84,20 @@ func readStages(pods string) (map[internalversion.StageResourceRef][]*internalve
 		return stages, nil
 	}
 	return stages, addBuiltIn(stages, "nodes")
+}
+
+// readObjectStages reads the stages of objectFiles, except those of kinds that have stages already.
+func readObjectStages(present map[internalversion.StageResourceRef][]*internalversion.Stage) (map[internalversion.StageResourceRef][]*internalversion.Stage, error) {
+	stages := map[internalversion.StageResourceRef][]*internalversion.Stage{}
+	for _, file := range objectFiles {
+		if err := addBuiltIn(stages, file); err != nil {
+			return nil, err
+		}
+	}
+	maps.DeleteFunc(stages, func(ref internalversion.StageResourceRef, _ []*internalversion.Stage) bool {
+		return len(present[ref]) > 0
+	})
+	return stages, nil
 }
 
 func addBuiltIn(stages map[internalversion.StageResourceRef][]*internalversion.Stage, name string) error {
