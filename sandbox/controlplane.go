@@ -108,7 +108,7 @@ func (s *controlPlane) start(ctx context.Context) (err error) {
 	if s.client, err = kubernetes.NewForConfig(s.clientConfig("")); err != nil {
 		return err
 	}
-	s.metrics.client = s.client
+	s.metrics.client, s.kubelet.client = s.client, s.client
 	return s.startComponents(ctx)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
@@ -31,14 +32,16 @@ const (
 
 // whereYouAre is the answer to what needs a container.
 const whereYouAre = `This is a sandbox: kwok plays the kubelet of pod %s, and no container runs.
-So there are no logs, and there is no program to run. See kubectl describe pod for the status and events.
+So there is no program to run, and the logs are what the annotation sandbox.miniapiserver.io/logs of the pod says.
+See kubectl describe pod for the status and events.
 `
 
 // kubelet is the API of all kubelets, by which kubectl logs, exec, attach and port-forward work: it
-// says that there are no containers, and forwards ports for which Options.Forward names an
-// address.
+// says that there are no containers, writes the logs that annotations set, and forwards ports for which
+// Options.Forward names an address.
 type kubelet struct {
 	*memoryServer
+	client  kubernetes.Interface // set before run
 	mux     *http.ServeMux
 	forward map[int32]string
 	logger  *slog.Logger
@@ -65,11 +68,6 @@ func newKubelet(forward map[int32]string, logger *slog.Logger) (*kubelet, error)
 }
 
 func podOf(r *http.Request) string { return r.PathValue("namespace") + "/" + r.PathValue("pod") }
-
-func (*kubelet) logs(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/plain")
-	fmt.Fprintf(w, whereYouAre, podOf(r))
-}
 
 func (k *kubelet) exec(w http.ResponseWriter, r *http.Request) {
 	if options, ok := streamOptions(w, r); ok {
