@@ -1,5 +1,6 @@
 // Command bench prints what a sandbox costs: the time until it is ready and until a Deployment runs, its
-// memory, and the time and memory for a large cluster. make bench-sandbox runs it.
+// memory, and the time, CPU time and memory for a large cluster and for the scene busy-cluster. make bench-sandbox
+// runs it.
 package main
 
 import (
@@ -8,8 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,7 +39,31 @@ func run(ctx context.Context, nodes, pods int) error {
 	if err := small(ctx); err != nil || nodes == 0 {
 		return err
 	}
-	return large(ctx, nodes, pods)
+	if err := large(ctx, nodes, pods); err != nil {
+		return err
+	}
+	return busy(ctx)
+}
+
+// busy measures the scene busy-cluster.
+func busy(ctx context.Context) error {
+	debug.FreeOSMemory() // of the sandboxes before
+	began, cpu := time.Now(), cpuTime()
+	s, err := sandbox.New(ctx, sandbox.Options{Scene: "busy-cluster"})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("scene busy-cluster has settled:     %6.0f s, %.0f s of CPU, %d MB\n", time.Since(began).Seconds(), (cpuTime() - cpu).Seconds(), residentMB())
+	return s.Stop(ctx)
+}
+
+// cpuTime returns the CPU time of this process.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // idle is the time after which the memory of a sandbox without work is read.
@@ -66,7 +93,7 @@ func small(ctx context.Context) error {
 // large measures a sandbox of many nodes and pods.
 func large(ctx context.Context, nodes, pods int) error {
 	const each = 100
-	began := time.Now()
+	began, cpu := time.Now(), cpuTime()
 	s, err := sandbox.New(ctx, sandbox.Options{Nodes: nodes})
 	if err != nil {
 		return err
@@ -79,7 +106,7 @@ func large(ctx context.Context, nodes, pods int) error {
 	if err := await(ctx, s, pods/each*each); err != nil {
 		return err
 	}
-	fmt.Printf("%d nodes, %d pods Running:      %6.0f s, %d MB\n", nodes, pods/each*each, time.Since(began).Seconds(), residentMB())
+	fmt.Printf("%d nodes, %d pods Running:      %6.0f s, %.0f s of CPU, %d MB\n", nodes, pods/each*each, time.Since(began).Seconds(), (cpuTime() - cpu).Seconds(), residentMB())
 	return s.Stop(ctx)
 }
 
