@@ -57,7 +57,7 @@ SANDBOX_FLAGS ?=
 sandbox: ## Build and run the sandbox: a control plane with controllers, scheduler and nodes, without containers.
 	@mkdir -p $(dir $(BIN))
 	@echo "The first build of the sandbox compiles parts of Kubernetes, which takes minutes."
-	@cd sandbox && $(GO) build -pgo=off -trimpath -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox ./cmd/miniapiserver-sandbox
+	@cd sandbox && $(GO) build -pgo=off -trimpath -ldflags "-s -w" -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox ./cmd/miniapiserver-sandbox
 	@$(dir $(BIN))/miniapiserver-sandbox $(SANDBOX_FLAGS)
 
 .PHONY: bench-sandbox
