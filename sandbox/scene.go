@@ -56,8 +56,33 @@ func readScene(name string) ([]*unstructured.Unstructured, error) {
 	if generate, ok := generatedScenes[name]; ok {
 		return generate(), nil
 	}
+	files, err := readSceneFiles(name)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for _, file := range files {
+		more, err := readManifests(file.data)
+		if err != nil {
+			return nil, fmt.Errorf("--scene: %s: %w", file.name, err)
+		}
+		objects = append(objects, more...)
+	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("--scene %s: no manifest", name)
+	}
+	return objects, nil
+}
+
+// sceneFile is a file of manifests.
+type sceneFile struct {
+	name string
+	data []byte
+}
+
+func readSceneFiles(name string) ([]sceneFile, error) {
 	if data, err := sceneFiles.ReadFile("scenes/" + name + ".yaml"); err == nil {
-		return readManifests(data)
+		return []sceneFile{{name, data}}, nil
 	}
 	if !strings.ContainsAny(name, "./") {
 		return nil, fmt.Errorf("--scene %s: want %s, a file or a directory of manifests", name, strings.Join(Scenes(), ", "))
@@ -66,28 +91,44 @@ func readScene(name string) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--scene: %w", err)
 	}
-	files := []string{name}
+	names := []string{name}
 	if info.IsDir() {
-		if files, err = manifestFiles(name); err != nil {
+		if names, err = manifestFiles(name); err != nil {
 			return nil, err
 		}
 	}
-	var objects []*unstructured.Unstructured
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	var files []sceneFile
+	for _, name := range names {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("--scene: %w", err)
 		}
-		more, err := readManifests(data)
-		if err != nil {
-			return nil, fmt.Errorf("--scene: %s: %w", file, err)
+		files = append(files, sceneFile{name, data})
+	}
+	return files, nil
+}
+
+// commandPrefix begins a comment of a scene with a command to try.
+const commandPrefix = "# $ "
+
+// SceneCommands returns commands to try with a scene: those in its comments that begin with "# $ ".
+func SceneCommands(name string) ([]string, error) {
+	if _, ok := generatedScenes[name]; ok {
+		return busyCommands(), nil
+	}
+	files, err := readSceneFiles(name)
+	if err != nil {
+		return nil, err
+	}
+	var commands []string
+	for _, file := range files {
+		for line := range strings.Lines(string(file.data)) {
+			if command, ok := strings.CutPrefix(line, commandPrefix); ok {
+				commands = append(commands, strings.TrimSpace(command))
+			}
 		}
-		objects = append(objects, more...)
 	}
-	if len(objects) == 0 {
-		return nil, fmt.Errorf("--scene %s: no manifest", name)
-	}
-	return objects, nil
+	return commands, nil
 }
 
 func manifestFiles(dir string) ([]string, error) {
@@ -269,6 +310,17 @@ const (
 	busyNamespaces = 30
 	busyPods       = 100 // of each namespace
 )
+
+// busyCommands returns the commands to try with the scene.
+func busyCommands() []string {
+	return []string{
+		"kubectl top nodes",
+		"kubectl get deployments --namespace=team-00",
+		"kubectl get pods --all-namespaces --field-selector=spec.nodeName=node-7",
+		"kubectl rollout restart deployment/service-00 --namespace=team-00",
+		"kubectl drain node-7",
+	}
+}
 
 // busyCluster returns 3,000 pods in 30 namespaces, of Deployments of 5, with a Service each.
 func busyCluster() []*unstructured.Unstructured {

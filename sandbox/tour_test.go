@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTour runs the commands of docs/sandbox.md with a real kubectl. A command that ends with & runs in
-// the background.
+// TestTour runs the commands of docs/sandbox.md with a real kubectl, and compares what they print with the page. A
+// command that ends with & runs in the background.
 func TestTour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -38,11 +40,43 @@ func TestTour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := tour(string(text))
-	if len(commands) < 50 {
-		t.Fatalf("found %d commands", len(commands))
+	steps := tour(string(text))
+	shown := 0
+	for _, step := range steps {
+		if len(step.output) > 0 {
+			shown++
+		}
+	}
+	if len(steps) < 100 || shown < 50 {
+		t.Errorf("found %d commands, %d with output", len(steps), shown)
 	}
 	s := Start(t, Options{Nodes: 3})
+	environment := kubectlEnvironment(t, s)
+	for _, step := range steps {
+		program, background := strings.CutSuffix(step.command, " &")
+		c := exec.CommandContext(t.Context(), "sh", "-c", program)
+		c.Env = environment
+		if background {
+			startInBackground(t, c)
+			continue
+		}
+		out, err := c.CombinedOutput()
+		t.Logf("$ %s\n%s", step.command, out)
+		if err != nil {
+			t.Fatalf("%s: %v", step.command, err)
+		}
+		if line := missingLine(step.output, string(out)); line != "" {
+			t.Errorf("%s: the output has no line like %q", step.command, line)
+		}
+		if strings.Contains(step.command, "kind: NetworkPolicy") && !strings.Contains(string(out), "nothing enforces") {
+			t.Error("no warning")
+		}
+	}
+}
+
+// kubectlEnvironment returns an environment in which kubectl is the test's program and reaches a sandbox.
+func kubectlEnvironment(t *testing.T, s *Sandbox) []string {
+	t.Helper()
 	dir := t.TempDir()
 	binary, err := os.Executable()
 	if err != nil {
@@ -52,24 +86,32 @@ func TestTour(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The caches of Go stay where they are, although kubectl has another home.
-	environment := append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.KubeconfigFile,
+	return append(os.Environ(), kubectlVariable+"=1", "HOME="+dir, "PATH="+dir+":"+os.Getenv("PATH"), "KUBECONFIG="+s.KubeconfigFile,
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
-	for _, command := range commands {
-		program, background := strings.CutSuffix(command, " &")
-		c := exec.CommandContext(t.Context(), "sh", "-c", program)
-		c.Env = environment
-		if background {
-			startInBackground(t, c)
-			continue
-		}
-		out, err := c.CombinedOutput()
-		t.Logf("$ %s\n%s", command, out)
-		if err != nil {
-			t.Fatalf("%s: %v", command, err)
-		}
-		if strings.Contains(command, "kind: NetworkPolicy") && !strings.Contains(string(out), "nothing enforces") {
-			t.Error("no warning")
-		}
+}
+
+// TestSceneCommands runs the commands that the scenes suggest.
+func TestSceneCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a sandbox for each scene")
+	}
+	for _, scene := range []string{"web-shop", "broken"} {
+		t.Run(scene, func(t *testing.T) {
+			commands, err := SceneCommands(scene)
+			if err != nil || len(commands) < 5 {
+				t.Fatalf("%d commands, %v", len(commands), err)
+			}
+			environment := kubectlEnvironment(t, Start(t, Options{Scene: scene}))
+			for _, command := range commands {
+				c := exec.CommandContext(t.Context(), "sh", "-c", command)
+				c.Env = environment
+				out, err := c.CombinedOutput()
+				t.Logf("$ %s\n%s", command, out)
+				if err != nil || strings.Contains(string(out), "No resources found") {
+					t.Errorf("%s: %v\n%s", command, err, out)
+				}
+			}
+		})
 	}
 }
 
@@ -97,18 +139,90 @@ func startInBackground(t *testing.T, c *exec.Cmd) {
 	})
 }
 
-// tour returns the commands in the console blocks of a page. One with a here document goes on
-// until its end.
-func tour(page string) []string {
-	var commands []string
+// step is a command of a page and the lines that it prints there.
+type step struct {
+	command string
+	output  []string
+}
+
+// tour returns the steps in the console blocks of a page. A command with a here document goes on until its end.
+func tour(page string) []step {
+	var steps []step
 	for i, block := range strings.Split(page, "```console\n") {
 		if i == 0 {
 			continue
 		}
 		block, _, _ = strings.Cut(block, "\n```")
-		for _, command := range strings.Split("\n"+block, "\n$ ")[1:] {
-			commands = append(commands, command)
+		for _, text := range strings.Split("\n"+block, "\n$ ")[1:] {
+			end := "\n"
+			if first, _, _ := strings.Cut(text, "\n"); strings.Contains(first, "<<'EOF'") {
+				end = "\nEOF\n"
+			}
+			command, output, found := strings.Cut(text+"\n", end)
+			if end != "\n" && found {
+				command += "\nEOF"
+			}
+			next := step{command: command}
+			if output = strings.TrimSpace(output); output != "" {
+				next.output = strings.Split(output, "\n")
+			}
+			steps = append(steps, next)
 		}
 	}
-	return commands
+	return steps
+}
+
+// volatile are the parts of a line that differ from run to run, each with what replaces it.
+var volatile = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+\b`), "IP"},
+	{regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5,10}\b`), "-ID"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
+	{regexp.MustCompile(`\bnode-\d\b`), "node-N"},
+	{regexp.MustCompile(`\b(\d+[smhd])+\b`), "AGE"},
+	{regexp.MustCompile(`\s+`), " "},
+}
+
+// steady returns a line without its volatile parts.
+func steady(line string) string {
+	for _, v := range volatile {
+		line = v.pattern.ReplaceAllString(line, v.text)
+	}
+	return strings.TrimSpace(line)
+}
+
+// missingLine returns the first of some lines that an output does not have after those before it, or "". "..." stands
+// for any text.
+func missingLine(want []string, output string) string {
+	lines := strings.Split(output, "\n")
+	for _, line := range want {
+		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(steady(line)), `\.\.\.`, ".*") + "$")
+		i := slices.IndexFunc(lines, func(l string) bool { return pattern.MatchString(steady(l)) })
+		if i < 0 {
+			return line
+		}
+		if line != "..." {
+			lines = lines[i+1:]
+		}
+	}
+	return ""
+}
+
+// TestMissingLine checks the comparison of the tour.
+func TestMissingLine(t *testing.T) {
+	const output = "NAME                   READY   AGE\nweb-5d59d67564-x7x4z   1/1     3s\nweb-5d59d67564-9zqxv   0/1     2m3s\n"
+	for want, missing := range map[string]bool{
+		"NAME READY AGE":                         false,
+		"web-7c5ddbdf54-2xkqn 1/1 9m":            false,
+		"...\nweb-7c5ddbdf54-2xkqn 0/1 9m":       false,
+		"web-7c5ddbdf54-2xkqn 2/1 9m":            true,
+		"web-7c5ddbdf54-2xkqn 1/1 9m\nNAME ...":  true,
+		"NAME ...\nweb-7c5ddbdf54-2xkqn 0/1 ...": false,
+	} {
+		if got := missingLine(strings.Split(want, "\n"), output); (got != "") != missing {
+			t.Errorf("%q: missing %q", want, got)
+		}
+	}
 }
