@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,17 +23,44 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, pflag.ErrHelp) {
+	if err := run(context.Background(), os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "miniapiserver-sandbox:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+// run runs the program until ctx ends or a signal arrives.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "list":
+			return list(args[1:], stdout)
+		case "delete":
+			return remove(ctx, args[1:], stdout)
+		}
+	}
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
+	if o.version {
+		_, err := fmt.Fprintf(stdout, "miniapiserver-sandbox %s, Kubernetes %s\n", release(), kubernetes(o))
+		return err
+	}
+	if o.name != "" {
+		n, err := takeNamed(o.name)
+		if err != nil {
+			return err
+		}
+		defer n.release()
+		n.configure(&o.Options)
+		o.named = n
+	}
+	return start(ctx, o, stdout, stderr)
+}
+
+// start runs a sandbox until ctx ends or a signal arrives.
+func start(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelError)
 	o.Logger = slog.New(sandbox.LogHandler(withoutNoise{slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}), o.verbose}))
@@ -40,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 		level.Set(slog.LevelInfo)
 	}
 	klog.SetSlogLogger(o.Logger)
-	ctx, fail := context.WithCancelCause(context.Background())
+	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	endOnPanic(fail)
 	ctx, end := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -49,7 +77,11 @@ func run(args []string, stdout, stderr io.Writer) error {
 	began := time.Now()
 	s, err := sandbox.New(ctx, o.Options)
 	if err != nil {
-		return err
+		return o.named.explain(err)
+	}
+	if err := o.named.started(s); err != nil {
+		end()
+		return errors.Join(err, s.Run(ctx))
 	}
 	greet(stdout, s, o, time.Since(began))
 	err = s.Run(ctx)
@@ -104,7 +136,10 @@ func (h withoutNoise) WithGroup(name string) slog.Handler {
 
 type options struct {
 	sandbox.Options
+	name    string
+	named   *named // if there is a name
 	verbose bool
+	version bool
 }
 
 // compactionInterval is the interval between compactions of etcd, that of kube-apiserver. The zero value of
@@ -128,20 +163,28 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	f.StringSliceVar(&forward, "forward", nil, "PORT=ADDRESS: kubectl port-forward to this port of any pod reaches the address.")
 	f.StringArrayVar(&o.ControllerManagerArgs, "controller-manager-arg", nil, "Flag of the kube-controller-manager, such as --node-monitor-grace-period=20s. Can be repeated.")
 	f.StringArrayVar(&o.SchedulerArgs, "scheduler-arg", nil, "Flag of the kube-scheduler. Can be repeated.")
-	f.StringVar(&o.Server.Dir, "data-dir", "", "Directory of the data. If empty, nothing is kept.")
+	f.StringVar(&o.name, "name", "", "Name of a sandbox whose data, port and kubeconfig file stay the same from start to start. If empty, nothing is kept.")
+	f.StringVar(&o.Server.Dir, "data-dir", "", "Directory of the data, instead of that of --name.")
 	f.StringVar(&o.Server.BindAddress, "bind-address", "127.0.0.1", "Address of the API server.")
 	f.IntVar(&o.Server.Port, "secure-port", 0, "Port of the API server; 0 picks a free one.")
 	f.StringVar(&o.Server.KubernetesVersion, "kubernetes-version", "", "Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
+	f.BoolVar(&o.version, "version", false, "If true, the version is printed and no sandbox is started.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do, and the errors after which they try again.")
 	f.Usage = func() {
 		fmt.Fprintf(stdout, "Runs a Kubernetes control plane without containers in one process: API server, etcd, kube-controller-manager,\n"+
-			"kube-scheduler, and kwok for the nodes. If a component ends, the process ends with its error.\n\nFlags:\n%s", f.FlagUsagesWrapped(120))
+			"kube-scheduler, and kwok for the nodes. If a component ends, the process ends with its error.\n\n"+
+			"  miniapiserver-sandbox [flags]       start a sandbox\n"+
+			"  miniapiserver-sandbox list          list the sandboxes that have a --name\n"+
+			"  miniapiserver-sandbox delete NAME   stop such a sandbox and delete its data\n\nFlags:\n%s", f.FlagUsagesWrapped(120))
 	}
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: all settings are flags, see --help", f.Arg(0))
+	}
+	if o.name != "" && o.Server.Dir != "" {
+		return o, errors.New("--name and --data-dir: want one of them")
 	}
 	var err error
 	o.Forward, err = parseForward(forward)
@@ -162,26 +205,44 @@ func parseForward(pairs []string) (map[int32]string, error) {
 	return forward, nil
 }
 
-// version returns the release of Kubernetes that the sandbox emulates.
-func version(o options) string {
+// kubernetes returns the release of Kubernetes that the sandbox emulates.
+func kubernetes(o options) string {
 	v := o.Server.Version()
 	if v.EmulationMinor != "" && v.EmulationMinor != v.Minor {
 		return v.EmulationMajor + "." + v.EmulationMinor + " (emulated)"
 	}
-	return v.GitVersion
+	version, _, _ := strings.Cut(v.GitVersion, "+") // what follows is the release of the server
+	return version
+}
+
+// release returns the version of this program.
+func release() string {
+	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Version != "" && build.Main.Version != "(devel)" {
+		return build.Main.Version
+	}
+	return "devel"
 }
 
 // greet prints what there is and what to try.
 func greet(w io.Writer, s *sandbox.Sandbox, o options, took time.Duration) {
+	commands := append([]string{"export KUBECONFIG=" + s.KubeconfigFile}, toTry(o.Scene)...)
 	fmt.Fprintf(w, `Sandbox ready in %s: Kubernetes %s at %s, pods: %s. No container runs.
 
-    export KUBECONFIG=%s
-    kubectl get nodes
-    kubectl create deployment web --image=nginx --replicas=3
-    kubectl get pods -o wide
+    %s
 
 %sStop with Ctrl-C.
-`, took.Round(time.Millisecond), version(o), s.URL, o.Pods, s.KubeconfigFile, missing(o.Without))
+`, took.Round(time.Millisecond), kubernetes(o), s.URL, o.Pods, strings.Join(commands, "\n    "), missing(o.Without))
+}
+
+// toTry returns commands to try with a scene.
+func toTry(scene string) []string {
+	if scene == "" {
+		return []string{"kubectl get nodes", "kubectl create deployment web --image=nginx --replicas=3", "kubectl get pods -o wide"}
+	}
+	if commands, err := sandbox.SceneCommands(scene); err == nil && len(commands) > 0 {
+		return commands
+	}
+	return []string{"kubectl get all --all-namespaces", "kubectl get events --all-namespaces --field-selector=type=Warning"}
 }
 
 // missing returns a line that says which components do not run here.
