@@ -104,8 +104,9 @@ func endOnPanic(fail context.CancelCauseFunc) {
 
 // withoutNoise drops the error that both programs of k8s.io/kubernetes log for a flag that is not set,
 // and unless retries is set the errors after which controllers try again: a conflict with another
-// writer, or a read that is not as new as their last write. A failed kubectl exec or port-forward is
-// logged like these, and its client has the error.
+// writer, a read that is not as new as their last write, or a claim whose StorageClass does not exist, which
+// has an event that says so. A failed kubectl exec or port-forward is logged like these, and its client
+// has the error.
 type withoutNoise struct {
 	slog.Handler
 	retries bool
@@ -113,7 +114,8 @@ type withoutNoise struct {
 
 // Handle implements slog.Handler.
 func (h withoutNoise) Handle(ctx context.Context, r slog.Record) error {
-	noise := r.Message == "The manifest file is empty, ignoring." || !h.retries && r.Message == "Unhandled Error"
+	noise := r.Message == "The manifest file is empty, ignoring." ||
+		!h.retries && (r.Message == "Unhandled Error" || r.Message == "Error finding provisioning plugin for claim")
 	r.Attrs(func(a slog.Attr) bool {
 		noise = noise || !h.retries && a.Key == "logger" && strings.HasSuffix(a.Value.String(), "UnhandledError")
 		return !noise

@@ -153,6 +153,7 @@ func TestWithoutNoise(t *testing.T) {
 		log.Error(nil, "The manifest file is empty, ignoring.")
 		log.Error(errors.New("broken"), "lost")
 		log.WithValues("a", 1).WithName("controller").WithName("UnhandledError").Error(errors.New("conflict"), "again")
+		log.Error(errors.New("no again"), "Error finding provisioning plugin for claim", "PVC", "a")
 		text := out.String()
 		if strings.Contains(text, "manifest") || !strings.Contains(text, "lost") || strings.Contains(text, "again") != retries {
 			t.Errorf("retries %v: %s", retries, text)
