@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +17,16 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
 // recorder is an Admission that records its calls.
 type recorder struct {
-	calls  []string
-	mutate func(*Attributes)
-	refuse error
-	ended  []bool
+	calls    []string
+	mutate   func(*Attributes)
+	validate func(*Attributes) // called before refuse is returned
+	refuse   error
+	ended    []bool
 }
 
 func (r *recorder) note(phase string, a *Attributes) {
@@ -40,6 +43,9 @@ func (r *recorder) Mutate(_ context.Context, a *Attributes) error {
 
 func (r *recorder) Validate(_ context.Context, a *Attributes) error {
 	r.note("validate", a)
+	if r.validate != nil {
+		r.validate(a)
+	}
 	a.OnWriteEnd(func(_ context.Context, written bool) { r.ended = append(r.ended, written) })
 	return r.refuse
 }
@@ -78,13 +84,16 @@ func TestAdmissionCalls(t *testing.T) {
 func createScaled(t *testing.T, r *Registry) Target {
 	t.Helper()
 	at := r.at(t, appsv1.SchemeGroupVersion, "deployments", "d")
-	create(t, r, at, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
 		Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst, TerminationGracePeriodSeconds: new(int64),
 			Containers: []corev1.Container{{Name: "main", Image: "image", ImagePullPolicy: corev1.PullAlways, TerminationMessagePolicy: corev1.TerminationMessageReadFile}}}},
 		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
-	}})
+	}}
+	if _, err := r.Create(t.Context(), at, deployment, WriteOptions{Manager: "creator"}); err != nil {
+		t.Fatal(err)
+	}
 	at.Sub = at.Resource.Subresource("scale")
 	return at
 }
@@ -121,6 +130,44 @@ func TestAdmissionOfScale(t *testing.T) {
 	}
 	if got := *out.Object.(*appsv1.Deployment).Spec.Replicas; got != 6 {
 		t.Errorf("%d replicas, want what admission made of them: 6; asked %v", got, rec.calls)
+	}
+}
+
+// TestScalesShownToAdmission checks that mutating admission gets the scale as the client sent it, and validating
+// admission the one of the object to be stored. Only the first one sees the managers of fields.
+func TestScalesShownToAdmission(t *testing.T) {
+	r := newRegistry(t)
+	r.fields.schemas = ssa.Published(r.catalogue)
+	at := createScaled(t, r)
+	about := func(obj api.Object) string {
+		var managers []string
+		for _, m := range obj.GetManagedFields() {
+			managers = append(managers, m.Manager+"/"+m.Subresource+"@"+m.APIVersion)
+		}
+		return fmt.Sprint(obj.(*autoscalingv1.Scale).Spec.Replicas, obj.GetUID() != "", obj.GetLabels(), managers)
+	}
+	var seen []string
+	see := func(a *Attributes) { seen = append(seen, about(a.Object), about(a.Old)) }
+	rec := &recorder{mutate: see, validate: see}
+	r.o.Admission = func() Admission { return rec }
+	scale := func(replicas int32) {
+		t.Helper()
+		seen = nil
+		_, err := r.Update(t.Context(), at, func(context.Context, api.Object) (api.Object, error) {
+			return &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns", Labels: map[string]string{"a": "b"}}, Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}, nil
+		}, UpdateOptions{WriteOptions: WriteOptions{Manager: "m"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	scale(3)
+	scale(4)
+	want := []string{
+		"4 false map[a:b] [m/scale@autoscaling/v1]", "3 true map[] [m/scale@autoscaling/v1]",
+		"4 true map[] []", "3 true map[] []",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("admission saw %q, want %q", seen, want)
 	}
 }
 
