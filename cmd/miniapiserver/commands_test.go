@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/server"
@@ -122,6 +125,31 @@ func TestManPage(t *testing.T) {
 	}
 	if out, err := exec.CommandContext(t.Context(), man, "--warnings", "-l", file).CombinedOutput(); err != nil || strings.Contains(string(out), "warning:") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestHealth checks the status of the command while a server runs, is not ready, and does not run.
+func TestHealth(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p, _ := startClient(t, dir)
+	if said := output(t, "health", "--data-dir", dir); said != "" {
+		t.Errorf("says %q", said)
+	}
+	notReady := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed", http.StatusInternalServerError)
+	}))
+	defer notReady.Close()
+	if err := askReady(t.Context(), &rest.Config{Host: notReady.URL}); err == nil || err.Error() != "the server is not ready (500 Internal Server Error): etcd failed: reason withheld" {
+		t.Errorf("not ready: %v", err)
+	}
+	if code := stop(t, p, syscall.SIGTERM); code != 0 {
+		t.Errorf("status %d: %s", code, p.stderr.String())
+	}
+	for from, want := range map[string]string{dir: "the server does not answer: ", t.TempDir(): "--data-dir: "} {
+		var out, errs strings.Builder
+		if status := runMiniapiserver([]string{"health", "--data-dir", from}, &out, &errs); status != 1 || !strings.HasPrefix(errs.String(), "miniapiserver health: "+want) {
+			t.Errorf("status %d: %s, want %s", status, errs.String(), want)
+		}
 	}
 }
 
