@@ -124,7 +124,8 @@ func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
 	c.ListenClientUrls, c.ListenPeerUrls = nil, nil
 	c.AdvertiseClientUrls, c.AdvertisePeerUrls = nowhere, nowhere
 	c.InitialCluster = c.Name + "=" + nowhere[0].String()
-	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 1000
+	// etcd keeps the last entries of its log in memory, with the objects in them, for members that lag. There are none.
+	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 1
 	c.QuotaBackendBytes = o.QuotaBytes
 	c.UnsafeNoFsync = o.Ephemeral
 	// Slow requests are normal on a loaded machine, so only those above a second are logged.

@@ -1,26 +1,36 @@
 package storage
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// TestLargeEncodings checks that an encoding that is much larger than the value is not cached.
+// TestLargeEncodings checks that large encodings are cached until a garbage collection, and small ones longer.
 func TestLargeEncodings(t *testing.T) {
-	for size, cached := range map[int]bool{100: true, smallEncoding: true, smallEncoding + 1: false} {
-		slot := NewSlot()
-		i := &Item{value: make([]byte, 100)}
-		if got := i.CacheEncoding(slot, make([]byte, size)); len(got) != size {
-			t.Errorf("%d: %d bytes", size, len(got))
+	small, large := NewSlot(), NewSlot()
+	i := &Item{}
+	i.CacheEncoding(small, make([]byte, smallEncoding))
+	for range 3 {
+		data := i.CacheEncoding(large, make([]byte, smallEncoding+1))
+		if got := i.CachedEncoding(large); len(got) != smallEncoding+1 || &got[0] != &data[0] {
+			t.Errorf("the large encoding is not shared: %d bytes", len(got))
 		}
-		if is := i.CachedEncoding(slot) != nil; is != cached {
-			t.Errorf("%d: cached %t", size, is)
+		runtime.GC()
+		if i.CachedEncoding(large) != nil {
+			t.Error("the large encoding remains in memory")
+		}
+		if got := i.CachedEncoding(small); len(got) != smallEncoding {
+			t.Errorf("the small encoding has %d bytes", len(got))
 		}
 	}
-	i := &Item{value: make([]byte, smallEncoding)}
-	if i.CacheEncoding(NewSlot(), make([]byte, maxGrowth*smallEncoding)); i.encodings.Load() == nil {
-		t.Error("the encoding of a large value is not cached")
+	n := 0
+	for e := i.encodings.Load(); e != nil; e = e.next {
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d elements for two slots", n)
 	}
 }
 

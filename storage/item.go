@@ -15,7 +15,7 @@ import (
 // An item holds the stored value and caches what is expensive to compute and small: labels,
 // fields and encodings, each computed on first use. The decoded object is several times
 // larger than the value, so the item holds it by a weak pointer only: concurrent users share
-// it, and it is decoded again after a garbage collection freed it.
+// it, and it is decoded again after a garbage collection freed it. The same holds for large encodings.
 type Item struct {
 	config *itemConfig
 	key    string
@@ -49,9 +49,24 @@ type itemMeta struct {
 
 // itemEncoding is an element of the linked list of an item's encodings.
 type itemEncoding struct {
-	slot *Slot
-	data []byte
-	next *itemEncoding
+	slot  *Slot
+	data  []byte
+	large weak.Pointer[largeEncoding] // in place of data
+	next  *itemEncoding
+}
+
+// largeEncoding wraps an encoding so that a weak pointer can point to it.
+type largeEncoding struct{ data []byte }
+
+// bytes returns the encoding, or nil if a garbage collection freed it.
+func (e *itemEncoding) bytes() []byte {
+	if e.data != nil {
+		return e.data
+	}
+	if large := e.large.Value(); large != nil {
+		return large.data
+	}
+	return nil
 }
 
 // atRevision returns a copy of the item with another revision. A deletion uses it: its item is
@@ -248,16 +263,15 @@ type Slot struct{ _ byte } // not empty: distinct empty values may share an addr
 func NewSlot() *Slot { return &Slot{} }
 
 // Encoding returns the item's encoding in slot. The first call computes it with encode,
-// which must not call methods of the item, and caches it unless it is too large. The returned bytes must not be
-// changed.
+// which must not call methods of the item, and caches it. The returned bytes must not be changed.
 func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
-	if e := i.findEncoding(slot); e != nil {
-		return e.data, nil
+	if data := i.CachedEncoding(slot); data != nil {
+		return data, nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if e := i.findEncoding(slot); e != nil {
-		return e.data, nil
+	if data := i.CachedEncoding(slot); data != nil {
+		return data, nil
 	}
 	obj, err := i.decode()
 	if err != nil {
@@ -270,39 +284,54 @@ func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]
 	return i.storeEncoding(slot, data), nil
 }
 
-// An encoding is cached unless it is both larger than smallEncoding and more than maxGrowth times as
-// large as the value. Defaults and conversion webhooks can make megabytes of a small value, of
-// which the memory could not hold one for each object.
-const (
-	smallEncoding = 64 << 10
-	maxGrowth     = 8
-)
+// smallEncoding is the size up to which an encoding is cached for as long as the item lives. Larger ones may
+// be megabytes for each object, in each of several forms.
+const smallEncoding = 64 << 10
 
-// storeEncoding caches an encoding in slot, unless it is too large; i.mu is held. It returns the
-// encoding without room for more.
+// storeEncoding caches an encoding in slot, which has none; i.mu is held. It returns the encoding without room
+// for more.
 func (i *Item) storeEncoding(slot *Slot, data []byte) []byte {
 	data = data[:len(data):len(data)]
-	if len(data) <= max(smallEncoding, maxGrowth*len(i.value)) {
-		i.encodings.Store(&itemEncoding{slot: slot, data: data, next: i.encodings.Load()})
+	e := &itemEncoding{slot: slot}
+	if len(data) <= smallEncoding {
+		e.data, e.next = data, i.encodings.Load()
+	} else {
+		e.large, e.next = weak.Make(&largeEncoding{data}), i.encodings.Load().without(slot)
 	}
+	i.encodings.Store(e)
 	return data
+}
+
+// without returns the list without the element of a slot, whose encoding was freed.
+func (e *itemEncoding) without(slot *Slot) *itemEncoding {
+	switch {
+	case e == nil:
+		return nil
+	case e.slot == slot:
+		return e.next
+	}
+	copied := *e
+	copied.next = e.next.without(slot)
+	return &copied
 }
 
 // CachedEncoding returns the cached encoding in slot, or nil.
 func (i *Item) CachedEncoding(slot *Slot) []byte {
-	if e := i.findEncoding(slot); e != nil {
-		return e.data
+	for e := i.encodings.Load(); e != nil; e = e.next {
+		if e.slot == slot {
+			return e.bytes()
+		}
 	}
 	return nil
 }
 
-// CacheEncoding caches an encoding in slot, unless it is too large or slot has one already, and
-// returns the encoding of slot.
+// CacheEncoding caches an encoding in slot, unless slot has one already, and returns the encoding
+// of slot.
 func (i *Item) CacheEncoding(slot *Slot, data []byte) []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if e := i.findEncoding(slot); e != nil {
-		return e.data
+	if cached := i.CachedEncoding(slot); cached != nil {
+		return cached
 	}
 	return i.storeEncoding(slot, data)
 }
@@ -314,9 +343,9 @@ func (i *Item) CacheEncoding(slot *Slot, data []byte) []byte {
 //go:noinline
 func PrefetchEncodings(items []*Item, slot *Slot) (sum byte) {
 	for _, i := range items {
-		data := i.value
-		if e := i.findEncoding(slot); e != nil {
-			data = e.data
+		data := i.CachedEncoding(slot)
+		if data == nil {
+			data = i.value
 		}
 		if len(data) > 0 {
 			sum ^= data[0] ^ data[len(data)-1]
@@ -327,11 +356,3 @@ func PrefetchEncodings(items []*Item, slot *Slot) (sum byte) {
 
 // dropEncodings drops the cached encodings to save memory.
 func (i *Item) dropEncodings() { i.encodings.Store(nil) }
-
-func (i *Item) findEncoding(slot *Slot) *itemEncoding {
-	e := i.encodings.Load()
-	for e != nil && e.slot != slot {
-		e = e.next
-	}
-	return e
-}

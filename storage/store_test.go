@@ -226,12 +226,11 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]Options{
-		"no data directory":    {},
-		"is not a directory":   {Dir: file},
-		"holds no certificate": {Servers: []string{"https://127.0.0.1:1"}, CAFile: bad},
-		"the client certificate": {
-			Servers: []string{"https://127.0.0.1:1"}, CertFile: bad, KeyFile: bad},
-		"does not answer": {Servers: []string{"http://127.0.0.1:1"}},
+		"no data directory":        {},
+		"is not a directory":       {Dir: file},
+		"no PEM certificate found": {Servers: []string{"https://127.0.0.1:1"}, CAFile: bad},
+		bad:                        {Servers: []string{"https://127.0.0.1:1"}, CertFile: bad, KeyFile: bad},
+		"does not answer":          {Servers: []string{"http://127.0.0.1:1"}},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		s, err := Open(ctx, o)

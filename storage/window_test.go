@@ -23,11 +23,11 @@ func TestOldStatesForgetEncodings(t *testing.T) {
 		last = next
 	}
 	for n, c := range w.changes {
-		if kept := c.prev.findEncoding(jsonSlot) != nil; kept != (n >= changes-encodedChanges) {
+		if kept := c.prev.CachedEncoding(jsonSlot) != nil; kept != (n >= changes-encodedChanges) {
 			t.Fatalf("the item before change %d of %d has a cached encoding: %v", n, changes, kept)
 		}
 	}
-	if last.findEncoding(jsonSlot) == nil {
+	if last.CachedEncoding(jsonSlot) == nil {
 		t.Error("the newest item has no cached encoding")
 	}
 }
