@@ -17,17 +17,22 @@ ARGS ?=
 help: ## Show this help.
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# compile builds a command of the module in the working directory: flags, package. The first build takes minutes, so it
+# says now and then how far it is.
+compile = set -o pipefail; $(GO) build -v $(1) $(2) 2>&1 | awk -v total="$$($(GO) list -deps $(2) | wc -l)" \
+	'/^[a-z][^ :]*$$/ { if (++n % 100 == 0) { print "compiled " n " of " total " packages"; fflush() } next } { print > "/dev/stderr" }'
+
 .PHONY: run
 run: build ## Build and start the server (ARGS="--flag ..." adds flags).
 	@./$(BIN) $(ARGS)
 
 .PHONY: build
 build: ## Build bin/miniapiserver.
-	@CGO_ENABLED=0 $(GO) build -pgo=off -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
+	@export CGO_ENABLED=0; $(call compile,-pgo=off -trimpath -ldflags '$(LDFLAGS)' -o $(BIN),./cmd/miniapiserver)
 
 .PHONY: release
 release: ## Build bin/miniapiserver with the profile: faster, and twice as long to build.
-	@CGO_ENABLED=0 $(GO) build -pgo=$(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
+	@export CGO_ENABLED=0; $(call compile,-pgo=$(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN),./cmd/miniapiserver)
 
 # Where the archives of a release will be, for the index of setup-envtest.
 DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/download
@@ -57,7 +62,7 @@ SANDBOX_FLAGS ?=
 sandbox: ## Build and run the sandbox: a control plane with controllers, scheduler and nodes, without containers.
 	@mkdir -p $(dir $(BIN))
 	@echo "The first build of the sandbox compiles parts of Kubernetes, which takes minutes."
-	@cd sandbox && $(GO) build -pgo=off -trimpath -ldflags "-s -w" -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox ./cmd/miniapiserver-sandbox
+	@cd sandbox && $(call compile,-pgo=off -trimpath -ldflags '-s -w' -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox,./cmd/miniapiserver-sandbox)
 	@$(dir $(BIN))/miniapiserver-sandbox $(SANDBOX_FLAGS)
 
 .PHONY: bench-sandbox
