@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"k8s.io/client-go/kubernetes"
@@ -20,6 +21,7 @@ type Sandbox struct {
 
 	config  *rest.Config
 	process process
+	logger  *slog.Logger
 }
 
 // outcome is how a process ended. It implements part of process.
@@ -77,7 +79,7 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 	}
 	s := &Sandbox{
 		URL: p.server.URL, KubeconfigFile: p.server.KubeconfigFile,
-		Client: p.client, config: p.server.RESTConfig(), process: p,
+		Client: p.client, config: p.server.RESTConfig(), process: p, logger: o.Logger,
 	}
 	if err := s.loadScene(ctx, o.Scene); err != nil {
 		return nil, err

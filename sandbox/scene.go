@@ -256,6 +256,8 @@ const (
 	// A scene has settled if no pod has changed for this long; it is looked at every settlePause.
 	settleQuiet = time.Second
 	settlePause = 100 * time.Millisecond
+	// What changes is logged after settleTell, and again after each.
+	settleTell = 5 * time.Second
 )
 
 // settle waits until no pod has changed for a while. Pods that cannot run, such as those of a scene
@@ -263,7 +265,7 @@ const (
 func (s *Sandbox) settle(ctx context.Context) error {
 	var last string
 	since := time.Now()
-	for {
+	for tell := since.Add(settleTell); ; {
 		state, err := s.podState(ctx)
 		if err != nil {
 			return err
@@ -273,6 +275,10 @@ func (s *Sandbox) settle(ctx context.Context) error {
 		}
 		if time.Since(since) >= settleQuiet {
 			return nil
+		}
+		if time.Now().After(tell) {
+			s.logger.Warn("the scene has not settled yet", "pods", state)
+			tell = time.Now().Add(settleTell)
 		}
 		select {
 		case <-time.After(settlePause):
@@ -302,7 +308,7 @@ func (s *Sandbox) podState(ctx context.Context) (string, error) {
 			ready++
 		}
 	}
-	return fmt.Sprint(phases, ready, scheduled), nil
+	return fmt.Sprintf("%d, of which %d have a node and %d are ready; by phase: %v", len(pods.Items), scheduled, ready, phases), nil
 }
 
 // Size of the scene busy-cluster.

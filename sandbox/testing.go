@@ -131,7 +131,7 @@ func startChild(ctx context.Context, o Options, log io.Writer) (*Sandbox, error)
 		<-c.ended
 		return nil, errors.Join(errors.New("the sandbox's process ended before it was ready"), c.failure)
 	}
-	s := &Sandbox{process: c}
+	s := &Sandbox{process: c, logger: slog.New(slog.DiscardHandler)}
 	return s, s.connect(line)
 }
 
