@@ -166,15 +166,17 @@ func (r *Runner) command(ctx context.Context, script string) *exec.Cmd {
 
 // serve starts a server, waits until it is ready, and sets KUBECONFIG.
 func (r *Runner) serve(command string) (string, error) {
+	// The server ends with the test, even if the test is killed.
+	flags := "miniapiserver --stdin-lifetime"
 	if !strings.Contains(command, "--secure-port") {
-		first, rest, _ := strings.Cut(command, "miniapiserver")
-		command = fmt.Sprintf("%sminiapiserver --secure-port %d%s", first, r.Port, rest)
+		flags += fmt.Sprintf(" --secure-port %d", r.Port)
 	}
+	command = flags + strings.TrimPrefix(command, "miniapiserver")
 	s := &server{log: &log{written: make(chan struct{}, 1)}, done: make(chan struct{})}
 	// The signal to stop is for the server, not for a shell around it. The context ends no server: stop does.
 	s.cmd = r.command(context.Background(), "exec "+command)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	// The other end of the pipe stays open until stop, as a terminal does.
+	// The other end of the pipe stays open until the server or this process ends.
 	if _, err := s.cmd.StdinPipe(); err != nil {
 		return "", err
 	}
