@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/server"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // output runs a command that must succeed.
@@ -135,11 +136,16 @@ func TestHealth(t *testing.T) {
 	if said := output(t, "health", "--data-dir", dir); said != "" {
 		t.Errorf("says %q", said)
 	}
-	notReady := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	notReady := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed", http.StatusInternalServerError)
 	}))
 	defer notReady.Close()
-	if err := askReady(t.Context(), &rest.Config{Host: notReady.URL}); err == nil || err.Error() != "the server is not ready (500 Internal Server Error): etcd failed: reason withheld" {
+	access, err := credentials.ReadAccess(filepath.Join(dir, "admin.kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	access.URL, access.CA = notReady.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: notReady.Certificate().Raw})
+	if err := askReady(t.Context(), access); err == nil || err.Error() != "the server is not ready (500 Internal Server Error): etcd failed: reason withheld" {
 		t.Errorf("not ready: %v", err)
 	}
 	if code := stop(t, p, syscall.SIGTERM); code != 0 {

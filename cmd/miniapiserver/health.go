@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // health returns the command that asks a server whether it is ready.
 func (c *commands) health() *cobra.Command {
-	var dataDir, kubeconfig string
+	var dataDir string
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "health [flags]", Short: "Ask a running server whether it is ready", Args: noArguments,
@@ -30,35 +31,31 @@ no other program that could ask.`,
 			defer stop()
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
-			flag, file := "kubeconfig", kubeconfig
-			if file == "" {
-				flag, file = "data-dir", filepath.Join(dataDir, "admin.kubeconfig")
-			}
-			config, err := clientcmd.BuildConfigFromFlags("", file)
+			access, err := credentials.ReadAccess(filepath.Join(dataDir, "admin.kubeconfig"))
 			if err != nil {
-				return fmt.Errorf("--%s: %w", flag, err)
+				return fmt.Errorf("--data-dir: %w", err)
 			}
-			return askReady(ctx, config)
+			return askReady(ctx, access)
 		},
 	}
 	cmd.Flags().StringVar(&dataDir, "data-dir", ".miniapiserver", "Data directory of the server.")
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "Kubeconfig file for the server. If empty, admin.kubeconfig in --data-dir.")
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "Time in which the server must answer.")
 	return cmd
 }
 
 // askReady returns an error unless the server is ready.
-func askReady(ctx context.Context, config *rest.Config) error {
-	client, err := rest.HTTPClientFor(config)
+func askReady(ctx context.Context, access credentials.Access) error {
+	config, err := access.TLS()
 	if err != nil {
 		return err
 	}
-	defer client.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/readyz", nil)
+	transport := outbound.Transport(outbound.Config{TLS: config})
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, access.URL+"/readyz", nil)
 	if err != nil {
 		return err
 	}
-	response, err := client.Do(r)
+	response, err := outbound.Client(transport).Do(r)
 	if err != nil {
 		return fmt.Errorf("the server does not answer: %w", err)
 	}

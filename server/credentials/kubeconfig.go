@@ -1,6 +1,8 @@
 package credentials
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -53,7 +55,18 @@ func (a Access) Kubeconfig() ([]byte, error) {
 	return out, nil
 }
 
-// ReadAccess returns the address of a server and its CA from a file that Kubeconfig made.
+// TLS returns the configuration of a client with the credentials.
+func (a Access) TLS() (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(a.CertPEM, a.KeyPEM)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(a.CA)
+	return &tls.Config{RootCAs: roots, ServerName: a.ServerName, Certificates: []tls.Certificate{pair}}, nil
+}
+
+// ReadAccess reads a file that Kubeconfig made.
 func ReadAccess(file string) (Access, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -63,9 +76,12 @@ func ReadAccess(file string) (Access, error) {
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
 		return Access{}, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(c.Clusters) != 1 {
+	if len(c.Clusters) != 1 || len(c.AuthInfos) != 1 {
 		return Access{}, errors.New(file + ": not a kubeconfig file of this server")
 	}
-	cluster := c.Clusters[0].Cluster
-	return Access{URL: cluster.Server, CA: cluster.CertificateAuthorityData, ServerName: cluster.TLSServerName}, nil
+	cluster, user := c.Clusters[0].Cluster, c.AuthInfos[0]
+	return Access{
+		URL: cluster.Server, CA: cluster.CertificateAuthorityData, ServerName: cluster.TLSServerName,
+		User: user.Name, CertPEM: user.AuthInfo.ClientCertificateData, KeyPEM: user.AuthInfo.ClientKeyData,
+	}, nil
 }
