@@ -24,11 +24,8 @@ type viewWrite struct {
 	before, after api.Object
 }
 
-// startViewWrite returns the write of a view of old; nil if t names no subresource with a view.
+// startViewWrite returns the write of a view of old.
 func (t Target) startViewWrite(old api.Object) (*viewWrite, error) {
-	if t.Sub == nil || t.Sub.View == nil {
-		return nil, nil
-	}
 	before, err := t.Sub.PreviousView(old)
 	if err != nil {
 		return nil, err
@@ -41,12 +38,9 @@ func (t Target) startViewWrite(old api.Object) (*viewWrite, error) {
 	return &viewWrite{before: before}, nil
 }
 
-// changeByView applies the view that the request wants to the object, after mutating admission.
-// The uid and the resourceVersion of the view remain, as preconditions.
+// changeByView applies the view that the request wants to the object, after mutating admission. The uid and the
+// resourceVersion of the view remain, as preconditions.
 func (w *update) changeByView(ctx context.Context) error {
-	if w.view == nil {
-		return nil
-	}
 	t, view := w.t, w.view.after
 	if err := t.MatchNamespace(view); err != nil {
 		return err
@@ -70,9 +64,9 @@ func (w *update) changeByView(ctx context.Context) error {
 }
 
 // showViews gives validating admission the views of the stored object and of the one to be stored.
-func (w *update) showViews(context.Context) (err error) {
+func (w *update) showViews() (err error) {
 	a := w.attributes
-	if a == nil || w.view == nil {
+	if a == nil {
 		return nil
 	}
 	if a.Object, err = w.t.Sub.View(w.obj); err != nil {

@@ -116,13 +116,11 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		w.applyChange, // the sent object, a patch or an apply, and managedFields
 		w.checkShowable,
 		w.mutate,
-		w.changeByView,
 		w.readMetadata, // after admission, as in kube-apiserver
 		w.prepare,
 		w.setGeneration,
 		w.allocate,
 		w.validate,
-		w.showViews,
 		w.admit,
 		w.revertTimeChanges,
 		w.commit,
@@ -154,11 +152,11 @@ func (w *update) checkPreconditions(context.Context) error {
 // the request changed it, before admission or the server changes it. At a subresource of another
 // kind it is an object of that kind that changes.
 func (w *update) applyChange(ctx context.Context) (err error) {
-	if w.view, err = w.t.startViewWrite(w.old); err != nil {
+	if w.t.Sub == nil || w.t.Sub.View == nil {
+		w.obj, err = w.changed(ctx, w.old)
 		return err
 	}
-	if w.view == nil {
-		w.obj, err = w.changed(ctx, w.old)
+	if w.view, err = w.t.startViewWrite(w.old); err != nil {
 		return err
 	}
 	w.obj = w.old.DeepCopyObject().(api.Object)
@@ -221,14 +219,27 @@ func (w *update) prepareOther(ctx context.Context, obj api.Object) error {
 }
 
 // mutate runs mutating admission. At a subresource of another kind, admission sees an object
-// of that kind.
+// of that kind, which then changes the stored one.
 func (w *update) mutate(ctx context.Context) error {
 	a := w.r.newAttributes(ctx, w.t, api.VerbUpdate, w.obj, w.old, w.o)
 	w.attributes = a
 	if a != nil && w.view != nil {
 		a.Object, a.Old = w.view.after, w.view.before
 	}
-	return w.r.mutate(ctx, a)
+	if err := w.r.mutate(ctx, a); err != nil || w.view == nil {
+		return err
+	}
+	return w.changeByView(ctx)
+}
+
+// admit runs validating admission, which sees views too.
+func (w *update) admit(ctx context.Context) error {
+	if w.view != nil {
+		if err := w.showViews(); err != nil {
+			return err
+		}
+	}
+	return w.write.admit(ctx)
 }
 
 // prepare restores the fields that the request cannot change.

@@ -58,17 +58,6 @@ type itemEncoding struct {
 // largeEncoding wraps an encoding so that a weak pointer can point to it.
 type largeEncoding struct{ data []byte }
 
-// bytes returns the encoding, or nil if a garbage collection freed it.
-func (e *itemEncoding) bytes() []byte {
-	if e.data != nil {
-		return e.data
-	}
-	if large := e.large.Value(); large != nil {
-		return large.data
-	}
-	return nil
-}
-
 // atRevision returns a copy of the item with another revision. A deletion uses it: its item is
 // the last state with the revision of the deletion.
 func (i *Item) atRevision(rev int64) *Item {
@@ -317,12 +306,20 @@ func (e *itemEncoding) without(slot *Slot) *itemEncoding {
 
 // CachedEncoding returns the cached encoding in slot, or nil.
 func (i *Item) CachedEncoding(slot *Slot) []byte {
-	for e := i.encodings.Load(); e != nil; e = e.next {
-		if e.slot == slot {
-			return e.bytes()
-		}
+	e := i.encodings.Load()
+	for e != nil && e.slot != slot {
+		e = e.next
 	}
-	return nil
+	switch {
+	case e == nil:
+		return nil
+	case e.data != nil:
+		return e.data
+	}
+	if large := e.large.Value(); large != nil {
+		return large.data
+	}
+	return nil // a garbage collection freed it
 }
 
 // CacheEncoding caches an encoding in slot, unless slot has one already, and returns the encoding
