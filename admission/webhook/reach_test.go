@@ -291,7 +291,7 @@ func TestBadCredentials(t *testing.T) {
 	if err == nil {
 		_ = srv.Stop(context.Background())
 	}
-	if err == nil || err.Error() != `couldn't init admission plugin "MutatingAdmissionWebhook": kubeConfigFile must be an absolute file path: here` {
+	if err == nil || err.Error() != "--admission-control-config-file: "+path+`: couldn't init admission plugin "MutatingAdmissionWebhook": kubeConfigFile must be an absolute file path: here` {
 		t.Error(err)
 	}
 }
