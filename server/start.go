@@ -37,7 +37,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	s.lifetime, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	defer s.tellWhileSlow(ctx)()
 	result := make(chan error, 1)
-	go func() { result <- s.startOrStop(ctx) }()
+	go func() {
+		if caught := recovery.Call(nil, "the start", func() { result <- s.startOrStop(ctx) }); caught != nil {
+			result <- caught
+		}
+	}()
 	select {
 	case err := <-result:
 		return s.started(err)
@@ -63,8 +67,7 @@ func (s *Server) started(err error) (*Server, error) {
 }
 
 // startOrStop starts the server, or closes what a failed start has opened.
-func (s *Server) startOrStop(ctx context.Context) (err error) {
-	defer recovery.Into(nil, "the start", &err)
+func (s *Server) startOrStop(ctx context.Context) error {
 	if err := s.start(ctx); err != nil {
 		s.stopping.Do(func() { s.stop(ctx) })
 		return errors.Join(err, s.stopErr)
@@ -314,7 +317,6 @@ func (s *Server) tellWhileSlow(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	told := make(chan struct{})
 	go func() {
-		defer close(told)
 		_ = recovery.Call(log, "telling of a slow start", func() {
 			for after := slowStart; ; after = slowStartInterval {
 				if pause(ctx, after); ctx.Err() != nil {
@@ -323,6 +325,7 @@ func (s *Server) tellWhileSlow(ctx context.Context) (end func()) {
 				log.Warn("the start takes long", "waitingFor", *s.waiting.what.Load(), "after", time.Since(began).Round(time.Second))
 			}
 		})
+		close(told)
 	}()
 	return func() {
 		cancel()
