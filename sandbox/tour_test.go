@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/component-base/cli"
 	"k8s.io/kubectl/pkg/cmd"
 
+	"github.com/miniapiserver/miniapiserver/internal/pagetest"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -172,42 +172,11 @@ func tour(page string) []step {
 	return steps
 }
 
-// volatile are the parts of a line that differ from run to run, each with what replaces it.
-var volatile = []struct {
-	pattern *regexp.Regexp
-	text    string
-}{
-	{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+\b`), "IP"},
-	{regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5,10}\b`), "-ID"},
-	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
-	{regexp.MustCompile(`\bnode-\d\b`), "node-N"},
-	{regexp.MustCompile(`\b(\d+[smhd])+\b`), "AGE"},
-	{regexp.MustCompile(`\s+`), " "},
-}
-
-// steady returns a line without its volatile parts.
-func steady(line string) string {
-	for _, v := range volatile {
-		line = v.pattern.ReplaceAllString(line, v.text)
-	}
-	return strings.TrimSpace(line)
-}
-
-// missingLine returns the first of some lines that an output does not have after those before it, or "". "..." stands
-// for any text.
+// missingLine is pagetest.MissingLine for outputs with generated names of pods and with nodes that a scheduler chose.
 func missingLine(want []string, output string) string {
-	lines := strings.Split(output, "\n")
-	for _, line := range want {
-		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(steady(line)), `\.\.\.`, ".*") + "$")
-		i := slices.IndexFunc(lines, func(l string) bool { return pattern.MatchString(steady(l)) })
-		if i < 0 {
-			return line
-		}
-		if line != "..." {
-			lines = lines[i+1:]
-		}
-	}
-	return ""
+	return pagetest.MissingLine(want, output,
+		pagetest.Volatile{Pattern: regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5,10}\b`), Text: "-ID"},
+		pagetest.Volatile{Pattern: regexp.MustCompile(`\bnode-\d\b`), Text: "node-N"})
 }
 
 // TestMissingLine checks the comparison of the tour.

@@ -175,34 +175,45 @@ func (b block) steps() []Step {
 	return steps
 }
 
-// volatile are the parts of a line that differ from run to run, each with what replaces it.
-var volatile = []struct {
-	pattern *regexp.Regexp
-	text    string
-}{
-	{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+(:\d+)?\b`), "IP"},
-	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
-	{regexp.MustCompile(`\b\d+m[\d.]+s\b`), "AGE"},
-	{regexp.MustCompile(`\b(\d+[smhd])+\b`), "AGE"},
-	{regexp.MustCompile(`\b\d+ (ms|bytes)\b`), "N $1"},
-	{regexp.MustCompile(`^(\w+_\w+(\{.*\})?) \d+$`), "$1 N"},
-	{regexp.MustCompile(`\s+`), " "},
+// Volatile is a part of a line that differs from run to run, with what replaces it.
+type Volatile struct {
+	Pattern *regexp.Regexp
+	Text    string
 }
 
+// usual are the volatile parts of all pages, and ofPages those of the pages of this package, which are replaced before.
+var (
+	usual = []Volatile{
+		{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+\b`), "IP"},
+		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
+		{regexp.MustCompile(`\b(\d+[smhd])+\b`), "AGE"},
+		{regexp.MustCompile(`\s+`), " "},
+	}
+	ofPages = []Volatile{
+		{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+(:\d+)?\b`), "IP"},
+		{regexp.MustCompile(`\b\d+m[\d.]+s\b`), "AGE"},
+		{regexp.MustCompile(`\b\d+ (ms|bytes)\b`), "N $1"},
+		{regexp.MustCompile(`^(\w+_\w+(\{.*\})?) \d+$`), "$1 N"},
+	}
+)
+
 // steady returns a line without its volatile parts.
-func steady(line string) string {
-	for _, v := range volatile {
-		line = v.pattern.ReplaceAllString(line, v.text)
+func steady(line string, more []Volatile) string {
+	for _, list := range [][]Volatile{more, usual} {
+		for _, v := range list {
+			line = v.Pattern.ReplaceAllString(line, v.Text)
+		}
 	}
 	return strings.TrimSpace(line)
 }
 
-// MissingLine returns the first of some lines that an output does not have after those before it, or "".
-func MissingLine(want []string, output string) string {
+// MissingLine returns the first of some lines that an output does not have after those before it, or "". The text "..."
+// stands for any text. Addresses, uids and ages may differ, and so may further volatile parts.
+func MissingLine(want []string, output string, more ...Volatile) string {
 	lines := strings.Split(output, "\n")
 	for _, line := range want {
-		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(steady(line)), `\.\.\.`, ".*") + "$")
-		i := slices.IndexFunc(lines, func(l string) bool { return pattern.MatchString(steady(l)) })
+		pattern := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(steady(line, more)), `\.\.\.`, ".*") + "$")
+		i := slices.IndexFunc(lines, func(l string) bool { return pattern.MatchString(steady(l, more)) })
 		if i < 0 {
 			return line
 		}

@@ -108,7 +108,7 @@ func TestMissingLine(t *testing.T) {
 		"a_total{x=\"z\"} 7":           true,
 		"web ...":                      false,
 	} {
-		if got := MissingLine(strings.Split(want, "\n"), output); (got != "") != missing {
+		if got := MissingLine(strings.Split(want, "\n"), output, ofPages...); (got != "") != missing {
 			t.Errorf("%q: missing %q", want, got)
 		}
 	}

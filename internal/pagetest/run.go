@@ -137,7 +137,7 @@ func (r *Runner) run(ctx context.Context, step Step) (string, error) {
 
 // compare returns an error if an output has not the lines of the page.
 func compare(step Step, out string) error {
-	if line := MissingLine(step.Output, out); line != "" {
+	if line := MissingLine(step.Output, out, ofPages...); line != "" {
 		return fmt.Errorf("the output has no line like %q", line)
 	}
 	return nil
