@@ -48,7 +48,7 @@ Without flags, its files are in ./.miniapiserver and it serves HTTPS on
 				return printHelp(c.stdout, rootUsage(cmd), p.flags.Flags())
 			}
 			if p.flags.Version != "" {
-				return printVersion(c.stdout, "miniapiserver "+server.Release()+", Kubernetes", p.flags)
+				return c.printVersion(p.flags)
 			}
 			o, err := p.flags.Complete()
 			if err == nil {
@@ -85,9 +85,7 @@ Without flags, its files are in ./.miniapiserver and it serves HTTPS on
 		c.personality(asEtcd, "Behave as etcd", runEtcd),
 		c.envtest(), c.snapshot(), c.defrag(), c.health(), c.kubeconfig(), c.version(p.flags), c.manual(root, p.flags),
 	)
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	return root
+	return root // cobra adds help and completion
 }
 
 // helpAll is the name of the flag that prints all flags.
@@ -135,9 +133,13 @@ func (c *commands) version(flags *server.CommandLine) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return printVersion(c.stdout, "miniapiserver "+server.Release()+", Kubernetes", flags)
+			return c.printVersion(flags)
 		},
 	}
+}
+
+func (c *commands) printVersion(flags *server.CommandLine) error {
+	return printVersion(c.stdout, "miniapiserver "+server.Release()+", Kubernetes", flags)
 }
 
 // commonFlags are the flags in the short help.

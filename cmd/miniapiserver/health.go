@@ -38,7 +38,7 @@ no other program that could ask.`,
 			return askReady(ctx, access)
 		},
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", ".miniapiserver", "Data directory of the server.")
+	addDataDir(cmd.Flags(), &dataDir)
 	cmd.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "Time in which the server must answer.")
 	return cmd
 }

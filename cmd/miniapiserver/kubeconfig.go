@@ -56,7 +56,7 @@ lifetime, or give the user no permissions any more. The user has none at first.`
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&dataDir, "data-dir", ".miniapiserver", "Data directory of the server.")
+	addDataDir(fs, &dataDir)
 	fs.StringVar(&certDir, "cert-dir", "", "Directory of the server's certificate authority. If empty, the directory pki in --data-dir.")
 	fs.StringVar(&user, "user", "", "Name of the user.")
 	fs.StringSliceVar(&groups, "group", nil, "Group of the user. May be given several times.")

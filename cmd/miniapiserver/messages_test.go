@@ -316,5 +316,5 @@ func checkMessage(t *testing.T, line, message string) {
 	}
 }
 
-// flagOrArgument matches a message that says what it is about.
+// flagOrArgument matches a message that names a flag, an argument or a file.
 var flagOrArgument = regexp.MustCompile(`unknown command|--[a-z]|unknown shorthand flag|takes |\$DIR/`)

@@ -21,8 +21,9 @@ type etcdAccess struct {
 	etcd    storage.Options
 }
 
-func (f *etcdAccess) addDataDir(fs *pflag.FlagSet) {
-	fs.StringVar(&f.dataDir, "data-dir", ".miniapiserver", "Data directory of the server.")
+// addDataDir adds the flag that names the data directory of a server.
+func addDataDir(fs *pflag.FlagSet, dir *string) {
+	fs.StringVar(dir, "data-dir", ".miniapiserver", "Data directory of the server.")
 }
 
 func (f *etcdAccess) addServers(fs *pflag.FlagSet) {
@@ -87,7 +88,7 @@ the first member that responds is saved.`,
 			return err
 		},
 	}
-	f.addDataDir(cmd.Flags())
+	addDataDir(cmd.Flags(), &f.dataDir)
 	f.addServers(cmd.Flags())
 	return cmd
 }
@@ -108,7 +109,7 @@ with gzip. etcdutl restores it for the members of an external etcd.`,
 			return err
 		},
 	}
-	f.addDataDir(cmd.Flags())
+	addDataDir(cmd.Flags(), &f.dataDir)
 	return cmd
 }
 
@@ -144,7 +145,7 @@ free in the file, which later writes use. Writes wait meanwhile. It needs what "
 			return err
 		},
 	}
-	f.addDataDir(cmd.Flags())
+	addDataDir(cmd.Flags(), &f.dataDir)
 	f.addServers(cmd.Flags())
 	return cmd
 }

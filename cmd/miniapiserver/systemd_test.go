@@ -42,7 +42,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestNotify checks what systemd is told: that the server is ready, and that it stops.
+// TestNotify checks that the server tells systemd when it is ready, and when it stops.
 func TestNotify(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "notify")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
