@@ -39,7 +39,7 @@ type parts struct {
 	*Server
 	logging   *logProgress
 	own       *credentials.Certificates                // as they were at the start
-	current   atomic.Pointer[credentials.Certificates] // with those that were renewed since
+	current   atomic.Pointer[credentials.Certificates] // the newest ones, which renew replaces
 	names     credentials.Names                        // in the serving certificate
 	presented []credentials.ReloadedPair               // the certificates that the server shows to others
 	// hasNewTokenKey: this start generated the key of service account tokens.

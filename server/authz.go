@@ -65,7 +65,7 @@ func (p *parts) buildAuthorization() error {
 	return nil
 }
 
-// fault adds to an error about the authorization modes the flag that it is about.
+// fault returns an error about the authorization modes with the name of the wrong flag.
 func (a *Authorization) fault(err error) error {
 	var policies *authz.PolicyFileError
 	var kubeconfig *authz.KubeconfigError

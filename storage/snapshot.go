@@ -270,7 +270,7 @@ func describeDatabase(tx *bolt.Tx) (s SnapshotStatus, err error) {
 // progressFunc is the function of Options.Progress.
 type progressFunc func(what string, done, total int64)
 
-// tell tells what is done now.
+// tell calls Progress with the work that begins now.
 func (o *Options) tell(what string) {
 	if o.Progress != nil {
 		o.Progress(what, 0, 0)

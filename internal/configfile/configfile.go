@@ -1,5 +1,5 @@
-// Package configfile reads the files that flags name, and those that such files name: certificates, keys,
-// tokens and configurations. A read is bounded in size and time, so that a wrong file ends the start of a
+// Package configfile reads certificates, keys, tokens and configurations: files that a flag names, or that
+// another such file names. A read is bounded in size and time, so that a wrong file ends the start of a
 // server with an error, and neither blocks it nor takes its memory.
 package configfile
 
