@@ -26,6 +26,7 @@ func TestWhatAdmissionIsSent(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := kubernetes.NewForConfigOrDie(srv.RESTConfig())
 	ctx := t.Context()
+	eventuallyServiceAccount(t, c)
 	var mu sync.Mutex
 	var seen []string
 	holdWrites(t, c, admissionregistrationv1.OperationAll, "*", []string{"configmaps", "pods/*", "pods", "roles", "serviceaccounts/*"}, func(r *admissionv1.AdmissionRequest) {
@@ -65,10 +66,6 @@ func TestWhatAdmissionIsSent(t *testing.T) {
 	if check(err); role.Rules != nil {
 		t.Errorf("the empty list is stored: %#v", role.Rules)
 	}
-	eventuallyToken(t, c)
-	mu.Lock()
-	seen = nil
-	mu.Unlock()
 	_, err = c.CoreV1().ServiceAccounts("default").CreateToken(ctx, "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	check(err)
 	expect("a token request", `"audiences":["https://kubernetes.default.svc`, `"creationTimestamp":"2`, `"name":"default"`, `"uid":"`)
@@ -103,8 +100,8 @@ func TestWhatAdmissionIsSent(t *testing.T) {
 	expect("a deletion with a grace period", "DELETE pods/ ", `"gracePeriodSeconds":30`)
 }
 
-// eventuallyToken waits until the service account default exists.
-func eventuallyToken(t *testing.T, c kubernetes.Interface) {
+// eventuallyServiceAccount waits until the service account default exists.
+func eventuallyServiceAccount(t *testing.T, c kubernetes.Interface) {
 	t.Helper()
 	eventually(t, "the service account", func(ctx context.Context) (bool, error) {
 		_, err := c.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
