@@ -161,11 +161,6 @@ func (r *Resource) checkMetadataUpdate(obj, old Object) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, MetadataPath())
 }
 
-// ValidateMetadataUpdate validates an update of metadata.
-func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
-	return append(r.checkMetadataUpdate(obj, old), r.checkFinalizers(obj)...)
-}
-
 // metadataUpdateErrors returns the errors in the metadata of an update. It has the errors of
 // checkMetadataUpdate twice: kube-apiserver calls that validation for all kinds and again in
 // the strategy of each kind.

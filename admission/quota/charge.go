@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
 // Charge is the usage that one write adds to the quotas of its namespace.
@@ -168,7 +167,7 @@ func applyUsage(q *corev1.ResourceQuota, more corev1.ResourceList) {
 	if used == nil {
 		used = corev1.ResourceList{}
 	}
-	podkind.AddAmounts(used, more)
+	addAmounts(used, more)
 	q.Status.Used = used
 }
 
@@ -208,7 +207,7 @@ func (c *Count) Object(gr schema.GroupResource, obj api.Object) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	podkind.AddAmounts(c.Used, mask(usageOf(gr, obj, c.now, c.excluded), names))
+	addAmounts(c.Used, mask(usageOf(gr, obj, c.now, c.excluded), names))
 	return nil
 }
 
@@ -222,7 +221,7 @@ func (c *Count) Pending(p *Charge) error {
 	if err != nil {
 		return err
 	}
-	podkind.AddAmounts(c.Used, mask(added, names))
+	addAmounts(c.Used, mask(added, names))
 	return nil
 }
 

@@ -21,6 +21,24 @@ func excess(list, less corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
+// addAmounts adds more to sum.
+func addAmounts(sum, more corev1.ResourceList) {
+	for name, q := range more {
+		total := sum[name].DeepCopy()
+		total.Add(q)
+		sum[name] = total
+	}
+}
+
+// raiseAmounts sets each amount of sum to the maximum of both lists.
+func raiseAmounts(sum, least corev1.ResourceList) {
+	for name, q := range least {
+		if amount, ok := sum[name]; !ok || q.Cmp(amount) > 0 {
+			sum[name] = q.DeepCopy()
+		}
+	}
+}
+
 // withoutZeros removes the amounts that are zero from list and returns it.
 func withoutZeros(list corev1.ResourceList) corev1.ResourceList {
 	maps.DeleteFunc(list, func(_ corev1.ResourceName, q resource.Quantity) bool { return q.IsZero() })

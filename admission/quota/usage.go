@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -164,9 +163,9 @@ func deviceUsage(c *resourcev1.ResourceClaim) corev1.ResourceList {
 			largest = count(e.DeviceClassName, e.AllocationMode, e.Count)
 		}
 		for _, a := range r.FirstAvailable {
-			podkind.RaiseAmounts(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
+			raiseAmounts(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
 		}
-		podkind.AddAmounts(used, largest)
+		addAmounts(used, largest)
 	}
 	return used
 }

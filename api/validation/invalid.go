@@ -81,3 +81,6 @@ func Join(errs []error) error {
 	}
 	return fmt.Errorf("[%s]", out.String())
 }
+
+// SetFields formats the names of set fields as messages of unions show them.
+func SetFields(names []string) string { return fmt.Sprintf("{%s}", strings.Join(names, ", ")) }

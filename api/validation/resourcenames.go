@@ -69,12 +69,6 @@ func IsQuotaName(name corev1.ResourceName) bool {
 	return name != corev1.ResourceStorage && isStandardResource(name)
 }
 
-// PodResourceQuantity validates the name and quantity of a resource that pods consume.
-func PodResourceQuantity(at *Path, name corev1.ResourceName, value resource.Quantity) {
-	ContainerResourceName(at, name)
-	ResourceQuantity(at, name, value)
-}
-
 // BasicQuantity validates that a quantity is at least 0, with the message of volumes and
 // claims.
 func BasicQuantity(at *Path, value resource.Quantity) bool {

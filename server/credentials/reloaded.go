@@ -2,7 +2,6 @@ package credentials
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"log/slog"
 	"time"
 
@@ -68,9 +67,6 @@ func (p ReloadedPair) Present() (*tls.Certificate, error) { return p.current.Get
 
 // Pair returns the current certificate and its key.
 func (p ReloadedPair) Pair() *KeyPair { return p.current.Get().KeyPair }
-
-// Certificate returns the current certificate.
-func (p ReloadedPair) Certificate() *x509.Certificate { return p.current.Get().Cert }
 
 // WarnOfExpiry logs which of the pairs have expired or expire within 30 days.
 func WarnOfExpiry(logger *slog.Logger, pairs []ReloadedPair, now time.Time) {

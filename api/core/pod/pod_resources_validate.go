@@ -96,24 +96,6 @@ func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
 	return podresource.AggregateContainerLimits(&corev1.Pod{Spec: *s}, podresource.PodResourcesOptions{})
 }
 
-// AddAmounts adds more to sum.
-func AddAmounts(sum, more corev1.ResourceList) {
-	for name, q := range more {
-		total := sum[name].DeepCopy()
-		total.Add(q)
-		sum[name] = total
-	}
-}
-
-// RaiseAmounts sets each amount of sum to the maximum of both lists.
-func RaiseAmounts(sum, least corev1.ResourceList) {
-	for name, q := range least {
-		if amount, ok := sum[name]; !ok || q.Cmp(amount) > 0 {
-			sum[name] = q.DeepCopy()
-		}
-	}
-}
-
 // overheadRules validates overhead like the limits of a container.
 func (c *podCheck) overheadRules(at *validation.Path, list corev1.ResourceList) {
 	if list == nil {

@@ -53,9 +53,6 @@ type Name struct {
 // Owner returns the name before the last dot: the type of a field, the package of a type.
 func (n Name) Owner() string { return n.Text[:strings.LastIndexByte(n.Text, '.')] }
 
-// Last returns the name after the last dot.
-func (n Name) Last() string { return n.Text[strings.LastIndexByte(n.Text, '.')+1:] }
-
 // Declarations are the details of declarations by name.
 type Declarations map[Name]string
 
