@@ -43,8 +43,19 @@ func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod, x quota.Exclusions) (e
 			}
 		}
 	case corev1.LimitTypePod:
-		o := podresource.PodResourcesOptions{ExcludeOverhead: true, SkipPodLevelResources: x.PodLevel}
-		b := limitedUsage{l.Type, podresource.PodRequests(pod, o), podresource.PodLimits(pod, o)}
+		o := podresource.PodResourcesOptions{}
+		b := limitedUsage{l.Type, podresource.AggregateContainerRequests(pod, o), podresource.AggregateContainerLimits(pod, o)}
+		// kube-apiserver's LimitRanger ignores huge pages at pod level, which PodRequests counts.
+		if r := pod.Spec.Resources; r != nil && !x.PodLevel {
+			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+				if q, ok := r.Requests[name]; ok {
+					b.requests[name] = q
+				}
+				if q, ok := r.Limits[name]; ok {
+					b.limits[name] = q
+				}
+			}
+		}
 		errs = b.checkAll(l)
 	}
 	return errs

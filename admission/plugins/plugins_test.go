@@ -18,12 +18,47 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
+
+// TestPodLimits checks that a limit range for pods counts CPU and memory at pod level, but not huge pages, and
+// neither overhead nor what the node has allocated.
+func TestPodLimits(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	for name, test := range map[string]struct {
+		name, most string
+		change     func(*corev1.Pod)
+		want       string
+	}{
+		"sum":        {"cpu", "1", func(*corev1.Pod) {}, ""},
+		"pod level":  {"cpu", "3", func(p *corev1.Pod) { p.Spec.Resources.Limits["cpu"] = resource.MustParse("4") }, "maximum cpu usage per Pod is 3, but limit is 4"},
+		"huge pages": {"hugepages-2Mi", "2Mi", func(p *corev1.Pod) { p.Spec.Resources.Limits["hugepages-2Mi"] = resource.MustParse("4Mi") }, ""},
+		"overhead":   {"cpu", "1", func(p *corev1.Pod) { p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("1")} }, ""},
+		"sidecar":    {"cpu", "1", func(p *corev1.Pod) { p.Spec.InitContainers[0].RestartPolicy = &always }, "maximum cpu usage per Pod is 1, but limit is 2"},
+		"after a resize": {"cpu", "1", func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", AllocatedResources: corev1.ResourceList{"cpu": resource.MustParse("4")}}}
+		}, ""},
+	} {
+		one := corev1.ResourceList{"cpu": resource.MustParse("1"), "hugepages-2Mi": resource.MustParse("2Mi")}
+		pod := admissiontest.Pod(func(p *corev1.Pod) {
+			p.Spec.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{}}
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
+			p.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: p.Spec.Containers[0].Resources}}
+		})
+		test.change(pod)
+		got := checkLimits(&corev1.LimitRange{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
+			Type: corev1.LimitTypePod, Max: corev1.ResourceList{corev1.ResourceName(test.name): resource.MustParse(test.most)},
+		}}}}, pod, quota.Exclusions{})
+		if got == nil && test.want != "" || got != nil && got.Error() != test.want {
+			t.Errorf("%s: %v, want %q", name, got, test.want)
+		}
+	}
+}
 
 // TestPlugins compares decisions of single plugins with the responses of kube-apiserver.
 func TestPlugins(t *testing.T) {
