@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,8 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -59,18 +59,24 @@ func nodeOfPodDeclares(ctx context.Context, a *registry.Attributes, nodes *admis
 	return nil
 }
 
-// featuresOfChange returns the node features that a change of a pod requires.
-func featuresOfChange(is, was *corev1.PodSpec) (features []string) {
+// featuresOfChange returns the node features that a change of a pod requires. Validation has refused all changes
+// of volumes except of the sizes of the ones in memory. The library of kube-apiserver is not used, because it
+// compares the resources of init containers by the text of their quantities, which may differ for one amount.
+func featuresOfChange(is, was *corev1.PodSpec) (names []string) {
 	if !equality.Semantic.DeepEqual(is.Resources, was.Resources) {
-		features = append(features, "InPlacePodLevelResourcesVerticalScaling")
+		names = append(names, features.InPlacePodLevelResourcesVerticalScaling)
 	}
 	for i := range was.InitContainers {
 		c := &was.InitContainers[i]
 		if !podkind.IsSidecar(c) && i < len(is.InitContainers) && !equality.Semantic.DeepEqual(c.Resources, is.InitContainers[i].Resources) {
-			return append(features, "InPlacePodVerticalScalingInitContainers")
+			names = append(names, features.InPlacePodVerticalScalingInitContainers)
+			break
 		}
 	}
-	return features
+	if !equality.Semantic.DeepEqual(is.Volumes, was.Volumes) {
+		names = append(names, features.InPlacePodVerticalScalingMemoryBackedVolumes)
+	}
+	return names
 }
 
 // nodesOfSliceDeclare requires that the nodes of devices that count as resources of their node support it.
@@ -101,7 +107,14 @@ func nodesOfSliceDeclare(ctx context.Context, a *registry.Attributes, s *resourc
 			if err != nil {
 				return admission.Forbiddenf(a, "failed to list nodes for device %q: %w", d.Name, err)
 			}
-			selected = slices.DeleteFunc(list, func(n *corev1.Node) bool { return selector != nil && !selectsNode(selector, n) })
+			selected = list
+			if selector != nil {
+				s, err := nodeaffinity.NewNodeSelector(selector)
+				if err != nil {
+					return apierrors.NewBadRequest(fmt.Sprintf("failed to create node selector: %v", err))
+				}
+				selected = slices.DeleteFunc(list, func(n *corev1.Node) bool { return !s.Match(n) })
+			}
 		default:
 			return admission.Forbiddenf(a, "device %q in ResourceSlice has NodeAllocatableResources but does not map to any nodes", d.Name)
 		}
@@ -112,34 +125,4 @@ func nodesOfSliceDeclare(ctx context.Context, a *registry.Attributes, s *resourc
 		}
 	}
 	return nil
-}
-
-// selectsNode reports whether a term of a valid selector matches a node. An empty term matches none.
-func selectsNode(s *corev1.NodeSelector, n *corev1.Node) bool {
-	matches := func(list []corev1.NodeSelectorRequirement, values labels.Set) bool {
-		for i := range list {
-			r, err := labels.NewRequirement(list[i].Key, selectionOperator(list[i].Operator), list[i].Values)
-			if err != nil || !r.Matches(values) {
-				return false
-			}
-		}
-		return true
-	}
-	return slices.ContainsFunc(s.NodeSelectorTerms, func(t corev1.NodeSelectorTerm) bool {
-		return len(t.MatchExpressions)+len(t.MatchFields) > 0 && matches(t.MatchExpressions, n.Labels) &&
-			matches(t.MatchFields, labels.Set{"metadata.name": n.Name})
-	})
-}
-
-// selectionOperator returns the operator of label selectors for one of node selectors.
-func selectionOperator(o corev1.NodeSelectorOperator) selection.Operator {
-	switch o {
-	case corev1.NodeSelectorOpDoesNotExist:
-		return selection.DoesNotExist
-	case corev1.NodeSelectorOpGt:
-		return selection.GreaterThan
-	case corev1.NodeSelectorOpLt:
-		return selection.LessThan
-	}
-	return selection.Operator(strings.ToLower(string(o))) // in, notin, exists
 }

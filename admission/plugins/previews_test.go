@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/component-helpers/nodedeclaredfeatures"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
@@ -172,6 +175,50 @@ func TestPodResizeValidators(t *testing.T) {
 	}
 }
 
+// TestFeaturesOfChange compares the node features that the resize of a pod requires with those that the
+// library of kube-apiserver infers.
+func TestFeaturesOfChange(t *testing.T) {
+	const was = `{"resources":{"requests":{"cpu":"1"}},
+		"initContainers":[{"name":"i","resources":{"requests":{"cpu":"1"}}},{"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}],
+		"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}],
+		"volumes":[{"name":"m","emptyDir":{"medium":"Memory","sizeLimit":"1Mi"}}]}`
+	spec := func(text string) (s *corev1.PodSpec) {
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	of, initial, memory := "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers", "InPlacePodVerticalScalingMemoryBackedVolumes"
+	for name, test := range map[string]struct {
+		change func(*corev1.PodSpec)
+		want   []string
+	}{
+		"a container": {func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests["cpu"] = resource.MustParse("2") }, nil},
+		"a sidecar":   {func(s *corev1.PodSpec) { s.InitContainers[1].Resources.Requests["cpu"] = resource.MustParse("2") }, nil},
+		"a volume":    {func(s *corev1.PodSpec) { s.Volumes[0].EmptyDir.SizeLimit = new(resource.MustParse("2Mi")) }, []string{memory}},
+		"all": {func(s *corev1.PodSpec) {
+			s.Resources.Requests["cpu"] = resource.MustParse("2")
+			s.InitContainers[0].Resources.Requests["cpu"] = resource.MustParse("2")
+			s.Volumes[0].EmptyDir.SizeLimit = new(resource.MustParse("512Ki"))
+		}, []string{of, initial, memory}},
+	} {
+		before, after := spec(was), spec(was)
+		test.change(after)
+		f := nodedeclaredfeatures.DefaultFramework
+		set, err := f.InferForPodUpdate(&nodedeclaredfeatures.PodInfo{Spec: before}, &nodedeclaredfeatures.PodInfo{Spec: after}, version.MustParse("1.37.0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inferred, err := f.Unmap(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := featuresOfChange(after, before); !slices.Equal(got, test.want) || !slices.Equal(inferred, test.want) {
+			t.Errorf("%s: %q, want %q; the library infers %q", name, got, test.want, inferred)
+		}
+	}
+}
+
 // TestDevicesThatCountAsNodeResources checks that the nodes of such devices declare their support.
 func TestDevicesThatCountAsNodeResources(t *testing.T) {
 	const feature = "DRANodeAllocatableResources"
@@ -200,14 +247,16 @@ func TestDevicesThatCountAsNodeResources(t *testing.T) {
 		device *resourcev1.Device
 		want   string
 	}{
-		"declared":                {resourcev1.ResourceSliceSpec{NodeName: new("new")}, &counted, ""},
-		"undeclared":              {resourcev1.ResourceSliceSpec{NodeName: new("old")}, &counted, unsupported},
-		"missing":                 {resourcev1.ResourceSliceSpec{NodeName: new("x")}, &counted, `node "x" not found for device "d"`},
-		"another device":          {resourcev1.ResourceSliceSpec{NodeName: new("old")}, &resourcev1.Device{Name: "d"}, ""},
-		"all nodes":               {resourcev1.ResourceSliceSpec{AllNodes: new(true)}, &counted, unsupported},
-		"selected":                {resourcev1.ResourceSliceSpec{NodeSelector: selects("zone", "In", "a", "b")}, &counted, unsupported},
-		"selected otherwise":      {resourcev1.ResourceSliceSpec{NodeSelector: selects("zone", "NotIn", "a")}, &counted, ""},
-		"selected by a number":    {resourcev1.ResourceSliceSpec{NodeSelector: selects("size", "Gt", "4")}, &counted, unsupported},
+		"declared":             {resourcev1.ResourceSliceSpec{NodeName: new("new")}, &counted, ""},
+		"undeclared":           {resourcev1.ResourceSliceSpec{NodeName: new("old")}, &counted, unsupported},
+		"missing":              {resourcev1.ResourceSliceSpec{NodeName: new("x")}, &counted, `node "x" not found for device "d"`},
+		"another device":       {resourcev1.ResourceSliceSpec{NodeName: new("old")}, &resourcev1.Device{Name: "d"}, ""},
+		"all nodes":            {resourcev1.ResourceSliceSpec{AllNodes: new(true)}, &counted, unsupported},
+		"selected":             {resourcev1.ResourceSliceSpec{NodeSelector: selects("zone", "In", "a", "b")}, &counted, unsupported},
+		"selected otherwise":   {resourcev1.ResourceSliceSpec{NodeSelector: selects("zone", "NotIn", "a")}, &counted, ""},
+		"selected by a number": {resourcev1.ResourceSliceSpec{NodeSelector: selects("size", "Gt", "4")}, &counted, unsupported},
+		"selected by a word": {resourcev1.ResourceSliceSpec{NodeSelector: selects("size", "Gt", "many")}, &counted,
+			`failed to create node selector: nodeSelectorTerms[0].matchExpressions[0].values[0]: Invalid value: "many": for 'Gt', 'Lt' operators, the value must be an integer`},
 		"too small":               {resourcev1.ResourceSliceSpec{NodeSelector: selects("size", "Lt", "5")}, &counted, ""},
 		"without a label":         {resourcev1.ResourceSliceSpec{NodeSelector: selects("x", "DoesNotExist")}, &counted, unsupported},
 		"with a label":            {resourcev1.ResourceSliceSpec{NodeSelector: selects("x", "Exists")}, &counted, ""},
