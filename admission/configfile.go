@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
@@ -22,6 +20,9 @@ type fileConfiguration struct {
 	} `json:"plugins,omitempty"`
 }
 
+var fileKinds = []configfile.Kind{{APIVersion: "apiserver.config.k8s.io/v1", Kind: "AdmissionConfiguration"},
+	{APIVersion: "apiserver.k8s.io/v1alpha1", Kind: "AdmissionConfiguration"}}
+
 // ReadConfigFile returns the configurations of plugins by plugin name, and the files of those that have one of
 // their own. Paths in the file are relative to the file. An empty path returns none.
 func ReadConfigFile(path string) (configurations map[string][]byte, files map[string]string, err error) {
@@ -32,12 +33,11 @@ func ReadConfigFile(path string) (configurations map[string][]byte, files map[st
 	if err != nil {
 		return nil, nil, fmt.Errorf("unable to read admission control configuration from %q [%w]", path, err)
 	}
-	var c fileConfiguration
-	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if c.Kind != "AdmissionConfiguration" || c.APIVersion != "apiserver.config.k8s.io/v1" && c.APIVersion != "apiserver.k8s.io/v1alpha1" {
-		return nil, nil, fmt.Errorf("%s: kind is %q of %q, expected AdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", path, c.Kind, c.APIVersion)
+	c, err := configfile.Decode[fileConfiguration](data, fileKinds...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, configfile.Expect(err, func(is configfile.Kind) error {
+			return fmt.Errorf("kind is %q of %q, expected %s of %q", is.Kind, is.APIVersion, fileKinds[0].Kind, fileKinds[0].APIVersion)
+		}))
 	}
 	configurations, files = map[string][]byte{}, map[string]string{}
 	for _, p := range c.Plugins {

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -20,6 +17,8 @@ import (
 
 // apiVersion is the version of policies and events.
 const apiVersion = "audit.k8s.io/v1"
+
+var policyKind = configfile.Kind{APIVersion: apiVersion, Kind: "Policy"}
 
 // policyFile is a Policy of audit.k8s.io/v1.
 type policyFile struct {
@@ -66,10 +65,16 @@ func ReadPolicy(path string) (p *Policy, faults []error, err error) {
 
 // parsePolicy parses and validates a policy in YAML or JSON.
 func parsePolicy(data []byte) (*Policy, []error, error) {
-	var file policyFile
-	faults, err := file.decode(data)
+	file, faults, err := configfile.DecodeLenient[policyFile](data, policyKind)
+	if wrong := (*configfile.KindError)(nil); errors.As(err, &wrong) {
+		if wrong.IsMissing() {
+			err = fmt.Errorf("%w in '%s'", err, bytes.TrimSpace(data))
+		} else {
+			err = fmt.Errorf("%w, only Policy of %s", err, apiVersion)
+		}
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("failed decoding: %w", err)
 	}
 	if errs := file.validate(); len(errs) > 0 {
 		return nil, nil, errs.ToAggregate()
@@ -87,34 +92,6 @@ func parsePolicy(data []byte) (*Policy, []error, error) {
 		p.rules = append(p.rules, rule{r, d})
 	}
 	return p, faults, nil
-}
-
-// decode decodes the file, and returns unknown and duplicate fields.
-func (f *policyFile) decode(data []byte) (faults []error, err error) {
-	text, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		faults = append(faults, err)
-		if text, err = yaml.YAMLToJSON(data); err != nil {
-			return nil, fmt.Errorf("failed decoding: %w", err)
-		}
-	}
-	var meta metav1.TypeMeta
-	if err := json.Unmarshal(text, &meta); err != nil {
-		return nil, fmt.Errorf("failed decoding: couldn't get version/kind; json parse error: %w", err)
-	}
-	switch {
-	case meta.Kind == "":
-		return nil, fmt.Errorf("failed decoding: Object 'Kind' is missing in '%s'", bytes.TrimSpace(data))
-	case meta.APIVersion == "":
-		return nil, fmt.Errorf("failed decoding: Object 'apiVersion' is missing in '%s'", bytes.TrimSpace(data))
-	case meta.Kind != "Policy" || meta.APIVersion != apiVersion:
-		return nil, fmt.Errorf("failed decoding: no kind %q is registered for version %q, only Policy of %s", meta.Kind, meta.APIVersion, apiVersion)
-	}
-	strict, err := kjson.UnmarshalStrict(text, f)
-	if err != nil {
-		return nil, fmt.Errorf("failed decoding: %w", err)
-	}
-	return append(faults, strict...), nil
 }
 
 func stagesOf(names []string) (set stageSet) {

@@ -5,8 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
@@ -94,6 +92,8 @@ const (
 	configKind  = "AuthenticationConfiguration"
 )
 
+var configKinds = configfile.Versions(configGroup, configKind, "v1", "v1beta1", "v1alpha1")
+
 // ReadConfig reads an AuthenticationConfiguration and rejects unknown fields. It returns the
 // decoded configuration, which is not validated, and the content of the file.
 func ReadConfig(path string) (*Config, []byte, error) {
@@ -112,25 +112,14 @@ func parseConfig(data []byte) (*Config, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("empty config data")
 	}
-	text, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, err
-	}
-	c := &Config{}
-	strict, err := kjson.UnmarshalStrict(text, c)
-	if err != nil {
-		return nil, err
-	}
-	gvk := schema.FromAPIVersionAndKind(c.APIVersion, c.Kind)
-	switch {
-	case gvk.Group != configGroup || gvk.Kind != configKind:
-		return nil, fmt.Errorf("expected %s of %s, got %s", configKind, configGroup, gvk)
-	case gvk.Version != "v1" && gvk.Version != "v1beta1" && gvk.Version != "v1alpha1":
-		return nil, fmt.Errorf("no kind %q is registered for version %q", c.Kind, c.APIVersion)
-	case len(strict) > 0:
-		return nil, fmt.Errorf("strict decoding error: %w", aggregate(strict))
-	}
-	return c, nil
+	c, err := configfile.Decode[Config](data, configKinds...)
+	return c, configfile.Expect(err, func(is configfile.Kind) error {
+		gvk := schema.FromAPIVersionAndKind(is.APIVersion, is.Kind)
+		if gvk.Group == configGroup && gvk.Kind == configKind {
+			return err
+		}
+		return fmt.Errorf("expected %s of %s, got %s", configKind, configGroup, gvk)
+	})
 }
 
 // AnonymousPaths returns the paths that allow anonymous requests, none meaning all; ok is false if

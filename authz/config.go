@@ -12,8 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
 	"github.com/miniapiserver/miniapiserver/internal/reload"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -210,8 +210,13 @@ func cacheTTL(d, defaultTTL time.Duration, enabled *bool) time.Duration {
 	return d
 }
 
-// configVersions are the accepted API versions of the configuration file.
-var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"}
+const (
+	configGroup = "apiserver.config.k8s.io"
+	configKind  = "AuthorizationConfiguration"
+)
+
+// configVersions are the accepted versions of the configuration file.
+var configVersions = []string{"v1", "v1beta1", "v1alpha1"}
 
 // BuildFile creates the authorizers of a configuration file. They are replaced when the file
 // changes, unless the change is invalid.
@@ -234,14 +239,14 @@ func (b *Builder) BuildFile(path string) (*ReloadingAuthorizer, error) {
 
 // buildData creates the authorizers of the content of a configuration file.
 func (b *Builder) buildData(data []byte) (Authorizer, error) {
-	var c Configuration
-	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return nil, err
+	c, err := configfile.Decode[Configuration](data, configfile.Versions(configGroup, configKind, configVersions...)...)
+	if err != nil {
+		return nil, configfile.Expect(err, func(is configfile.Kind) error {
+			return fmt.Errorf("no kind %q is registered for version %q, expected %s in %s/%s", is.Kind, is.APIVersion, configKind,
+				configGroup, strings.Join(configVersions, ", "+configGroup+"/"))
+		})
 	}
-	if c.Kind != "AuthorizationConfiguration" || !slices.Contains(configVersions, c.APIVersion) {
-		return nil, fmt.Errorf("no kind %q is registered for version %q, expected AuthorizationConfiguration in %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
-	}
-	return b.Build(&c)
+	return b.Build(c)
 }
 
 // fileReloads measures the reloads of a configuration file. A faulty file is parsed again and

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/apimachinery/pkg/version"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -136,14 +135,14 @@ func (o *Options) metricLabelsManifest() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var labels map[string]string
-	if err := yaml.UnmarshalStrict(data, &labels); err != nil {
+	labels, err := configfile.Decode[map[string]string](data)
+	if err == nil {
+		err = metricLabels(*labels)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.AllowMetricLabelsManifest, err)
 	}
-	if err := metricLabels(labels); err != nil {
-		return nil, fmt.Errorf("%s: %w", o.AllowMetricLabelsManifest, err)
-	}
-	return labels, nil
+	return *labels, nil
 }
 
 // metricOptions returns the options of the registry of metrics.

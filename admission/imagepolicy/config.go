@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"sigs.k8s.io/yaml"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // imagePolicyConfig is the field imagePolicy of the plugin's configuration. Zero durations mean the
@@ -24,10 +24,10 @@ type imagePolicyConfig struct {
 }
 
 func readImagePolicy(file []byte) (imagePolicyConfig, error) {
-	var c struct {
+	c, err := configfile.Decode[struct {
 		ImagePolicy imagePolicyConfig `json:"imagePolicy"`
-	}
-	if err := yaml.UnmarshalStrict(file, &c); err != nil {
+	}](file)
+	if err != nil {
 		return imagePolicyConfig{}, err
 	}
 	p := c.ImagePolicy

@@ -6,15 +6,14 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // policyConfiguration is the configuration of a plugin for admission policies.
 type policyConfiguration struct {
-	APIVersion         string `json:"apiVersion"`
-	Kind               string `json:"kind"`
+	configfile.Kind
 	StaticManifestsDir string `json:"staticManifestsDir,omitempty"`
 }
 
@@ -27,12 +26,9 @@ func Dir(data []byte, kind string) (string, error) {
 	if len(data) == 0 {
 		return "", nil
 	}
-	var c policyConfiguration
-	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+	c, err := configfile.Decode[policyConfiguration](data, configfile.Kind{APIVersion: policyConfigVersion, Kind: kind})
+	if err != nil {
 		return "", err
-	}
-	if c.Kind != kind || c.APIVersion != policyConfigVersion {
-		return "", fmt.Errorf("has kind %q of %q, must be %s of %q", c.Kind, c.APIVersion, kind, policyConfigVersion)
 	}
 	return c.StaticManifestsDir, nil
 }

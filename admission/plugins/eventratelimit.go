@@ -14,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -65,12 +65,11 @@ func eventRateLimit(_ *Config, file []byte) (admission.Plugin, error) {
 }
 
 func readEventLimits(file []byte) ([]eventLimit, error) {
-	var c struct {
-		APIVersion string       `json:"apiVersion"`
-		Kind       string       `json:"kind"`
-		Limits     []eventLimit `json:"limits"`
-	}
-	if err := yaml.UnmarshalStrict(file, &c); err != nil {
+	c, err := configfile.Decode[struct {
+		configfile.Kind
+		Limits []eventLimit `json:"limits"`
+	}](file)
+	if err != nil {
 		return nil, err
 	}
 	if len(c.Limits) == 0 {

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -25,10 +25,10 @@ const (
 // podNodeSelector adds the node selector in a namespace's annotation to its pods, and allows only
 // the labels that the configuration lists for the namespace.
 func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
-	var config struct {
+	config, _, err := configfile.DecodeLenient[struct {
 		Selectors map[string]string `json:"podNodeSelectorPluginConfig"`
-	}
-	if err := yaml.Unmarshal(file, &config); err != nil {
+	}](file)
+	if err != nil {
 		return admission.Plugin{}, err
 	}
 	listed := map[string]labels.Set{}

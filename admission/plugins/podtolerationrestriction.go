@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -24,13 +24,12 @@ const (
 // pods with tolerations that the namespace does not list. The configuration applies to namespaces without
 // annotations. As in kube-apiserver, a rejection is an internal error, and mutating admission rejects too.
 func podTolerationRestriction(c *Config, file []byte) (admission.Plugin, error) {
-	var config struct {
-		APIVersion string              `json:"apiVersion"`
-		Kind       string              `json:"kind"`
-		Default    []corev1.Toleration `json:"default,omitempty"`
-		Whitelist  []corev1.Toleration `json:"whitelist,omitempty"`
-	}
-	if err := yaml.UnmarshalStrict(file, &config); err != nil {
+	config, err := configfile.Decode[struct {
+		configfile.Kind
+		Default   []corev1.Toleration `json:"default,omitempty"`
+		Whitelist []corev1.Toleration `json:"whitelist,omitempty"`
+	}](file)
+	if err != nil {
 		return admission.Plugin{}, err
 	}
 	namespaces := admission.NamespacesOf(c.Objects)

@@ -9,16 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	psa "k8s.io/pod-security-admission/api"
-	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // podSecurityConfig is a PodSecurityConfiguration of pod-security.admission.config.k8s.io.
 type podSecurityConfig struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Defaults   struct {
+	configfile.Kind
+	Defaults struct {
 		Enforce        string `json:"enforce,omitempty"`
 		EnforceVersion string `json:"enforce-version,omitempty"`
 		Audit          string `json:"audit,omitempty"`
@@ -40,12 +39,10 @@ type podSecurityConfig struct {
 func readPodSecurityConfig(file []byte) (*podSecurityConfig, error) {
 	c := &podSecurityConfig{}
 	if len(file) > 0 {
-		if err := yaml.UnmarshalStrict(file, c); err != nil {
+		var err error
+		if c, err = configfile.Decode[podSecurityConfig](file,
+			configfile.Versions("pod-security.admission.config.k8s.io", "PodSecurityConfiguration", "v1", "v1beta1", "v1alpha1")...); err != nil {
 			return nil, err
-		}
-		const group = "pod-security.admission.config.k8s.io"
-		if c.Kind != "PodSecurityConfiguration" || !slices.Contains([]string{group + "/v1", group + "/v1beta1", group + "/v1alpha1"}, c.APIVersion) {
-			return nil, fmt.Errorf("kind is %q of %q, expected PodSecurityConfiguration of %q", c.Kind, c.APIVersion, group+"/v1")
 		}
 	}
 	var errs field.ErrorList

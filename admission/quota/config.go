@@ -2,10 +2,10 @@ package quota
 
 import (
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // limitedResource is a resource that may only be used if a quota covers it.
@@ -23,17 +23,13 @@ func readQuotaConfig(file []byte) ([]limitedResource, error) {
 	if len(file) == 0 {
 		return nil, nil
 	}
-	var c struct {
-		APIVersion       string            `json:"apiVersion"`
-		Kind             string            `json:"kind"`
+	c, err := configfile.Decode[struct {
+		configfile.Kind
 		LimitedResources []limitedResource `json:"limitedResources,omitempty"`
-	}
-	if err := yaml.UnmarshalStrict(file, &c); err != nil {
+	}](file, append(configfile.Versions("resourcequota.admission.k8s.io", "Configuration", "v1beta1", "v1alpha1"),
+		configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1", Kind: "ResourceQuotaConfiguration"})...)
+	if err != nil {
 		return nil, err
-	}
-	kinds := []string{"apiserver.config.k8s.io/v1 ResourceQuotaConfiguration", "resourcequota.admission.k8s.io/v1beta1 Configuration", "resourcequota.admission.k8s.io/v1alpha1 Configuration"}
-	if kind := c.APIVersion + " " + c.Kind; !slices.Contains(kinds, kind) {
-		return nil, fmt.Errorf("kind is %q of %q, expected ResourceQuotaConfiguration of %q", c.Kind, c.APIVersion, "apiserver.config.k8s.io/v1")
 	}
 	for i, l := range c.LimitedResources {
 		if l.Resource == "" {

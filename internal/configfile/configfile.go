@@ -1,6 +1,6 @@
 // Package configfile reads certificates, keys, tokens and configurations: files that a flag names, or that
 // another such file names. A read is bounded in size and time, so that a wrong file ends the start of a
-// server with an error, and neither blocks it nor takes its memory.
+// server with an error, and neither blocks it nor takes its memory. Decode is the only decoder of configurations.
 package configfile
 
 import (

@@ -243,6 +243,13 @@ k8s.io/client-go !< ALL but server, controllers, conformance, bench;
 # The paths of printer columns, which are independent of clients.
 k8s.io/client-go/util/jsonpath !< ALL but api;
 
+# Configuration files are decoded by internal/configfile, which is strict and has kube-apiserver's words. The others
+# decode bodies and stored values, and credentials writes kubeconfig files.
+sigs.k8s.io/yaml !< ALL but internal/configfile, api, handlers/representation, server/credentials, conformance, bench;
+
+# The number of nodes in a document is counted before anything decodes it.
+go.yaml.in/yaml !< ALL but internal/bounds;
+
 # Flags are read in one place. etcd's are those of its own configuration.
 github.com/spf13/pflag !< ALL but cmd;
 flag !< ALL but storage/member, conformance, bench;

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/reload"
 )
@@ -38,8 +36,7 @@ type credential struct {
 
 // Settings are the configuration of a webhook admission plugin.
 type Settings struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
+	configfile.Kind
 	// KubeConfigFile is the absolute path of the file with the credentials; empty means none.
 	KubeConfigFile string `json:"kubeConfigFile"`
 	// StaticManifestsDir is the directory with webhook configurations; empty means none.
@@ -76,21 +73,16 @@ type authInfo struct {
 
 // ReadSettings reads the configuration of a webhook admission plugin; no data means the defaults.
 func ReadSettings(data []byte) (*Settings, error) {
-	c := &Settings{}
 	if len(data) == 0 {
-		return c, nil
+		return &Settings{}, nil
 	}
-	if err := yaml.UnmarshalStrict(data, c); err != nil {
+	alpha := configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1alpha1", Kind: "WebhookAdmission"}
+	c, err := configfile.Decode[Settings](data, configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1", Kind: "WebhookAdmissionConfiguration"}, alpha)
+	if err != nil {
 		return nil, err
 	}
-	switch gv := c.APIVersion; {
-	case c.Kind == "WebhookAdmissionConfiguration" && gv == "apiserver.config.k8s.io/v1":
-	case c.Kind == "WebhookAdmission" && gv == "apiserver.config.k8s.io/v1alpha1":
-		if c.StaticManifestsDir != "" {
-			return nil, errors.New(`strict decoding error: unknown field "staticManifestsDir"`)
-		}
-	default:
-		return nil, fmt.Errorf("has kind %q of %q, must be WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
+	if c.Kind == alpha && c.StaticManifestsDir != "" {
+		return nil, errors.New(`strict decoding error: unknown field "staticManifestsDir"`)
 	}
 	if c.KubeConfigFile != "" && !filepath.IsAbs(c.KubeConfigFile) {
 		return nil, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
@@ -116,8 +108,8 @@ func readUsers(path string, files *reload.Files) (users, error) {
 	if err != nil {
 		return u, err
 	}
-	var k kubeconfig
-	if err := yaml.Unmarshal(data, &k); err != nil {
+	k, _, err := configfile.DecodeLenient[kubeconfig](data)
+	if err != nil {
 		return u, fmt.Errorf("kubeConfigFile %s: %w", path, err)
 	}
 	for i := range k.Users {

@@ -5,10 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 
 	clientcmd "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
 
 // Names of the cluster and the context in the kubeconfig file.
@@ -68,12 +69,12 @@ func (a Access) TLS() (*tls.Config, error) {
 
 // ReadAccess reads a file that Kubeconfig made.
 func ReadAccess(file string) (Access, error) {
-	data, err := os.ReadFile(file)
+	data, err := configfile.Read(file)
 	if err != nil {
 		return Access{}, err
 	}
-	var c clientcmd.Config
-	if err := yaml.UnmarshalStrict(data, &c); err != nil {
+	c, err := configfile.Decode[clientcmd.Config](data, configfile.Kind{APIVersion: "v1", Kind: "Config"})
+	if err != nil {
 		return Access{}, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(c.Clusters) != 1 || len(c.AuthInfos) != 1 {

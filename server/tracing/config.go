@@ -1,16 +1,12 @@
 package tracing
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 )
@@ -27,11 +23,9 @@ type configuration struct {
 	SamplingRatePerMillion *int32 `json:"samplingRatePerMillion,omitempty"`
 }
 
-const (
-	configGroup = "apiserver.config.k8s.io"
-	configKind  = "TracingConfiguration"
-	million     = 1000000
-)
+const million = 1000000
+
+var configKinds = configfile.Versions("apiserver.config.k8s.io", "TracingConfiguration", "v1", "v1beta1", "v1alpha1")
 
 // readConfig reads a configuration file, strictly, and validates it.
 func readConfig(path string) (*configuration, error) {
@@ -39,37 +33,12 @@ func readConfig(path string) (*configuration, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := parseConfig(data)
+	c, err := configfile.Decode[configuration](data, configKinds...)
 	if err == nil {
 		err = c.validate().ToAggregate()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
-}
-
-// parseConfig decodes a configuration in YAML or JSON.
-func parseConfig(data []byte) (*configuration, error) {
-	text, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, err
-	}
-	c := &configuration{}
-	strict, err := kjson.UnmarshalStrict(text, c)
-	switch gvk := schema.FromAPIVersionAndKind(c.APIVersion, c.Kind); {
-	case err != nil:
-		return nil, err
-	case c.Kind == "":
-		//lint:ignore ST1005 kube-apiserver's words
-		return nil, errors.New("Object 'Kind' is missing")
-	case c.APIVersion == "":
-		//lint:ignore ST1005 kube-apiserver's words
-		return nil, errors.New("Object 'apiVersion' is missing")
-	case gvk.Group != configGroup || gvk.Kind != configKind || !slices.Contains([]string{"v1", "v1beta1", "v1alpha1"}, gvk.Version):
-		return nil, fmt.Errorf("no kind %q is registered for version %q", c.Kind, c.APIVersion)
-	case len(strict) > 0:
-		return nil, fmt.Errorf("strict decoding error: %w", errors.Join(strict...))
 	}
 	return c, nil
 }

@@ -4,13 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
@@ -70,11 +66,7 @@ const (
 	defaultKMSCacheSize = int32(1000)
 )
 
-const (
-	configGroup   = "apiserver.config.k8s.io"
-	configVersion = "v1"
-	configKind    = "EncryptionConfiguration"
-)
+var configKind = configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1", Kind: "EncryptionConfiguration"}
 
 // readFile returns the content of a configuration file and its hash, by which a change is
 // detected, so that the keys in it stay in no other memory.
@@ -105,47 +97,16 @@ func readConfig(path string, isReloaded bool) (c *configuration, hash string, er
 // parseConfig decodes a configuration in YAML or JSON. Its errors contain no values of the
 // file, because some of these are keys.
 func parseConfig(data []byte) (*configuration, error) {
-	text, err := yaml.YAMLToJSONStrict(data)
-	if err != nil {
-		return nil, errors.New("it is not valid YAML" + yamlPosition(err))
-	}
-	c := &configuration{}
-	strict, err := kjson.UnmarshalStrict(text, c)
-	if err != nil {
-		return nil, typeError(err)
-	}
-	gvk := schema.FromAPIVersionAndKind(c.APIVersion, c.Kind)
-	switch {
-	case c.Kind == "":
-		//lint:ignore ST1005 kube-apiserver's words
-		return nil, errors.New("Object 'Kind' is missing")
-	case c.APIVersion == "":
-		//lint:ignore ST1005 kube-apiserver's words
-		return nil, errors.New("Object 'apiVersion' is missing")
-	case gvk.Group != configGroup || gvk.Version != configVersion || gvk.Kind != configKind:
-		return nil, fmt.Errorf("no kind %q is registered for version %q", c.Kind, c.APIVersion)
-	case len(strict) > 0:
-		return nil, fmt.Errorf("strict decoding error: %s", joined(strict))
-	}
-	return c, nil
-}
-
-// joined returns the texts of errors in one line.
-func joined(errs []error) string {
-	texts := make([]string, len(errs))
-	for n, err := range errs {
-		texts[n] = err.Error()
-	}
-	return strings.Join(texts, ", ")
-}
-
-// typeError returns the error for a value of the wrong type in the words of users, without the value.
-func typeError(err error) error {
+	c, err := configfile.Decode[configuration](data, configKind)
+	var syntax *configfile.SyntaxError
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return errors.New(configfile.Explain(wrong.Error()))
+	switch {
+	case errors.As(err, &syntax):
+		return nil, errors.New("it is not valid YAML" + yamlPosition(err))
+	case errors.As(err, &wrong):
+		return nil, errors.New(configfile.Explain(wrong.Error()))
 	}
-	return err
+	return c, err
 }
 
 func (c *configuration) setDefaults() {
