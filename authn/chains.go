@@ -4,12 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
-	"sync"
 	"time"
 )
-
-// maxVerified is the maximum number of cached certificate chains.
-const maxVerified = 1024
 
 // chainVerifier verifies client certificates against a set of CAs and maps a valid one to a value.
 // Verifying a signature takes longer than serving a read, so verified chains are cached while all of
@@ -20,9 +16,7 @@ type chainVerifier[T any] struct {
 	value func(*x509.Certificate) (T, error)
 	now   func() time.Time
 
-	mu         sync.Mutex
-	verified   map[[sha256.Size]byte]verified[T]
-	generation int
+	verified verifiedCache[verified[T]]
 }
 
 type verified[T any] struct {
@@ -36,15 +30,15 @@ type validity struct{ from, until time.Time }
 func (v validity) contains(now time.Time) bool { return !now.Before(v.from) && !now.After(v.until) }
 
 func newChains[T any](cas *CAFile, value func(*x509.Certificate) (T, error)) *chainVerifier[T] {
-	return &chainVerifier[T]{cas: cas, value: value, now: time.Now, verified: map[[sha256.Size]byte]verified[T]{}}
+	return &chainVerifier[T]{cas: cas, value: value, now: time.Now}
 }
 
 // check verifies a chain and returns the value of its first certificate.
 func (c *chainVerifier[T]) check(chain []*x509.Certificate) (T, error) {
 	pool, generation := c.cas.Pool()
 	sum, now := sumOf(chain), c.now()
-	if value, ok := c.cached(sum, now, generation); ok {
-		return value, nil
+	if v, ok := c.verified.get(sum, generation); ok && v.contains(now) {
+		return v.value, nil
 	}
 	var none T
 	valid, err := verifyClientChain(chain, pool, now)
@@ -55,32 +49,8 @@ func (c *chainVerifier[T]) check(chain []*x509.Certificate) (T, error) {
 	if err != nil {
 		return none, err
 	}
-	c.add(sum, verified[T]{value, valid}, generation)
+	c.verified.put(sum, verified[T]{value, valid}, generation)
 	return value, nil
-}
-
-// cached returns the value of a chain that was verified before.
-func (c *chainVerifier[T]) cached(sum [sha256.Size]byte, now time.Time, generation int) (value T, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.verified[sum]
-	if !ok || c.generation != generation || !v.contains(now) {
-		return value, false
-	}
-	return v.value, true
-}
-
-func (c *chainVerifier[T]) add(sum [sha256.Size]byte, v verified[T], generation int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if generation < c.generation {
-		return
-	}
-	if c.generation != generation || len(c.verified) >= maxVerified {
-		clear(c.verified)
-		c.generation = generation
-	}
-	c.verified[sum] = v
 }
 
 // verifyClientChain verifies that a chain leads to one of the roots and is valid for client

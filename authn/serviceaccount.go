@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -46,7 +45,7 @@ type ServiceAccounts struct {
 	// Metrics may be nil.
 	Metrics *TokenMetrics
 
-	signed signatureCache
+	signed verifiedCache[*signedToken]
 }
 
 // legacyIssuer is the issuer of tokens in Secrets.
@@ -62,8 +61,8 @@ type signedToken struct {
 // AuthenticateToken implements Token.
 func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
 	sum, generation := sha256.Sum256([]byte(token)), s.Keys.generation()
-	t := s.signed.get(sum, generation)
-	if t == nil {
+	t, ok := s.signed.get(sum, generation)
+	if !ok {
 		issuer, ok := claimedIssuer(token)
 		if !ok || issuer != legacyIssuer && !slices.Contains(s.Issuers, issuer) {
 			return Identity{}, false, nil
@@ -310,38 +309,4 @@ func (k *boundClaims) user(id string) *request.User {
 		u.Extra = extra
 	}
 	return u
-}
-
-// maxSigned is the maximum number of cached tokens.
-const maxSigned = 8192
-
-// signatureCache holds tokens that the current generation of keys verified, by their SHA-256 sums.
-// Only holders of a signing key can add to it, so nobody else can fill it.
-type signatureCache struct {
-	mu         sync.RWMutex
-	generation int
-	entries    map[[sha256.Size]byte]*signedToken
-}
-
-func (s *signatureCache) get(sum [sha256.Size]byte, generation int) *signedToken {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.generation != generation {
-		return nil
-	}
-	return s.entries[sum]
-}
-
-// put adds a token. Tokens of earlier generations are dropped; one that was verified by an earlier
-// generation than the cached ones is not added.
-func (s *signatureCache) put(sum [sha256.Size]byte, t *signedToken, generation int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if generation < s.generation {
-		return
-	}
-	if s.entries == nil || generation > s.generation || len(s.entries) >= maxSigned {
-		s.entries, s.generation = map[[sha256.Size]byte]*signedToken{}, generation
-	}
-	s.entries[sum] = t
 }

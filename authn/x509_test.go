@@ -179,10 +179,10 @@ func TestX509CacheFollowsClock(t *testing.T) {
 func TestX509MemoryIsBounded(t *testing.T) {
 	x := newX509(t, newIssuer(t))
 	for i := range 3 * maxVerified {
-		x.chains.add([32]byte{byte(i), byte(i >> 8)}, verified[*request.User]{}, 1)
+		x.chains.verified.put([32]byte{byte(i), byte(i >> 8)}, verified[*request.User]{}, 1)
 	}
-	if len(x.chains.verified) > maxVerified {
-		t.Errorf("%d certificates cached", len(x.chains.verified))
+	if len(x.chains.verified.entries) > maxVerified {
+		t.Errorf("%d certificates cached", len(x.chains.verified.entries))
 	}
 }
 
