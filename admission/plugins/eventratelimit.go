@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/utils/lru"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -42,7 +43,7 @@ func eventRateLimit(_ *Config, file []byte) (admission.Plugin, error) {
 	}
 	var buckets []*eventBuckets
 	for _, l := range limits {
-		buckets = append(buckets, &eventBuckets{limit: l, now: time.Now, tokens: map[string]*tokenBucket{}})
+		buckets = append(buckets, &eventBuckets{limit: l, now: time.Now, tokens: lru.New(int(l.CacheSize))})
 	}
 	return admission.Plugin{
 		Handles: admission.HandlesFor([]schema.GroupResource{corev1.Resource("events"), eventsv1.Resource("events")}, api.VerbCreate, api.VerbUpdate),
@@ -94,14 +95,13 @@ func readEventLimits(file []byte) ([]eventLimit, error) {
 	return c.Limits, nil
 }
 
-// eventBuckets holds one token bucket per key. At the maximum number it evicts the least recently
-// used one.
+// eventBuckets holds one token bucket per key, up to the size of the cache.
 type eventBuckets struct {
 	limit eventLimit
 	now   func() time.Time
 
-	mu     sync.Mutex
-	tokens map[string]*tokenBucket
+	mu     sync.Mutex // guards the buckets in tokens
+	tokens *lru.Cache // *tokenBucket by key
 }
 
 type tokenBucket struct {
@@ -139,12 +139,12 @@ func (b *eventBuckets) takeToken(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	t, ok := b.tokens[key]
+	found, ok := b.tokens.Get(key)
 	if !ok {
-		b.evictOldest()
-		t = &tokenBucket{tokens: float64(b.limit.Burst), at: now}
-		b.tokens[key] = t
+		found = &tokenBucket{tokens: float64(b.limit.Burst), at: now}
+		b.tokens.Add(key, found)
 	}
+	t := found.(*tokenBucket)
 	t.tokens = min(float64(b.limit.Burst), t.tokens+now.Sub(t.at).Seconds()*float64(b.limit.QPS))
 	t.at = now
 	if t.tokens < 1 {
@@ -152,17 +152,4 @@ func (b *eventBuckets) takeToken(key string) bool {
 	}
 	t.tokens--
 	return true
-}
-
-func (b *eventBuckets) evictOldest() {
-	if len(b.tokens) < int(b.limit.CacheSize) {
-		return
-	}
-	oldest := ""
-	for key, t := range b.tokens {
-		if o, ok := b.tokens[oldest]; !ok || t.at.Before(o.at) {
-			oldest = key
-		}
-	}
-	delete(b.tokens, oldest)
 }

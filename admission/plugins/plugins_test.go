@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/lru"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
@@ -200,7 +201,7 @@ func TestSigners(t *testing.T) {
 
 func TestEventRateLimit(t *testing.T) {
 	now := time.Unix(0, 0)
-	b := &eventBuckets{limit: eventLimit{Type: "User", QPS: 2, Burst: 3, CacheSize: 2}, now: func() time.Time { return now }, tokens: map[string]*tokenBucket{}}
+	b := &eventBuckets{limit: eventLimit{Type: "User", QPS: 2, Burst: 3, CacheSize: 2}, now: func() time.Time { return now }, tokens: lru.New(2)}
 	taken := func(key string, n int) (got int) {
 		for range n {
 			if b.takeToken(key) {
@@ -218,8 +219,8 @@ func TestEventRateLimit(t *testing.T) {
 	}
 	for i, key := range []string{"b", "c", "d"} {
 		now = now.Add(time.Duration(i) * time.Millisecond)
-		if taken(key, 1); len(b.tokens) > 2 {
-			t.Errorf("%d are remembered", len(b.tokens))
+		if taken(key, 1); b.tokens.Len() > 2 {
+			t.Errorf("%d are remembered", b.tokens.Len())
 		}
 	}
 	for _, file := range []string{"", "limits: [{type: Nobody, qps: 1, burst: 1}]", "limits: [{type: User, qps: 0, burst: 1}]"} {
