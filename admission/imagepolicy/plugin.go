@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	imagepolicyv1alpha1 "k8s.io/api/imagepolicy/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -46,7 +46,7 @@ func New(dial func(kubeconfig string) (client *http.Client, url string, err erro
 	if err != nil {
 		return admission.Plugin{}, fmt.Errorf("imagePolicy.kubeConfigFile: %w", err)
 	}
-	p := &imagePolicy{config: config, client: client, url: url, now: time.Now, answers: map[string]cachedImageReview{}}
+	p := &imagePolicy{config: config, client: client, url: url, answers: cache.NewLRUExpireCache(maxCachedImageReviews)}
 	return admission.Plugin{
 		Handles: []admission.Handles{
 			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: admission.CoreResources("pods")},
@@ -60,15 +60,8 @@ type imagePolicy struct {
 	config imagePolicyConfig
 	client *http.Client
 	url    string
-	now    func() time.Time
-
-	mu      sync.Mutex
-	answers map[string]cachedImageReview
-}
-
-type cachedImageReview struct {
-	status imagepolicyv1alpha1.ImageReviewStatus
-	until  time.Time
+	// answers has an ImageReviewStatus for each encoded ImageReview.
+	answers *cache.LRUExpireCache
 }
 
 func (p *imagePolicy) validate(ctx context.Context, a *registry.Attributes) error {
@@ -130,11 +123,8 @@ func (p *imagePolicy) review(ctx context.Context, spec imagepolicyv1alpha1.Image
 	if err != nil {
 		return question.Status, err
 	}
-	p.mu.Lock()
-	known, ok := p.answers[string(body)]
-	p.mu.Unlock()
-	if ok && p.now().Before(known.until) {
-		return known.status, nil
+	if known, ok := p.answers.Get(string(body)); ok {
+		return known.(imagepolicyv1alpha1.ImageReviewStatus), nil
 	}
 	server := review.Webhook{Client: p.client, URL: p.url, Timeout: imageTimeout, Backoff: p.config.retryBackoff}
 	var answer imagepolicyv1alpha1.ImageReview
@@ -153,10 +143,7 @@ func (p *imagePolicy) cacheReview(question string, status imagepolicyv1alpha1.Im
 	if status.Allowed {
 		ttl = p.config.allowTTL
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.answers) >= maxCachedImageReviews {
-		clear(p.answers)
+	if ttl > 0 {
+		p.answers.Add(question, status, ttl)
 	}
-	p.answers[question] = cachedImageReview{status, p.now().Add(ttl)}
 }
