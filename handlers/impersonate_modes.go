@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/lru"
 
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -29,8 +29,8 @@ type impersonationModes struct {
 	metrics    *impersonationMetrics
 	modes      []impersonationMode
 
-	mu   sync.Mutex
-	last map[string]int // index in modes of the mode that allowed a user's previous request
+	// last has the index in modes of the mode that allowed a user's previous request.
+	last *lru.Cache
 }
 
 // impersonationMode is one mode of impersonation.
@@ -56,7 +56,7 @@ func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics, constrai
 	if constrained {
 		modes = append(constrainedModes(), modes...)
 	}
-	return &impersonationModes{authorizer: a, metrics: m, last: map[string]int{}, modes: modes}
+	return &impersonationModes{authorizer: a, metrics: m, last: lru.New(maxLastModes), modes: modes}
 }
 
 func constrainedModes() []impersonationMode {
@@ -104,7 +104,7 @@ func (m *impersonationModes) user(ctx context.Context, scope *request.Scope, wan
 		}
 		user, err := m.try(ctx, mode.name, impersonator, wanted, &scope.Info)
 		if err == nil {
-			m.remember(impersonator.Name, i)
+			m.last.Add(impersonator.Name, i)
 			return user, mode.name, nil
 		}
 		if refused == nil {
@@ -116,12 +116,10 @@ func (m *impersonationModes) user(ctx context.Context, scope *request.Scope, wan
 
 // order returns the indices of the modes in the order in which they are tried.
 func (m *impersonationModes) order(impersonator string) []int {
-	m.mu.Lock()
-	last, ok := m.last[impersonator]
-	m.mu.Unlock()
+	last, ok := m.last.Get(impersonator)
 	order := make([]int, 0, len(m.modes))
 	if ok {
-		order = append(order, last)
+		order = append(order, last.(int))
 	}
 	for i := range m.modes {
 		if !ok || i != last {
@@ -129,15 +127,6 @@ func (m *impersonationModes) order(impersonator string) []int {
 		}
 	}
 	return order
-}
-
-func (m *impersonationModes) remember(impersonator string, mode int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.last) >= maxLastModes {
-		clear(m.last)
-	}
-	m.last[impersonator] = mode
 }
 
 // try checks all permissions that a mode requires.

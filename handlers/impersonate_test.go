@@ -182,10 +182,10 @@ func TestImpersonationRemembersMode(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for i := range maxLastModes {
-		modes.remember(fmt.Sprint(i), 0)
+		modes.last.Add(fmt.Sprint(i), 0)
 	}
-	if len(modes.last) > maxLastModes {
-		t.Errorf("%d users are remembered", len(modes.last))
+	if n := modes.last.Len(); n > maxLastModes {
+		t.Errorf("%d users are remembered", n)
 	}
 }
 
