@@ -20,12 +20,7 @@ const (
 	maxAuditAnnotationValue = 5 << 10
 )
 
-func validatingPolicyRules(functions expression.Library) func(*validation.Path, *admissionv1.ValidatingAdmissionPolicy) {
-	return func(at *validation.Path, p *admissionv1.ValidatingAdmissionPolicy) {
-		validatingPolicyChange(at, p, nil, functions)
-	}
-}
-
+// validatingPolicyChanges returns the rules of a change; old is nil for a new policy.
 func validatingPolicyChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
 	return func(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
 		validatingPolicyChange(at, obj, old, functions)

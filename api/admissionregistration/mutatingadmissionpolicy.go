@@ -9,17 +9,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // MutatingAdmissionPolicy describes the kind MutatingAdmissionPolicy, which changes objects
 // in requests by CEL expressions.
 func MutatingAdmissionPolicy(gates features.Gates, functions expression.Library) *api.Resource {
-	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicy]{
+	return newResource(gates, api.Kind[*admissionv1.MutatingAdmissionPolicy]{
 		Names: api.Names{
 			Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
-			Categories: []string{"api-extensions"},
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
 			api.SameFields[admissionv1.MutatingAdmissionPolicy, admissionregistrationv1beta1.MutatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
@@ -29,11 +27,8 @@ func MutatingAdmissionPolicy(gates features.Gates, functions expression.Library)
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
 			defaultMatchResources(s.MatchConstraints)
 		},
-		Storage: api.Storage{Prefix: "mutatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingPolicyRules(functions))), WarningsOnCreate: newNameWarnings[*admissionv1.MutatingAdmissionPolicy](gates)},
-		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges(functions)), WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicy], HasGeneration: true},
-		Table:   api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
-	})
+		Table: api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
+	}, mutatingPolicyChanges(functions))
 }
 
 func mutatingAdmissionPolicyColumns() []metav1.TableColumnDefinition {

@@ -14,10 +14,9 @@ import (
 // MutatingAdmissionPolicyBinding describes the kind MutatingAdmissionPolicyBinding, which
 // enables a MutatingAdmissionPolicy for the resources that it matches.
 func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
-	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicyBinding]{
+	return newResource(gates, api.Kind[*admissionv1.MutatingAdmissionPolicyBinding]{
 		Names: api.Names{
 			Name: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding",
-			Categories: []string{"api-extensions"},
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
 			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
@@ -25,11 +24,9 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 		Default: func(obj *admissionv1.MutatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
-		Storage: api.Storage{Prefix: "mutatingadmissionpolicybindings"},
-		Create:  api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(mutatingBindingRules), ValidateOnCreate: validation.Rules(nameRules(gates, onlyName[*admissionv1.MutatingAdmissionPolicyBinding])), WarningsOnCreate: newNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding](gates)},
-		Update:  api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.MutatingAdmissionPolicyBinding]},
-		Table:   api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
-	})
+		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules)},
+		Table:  api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
+	}, nil)
 }
 
 // bindingV1alpha1 returns v1alpha1, which has a default for a field that later versions require.

@@ -11,12 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-func mutatingPolicyRules(functions expression.Library) func(*validation.Path, *admissionv1.MutatingAdmissionPolicy) {
-	return func(at *validation.Path, p *admissionv1.MutatingAdmissionPolicy) {
-		mutatingPolicyChange(at, p, nil, functions)
-	}
-}
-
+// mutatingPolicyChanges returns the rules of a change; old is nil for a new policy.
 func mutatingPolicyChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
 	return func(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
 		mutatingPolicyChange(at, obj, old, functions)

@@ -15,24 +15,36 @@ import (
 // MutatingWebhookConfiguration describes the kind MutatingWebhookConfiguration, which
 // registers webhooks that change objects in requests.
 func MutatingWebhookConfiguration(gates features.Gates, functions expression.Library) *api.Resource {
-	return api.NewResource(api.Kind[*admissionv1.MutatingWebhookConfiguration]{
+	return webhookConfiguration(gates, functions, api.Kind[*admissionv1.MutatingWebhookConfiguration]{
 		Names: api.Names{
 			Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
-			Categories: []string{"api-extensions"},
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
 			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultMutatingWebhooks,
-		Storage: api.Storage{Prefix: "mutatingwebhookconfigurations"},
-		Create: api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, mutatingWebhookRules(functions))),
-			WarningsOnCreate: func(obj *admissionv1.MutatingWebhookConfiguration) []string {
-				return append(newNameWarnings[*admissionv1.MutatingWebhookConfiguration](gates)(obj), mutatingWebhookWarnings(gates, obj)...)
-			}},
-		Update: api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges(functions)),
-			WarningsOnUpdate: func(obj, old *admissionv1.MutatingWebhookConfiguration) []string {
-				return append(staticNameWarnings(obj, old), mutatingWebhookWarnings(gates, obj)...)
-			}, HasGeneration: true, ChangesGeneration: api.BodyDiffers[*admissionv1.MutatingWebhookConfiguration]},
-		Table: api.Table[*admissionv1.MutatingWebhookConfiguration]{Columns: webhookColumns, Cells: mutatingWebhookCells},
+	}, mutatingWebhooks)
+}
+
+// webhookConfiguration describes a kind of webhook configurations, of which k has the parts that differ, and
+// whose objects have the webhooks that hooks returns.
+func webhookConfiguration[T api.Object](
+	gates features.Gates, functions expression.Library, k api.Kind[T], hooks func(T) []webhookFields,
+) *api.Resource {
+	if gates.Enabled(features.ExcludeAdmissionWebhookVirtualResources) {
+		k.Create.WarningsOnCreate = func(obj T) (warnings []string) {
+			for i, w := range hooks(obj) {
+				warnings = append(warnings, exemptRuleWarnings(i, w.rules)...)
+			}
+			return warnings
+		}
+	}
+	k.Update.ChangesGeneration = api.BodyDiffers[T]
+	k.Table = api.Table[T]{Columns: webhookColumns, Cells: func(obj T) []any {
+		return []any{obj.GetName(), int64(len(hooks(obj))), table.Age(obj)}
+	}}
+	return newResource(gates, k, func(at *validation.Path, obj, old T) {
+		now, before := hooks(obj), hooks(old)
+		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
 	})
 }
 
@@ -43,18 +55,4 @@ func webhookColumns() []metav1.TableColumnDefinition {
 		table.NumberColumn("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration"),
 		table.AgeColumn(),
 	}
-}
-
-func mutatingWebhookCells(c *admissionv1.MutatingWebhookConfiguration) []any {
-	return []any{c.Name, int64(len(c.Webhooks)), table.Age(c)}
-}
-
-func mutatingWebhookWarnings(gates features.Gates, obj *admissionv1.MutatingWebhookConfiguration) (warnings []string) {
-	if !gates.Enabled(features.ExcludeAdmissionWebhookVirtualResources) {
-		return nil
-	}
-	for i := range obj.Webhooks {
-		warnings = append(warnings, exemptRuleWarnings(i, obj.Webhooks[i].Rules)...)
-	}
-	return warnings
 }

@@ -3,14 +3,9 @@ package admissionregistration
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // staticSuffix is the end of the names of configurations that a server reads from files. Clients
@@ -19,42 +14,6 @@ const (
 	staticSuffix = ".static.k8s.io"
 	isStatic     = `names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API`
 )
-
-// nameRules returns rules, and refuses names that are reserved for static configurations if these
-// are enabled.
-func nameRules[T api.Object](gates features.Gates, rules func(at *validation.Path, obj T)) func(at *validation.Path, obj T) {
-	if !gates.Enabled(features.ManifestBasedAdmissionControlConfig) {
-		return rules
-	}
-	return func(at *validation.Path, obj T) {
-		rules(at, obj)
-		if name := obj.GetName(); strings.HasSuffix(name, staticSuffix) {
-			at.Child("metadata").Child("name").Invalid(name, isStatic)
-		}
-	}
-}
-
-// onlyName is the set of rules of a kind whose new objects have no rules besides those of updates.
-func onlyName[T api.Object](*validation.Path, T) {}
-
-// newNameWarnings warns about a new object whose name is reserved, if static configurations are not
-// enabled.
-func newNameWarnings[T api.Object](gates features.Gates) func(T) []string {
-	return func(obj T) []string {
-		if gates.Enabled(features.ManifestBasedAdmissionControlConfig) {
-			return nil
-		}
-		return staticNameWarnings(obj, obj)
-	}
-}
-
-// staticNameWarnings warns about an update of an object whose name is reserved.
-func staticNameWarnings[T api.Object](obj, _ T) []string {
-	if !strings.HasSuffix(obj.GetName(), staticSuffix) {
-		return nil
-	}
-	return []string{"metadata.name: " + isStatic}
-}
 
 // exemptRuleWarnings warns about rules for reviews, for which no webhook is called.
 func exemptRuleWarnings(webhook int, rules []admissionv1.RuleWithOperations) (warnings []string) {

@@ -16,10 +16,9 @@ import (
 // ValidatingAdmissionPolicy describes the kind ValidatingAdmissionPolicy, which validates
 // requests by CEL expressions.
 func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Library) *api.Resource {
-	return api.NewResource(api.Kind[*admissionv1.ValidatingAdmissionPolicy]{
+	return newResource(gates, api.Kind[*admissionv1.ValidatingAdmissionPolicy]{
 		Names: api.Names{
 			Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy",
-			Categories: []string{"api-extensions"},
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
 			api.SameFields[admissionv1.ValidatingAdmissionPolicy, admissionregistrationv1beta1.ValidatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
@@ -29,13 +28,10 @@ func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Librar
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
 			defaultMatchResources(s.MatchConstraints)
 		},
-		Storage: api.Storage{Prefix: "validatingadmissionpolicies"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(nameRules(gates, validatingPolicyRules(functions))), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicy](gates)},
-		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RevalidateMetadata: true, RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges(functions)), WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicy], HasGeneration: true},
-		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, AllowCreateOnApply: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
-		Fields:  api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},
-	})
+		Status: api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, AllowCreateOnApply: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
+		Fields: api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},
+	}, validatingPolicyChanges(functions))
 }
 
 func validatingAdmissionPolicyColumns() []metav1.TableColumnDefinition {

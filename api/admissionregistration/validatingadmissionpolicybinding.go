@@ -17,10 +17,9 @@ import (
 // ValidatingAdmissionPolicyBinding describes the kind ValidatingAdmissionPolicyBinding,
 // which enables a ValidatingAdmissionPolicy for the resources that it matches.
 func ValidatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
-	return api.NewResource(api.Kind[*admissionv1.ValidatingAdmissionPolicyBinding]{
+	return newResource(gates, api.Kind[*admissionv1.ValidatingAdmissionPolicyBinding]{
 		Names: api.Names{
 			Name: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding",
-			Categories: []string{"api-extensions"},
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
 			api.SameFields[admissionv1.ValidatingAdmissionPolicyBinding, admissionregistrationv1beta1.ValidatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
@@ -28,11 +27,9 @@ func ValidatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 		Default: func(obj *admissionv1.ValidatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
-		Storage: api.Storage{Prefix: "validatingadmissionpolicybindings"},
-		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{AllowUnqualifiedFinalizers: true, Validate: validation.Rules(validatingBindingRules), ValidateOnCreate: validation.Rules(nameRules(gates, onlyName[*admissionv1.ValidatingAdmissionPolicyBinding])), WarningsOnCreate: newNameWarnings[*admissionv1.ValidatingAdmissionPolicyBinding](gates)},
-		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{RevalidateMetadata: true, RequireResourceVersion: true, HasGeneration: true, WarningsOnUpdate: staticNameWarnings[*admissionv1.ValidatingAdmissionPolicyBinding]},
-		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: validatingAdmissionPolicyBindingCells},
-	})
+		Create: api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{Validate: validation.Rules(validatingBindingRules)},
+		Table:  api.Table[*admissionv1.ValidatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: validatingAdmissionPolicyBindingCells},
+	}, nil)
 }
 
 // policyBindingColumns returns the printer columns of both kinds of policy bindings.

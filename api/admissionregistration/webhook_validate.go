@@ -48,6 +48,9 @@ type webhookLeniency struct {
 }
 
 func mutatingWebhooks(c *admissionv1.MutatingWebhookConfiguration) []webhookFields {
+	if c == nil {
+		return nil
+	}
 	list := make([]webhookFields, len(c.Webhooks))
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
@@ -58,6 +61,9 @@ func mutatingWebhooks(c *admissionv1.MutatingWebhookConfiguration) []webhookFiel
 }
 
 func validatingWebhooks(c *admissionv1.ValidatingWebhookConfiguration) []webhookFields {
+	if c == nil {
+		return nil
+	}
 	list := make([]webhookFields, len(c.Webhooks))
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
@@ -68,7 +74,7 @@ func validatingWebhooks(c *admissionv1.ValidatingWebhookConfiguration) []webhook
 }
 
 // lenientWebhooks returns the newer rules that the old webhooks violate, which an update may
-// violate too. Match conditions are lenient if they are unchanged.
+// violate too. Match conditions are lenient if they are unchanged. A new object has no old webhooks.
 func lenientWebhooks(list, old []webhookFields) webhookLeniency {
 	l := webhookLeniency{conditions: len(list) == len(old)}
 	var names validation.Unique[string]
@@ -245,32 +251,6 @@ func webhookPath(at *validation.Path, path string) {
 		for _, fault := range validation.DNSSubdomain(step) {
 			at.Invalid(path, fmt.Sprintf("segment[%d]: %v", i, fault))
 		}
-	}
-}
-
-func mutatingWebhookRules(functions expression.Library) func(*validation.Path, *admissionv1.MutatingWebhookConfiguration) {
-	return func(at *validation.Path, c *admissionv1.MutatingWebhookConfiguration) {
-		webhookRules(at.Child("webhooks"), mutatingWebhooks(c), webhookLeniency{}, expression.Writer{New: functions})
-	}
-}
-
-func mutatingWebhookChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.MutatingWebhookConfiguration) {
-	return func(at *validation.Path, obj, old *admissionv1.MutatingWebhookConfiguration) {
-		now, before := mutatingWebhooks(obj), mutatingWebhooks(old)
-		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
-	}
-}
-
-func validatingWebhookRules(functions expression.Library) func(*validation.Path, *admissionv1.ValidatingWebhookConfiguration) {
-	return func(at *validation.Path, c *admissionv1.ValidatingWebhookConfiguration) {
-		webhookRules(at.Child("webhooks"), validatingWebhooks(c), webhookLeniency{}, expression.Writer{New: functions})
-	}
-}
-
-func validatingWebhookChanges(functions expression.Library) func(_ *validation.Path, obj, old *admissionv1.ValidatingWebhookConfiguration) {
-	return func(at *validation.Path, obj, old *admissionv1.ValidatingWebhookConfiguration) {
-		now, before := validatingWebhooks(obj), validatingWebhooks(old)
-		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
 	}
 }
 
