@@ -76,11 +76,6 @@ func clusterRoleBindingRules(at *validation.Path, b *rbacv1.ClusterRoleBinding) 
 	validation.Each(at.Child("subjects"), b.Subjects, func(at *validation.Path, s *rbacv1.Subject) { subjectRules(at, s, false) })
 }
 
-// immutableRoleRef validates that the role of a binding does not change.
-func immutableRoleRef(at *validation.Path, obj, old rbacv1.RoleRef) {
-	validation.Immutable(at.Child("roleRef"), obj, old)
-}
-
 func roleRefRules(at *validation.Path, ref *rbacv1.RoleRef, kinds ...string) {
 	validation.OneOf(at.Child("apiGroup"), ref.APIGroup, rbacv1.GroupName)
 	validation.OneOf(at.Child("kind"), ref.Kind, kinds...)
@@ -103,12 +98,12 @@ func subjectRules(at *validation.Path, s *rbacv1.Subject, namespaced bool) {
 	}
 }
 
-func defaultRoleRef(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
-	if ref.APIGroup == "" {
-		ref.APIGroup = rbacv1.GroupName
+func (g grant) setDefaults() {
+	if g.role.APIGroup == "" {
+		g.role.APIGroup = rbacv1.GroupName
 	}
-	for i := range subjects {
-		s := &subjects[i]
+	for i := range g.subjects {
+		s := &g.subjects[i]
 		if s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
 			s.APIGroup = rbacv1.GroupName
 		}

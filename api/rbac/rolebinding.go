@@ -16,36 +16,49 @@ import (
 
 // RoleBinding describes the kind RoleBinding, which grants a role in a namespace to subjects.
 func RoleBinding() *api.Resource {
-	return api.NewResource(api.Kind[*rbacv1.RoleBinding]{
+	return binding(api.Kind[*rbacv1.RoleBinding]{
 		Names: api.Names{Name: "rolebindings", Singular: "rolebinding", Kind: "RoleBinding", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
 			api.SameFields[rbacv1.RoleBinding, rbacv1beta1.RoleBinding](rbacv1beta1.SchemeGroupVersion),
-			roleBindingV1alpha1()),
-		Default: func(b *rbacv1.RoleBinding) {
-			defaultRoleRef(&b.RoleRef, b.Subjects)
-		},
-		Storage: api.Storage{Prefix: "rolebindings"},
-		Create:  api.CreateStrategy[*rbacv1.RoleBinding]{ValidateName: validation.WholeSegmentName, ValidateOnCreate: validation.Rules(roleBindingRules)},
-		Update: api.UpdateStrategy[*rbacv1.RoleBinding]{
-			AllowCreateOnUpdate: true,
-			RevalidateMetadata:  true,
-			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old *rbacv1.RoleBinding) {
-				roleBindingRules(at, obj)
-				immutableRoleRef(at, obj.RoleRef, old.RoleRef)
-			}),
-		},
-		Table: api.Table[*rbacv1.RoleBinding]{Columns: roleBindingColumns, Cells: roleBindingCells},
-	})
+			bindingV1alpha1(namespacedGrant, namespacedSubjects)),
+	}, namespacedGrant, roleBindingRules, table.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
 }
 
-func roleBindingColumns() []metav1.TableColumnDefinition {
-	return bindingColumns(table.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
+func namespacedGrant(b *rbacv1.RoleBinding) grant { return grant{&b.RoleRef, b.Subjects} }
+
+func namespacedSubjects(b *rbacv1alpha1.RoleBinding) []rbacv1alpha1.Subject { return b.Subjects }
+
+// grant is the content of a binding of either kind.
+type grant struct {
+	role     *rbacv1.RoleRef
+	subjects []rbacv1.Subject
 }
 
-func roleBindingCells(b *rbacv1.RoleBinding) []any { return bindingCells(b, b.RoleRef, b.Subjects) }
+// binding describes a kind of binding, of which k has the names and versions. As in kube-apiserver, its columns
+// have the description of the role in v1beta1, and a name of the kind of their own.
+func binding[T api.Object](
+	k api.Kind[T], grantOf func(T) grant, rules func(*validation.Path, T), roleDescription, nameInColumns string,
+) *api.Resource {
+	k.Default = func(b T) { grantOf(b).setDefaults() }
+	k.Storage = api.Storage{Prefix: k.Names.Name}
+	k.Create = api.CreateStrategy[T]{ValidateName: validation.WholeSegmentName, ValidateOnCreate: validation.Rules(rules)}
+	k.Update = api.UpdateStrategy[T]{
+		AllowCreateOnUpdate: true,
+		RevalidateMetadata:  true,
+		ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old T) {
+			rules(at, obj)
+			validation.Immutable(at.Child("roleRef"), *grantOf(obj).role, *grantOf(old).role)
+		}),
+	}
+	k.Table.Columns = func() []metav1.TableColumnDefinition { return bindingColumns(roleDescription, nameInColumns) }
+	k.Table.Cells = func(b T) []any {
+		g := grantOf(b)
+		users, groups, accounts := subjectCells(g.subjects)
+		return []any{b.GetName(), g.role.Kind + "/" + g.role.Name, table.Age(b), users, groups, accounts}
+	}
+	return api.NewResource(k)
+}
 
-// bindingColumns returns the columns of a kind of binding. The description of the role is that of
-// v1beta1, as in kube-apiserver.
 func bindingColumns(roleDescription, kind string) []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		table.NameColumn(),
@@ -55,11 +68,6 @@ func bindingColumns(roleDescription, kind string) []metav1.TableColumnDefinition
 		table.Wide(table.TextColumn("Groups", "Groups in the "+kind)),
 		table.Wide(table.TextColumn("ServiceAccounts", "ServiceAccounts in the "+kind)),
 	}
-}
-
-func bindingCells(b api.Object, role rbacv1.RoleRef, subjects []rbacv1.Subject) []any {
-	users, groups, accounts := subjectCells(subjects)
-	return []any{b.GetName(), role.Kind + "/" + role.Name, table.Age(b), users, groups, accounts}
 }
 
 // subjectCells returns the cells Users, Groups and ServiceAccounts.
@@ -78,26 +86,18 @@ func subjectCells(subjects []rbacv1.Subject) (users, groups, accounts string) {
 	return strings.Join(u, ", "), strings.Join(g, ", "), strings.Join(a, ", ")
 }
 
-// In v1alpha1, subjects have an apiVersion in place of an apiGroup.
-
-func roleBindingV1alpha1() api.Version {
-	return api.StoredOnly(api.ConvertedVersion(rbacv1alpha1.SchemeGroupVersion,
-		func(hub *rbacv1.RoleBinding, old *rbacv1alpha1.RoleBinding) {
-			subjectsToHub(hub.Subjects, old.Subjects)
-		},
-		func(old *rbacv1alpha1.RoleBinding, hub *rbacv1.RoleBinding) {
-			subjectsFromHub(old.Subjects, hub.Subjects)
-		}))
-}
-
-func clusterRoleBindingV1alpha1() api.Version {
-	return api.StoredOnly(api.ConvertedVersion(rbacv1alpha1.SchemeGroupVersion,
-		func(hub *rbacv1.ClusterRoleBinding, old *rbacv1alpha1.ClusterRoleBinding) {
-			subjectsToHub(hub.Subjects, old.Subjects)
-		},
-		func(old *rbacv1alpha1.ClusterRoleBinding, hub *rbacv1.ClusterRoleBinding) {
-			subjectsFromHub(old.Subjects, hub.Subjects)
-		}))
+// bindingV1alpha1 returns the version v1alpha1 of a kind of binding. Its subjects have an apiVersion in place of
+// an apiGroup.
+func bindingV1alpha1[Hub, Old any, H interface {
+	*Hub
+	api.Object
+}, O interface {
+	*Old
+	api.Object
+}](grantOf func(H) grant, subjects func(O) []rbacv1alpha1.Subject) api.Version {
+	return api.StoredOnly(api.ConvertedVersion[Hub, Old, H, O](rbacv1alpha1.SchemeGroupVersion,
+		func(hub *Hub, old *Old) { subjectsToHub(grantOf(hub).subjects, subjects(old)) },
+		func(old *Old, hub *Hub) { subjectsFromHub(subjects(old), grantOf(hub).subjects) }))
 }
 
 func subjectsToHub(hub []rbacv1.Subject, old []rbacv1alpha1.Subject) {
