@@ -78,40 +78,18 @@ type mutationRun struct {
 	r           *match.Request
 	ask         *match.RequestAuthorizer
 	invocations []invocation
-	failed      []failedMutation
-}
-
-// failedMutation is a policy whose evaluation failed.
-type failedMutation struct {
-	policy, binding string // binding may be empty
-	err             error
-	reason          metav1.StatusReason
-}
-
-// misconfigured records the error of a policy or binding that cannot be evaluated.
-func (q *mutationRun) misconfigured(p *mutatingPolicy, b *binding, err error) {
-	switch {
-	case p.ignore:
-	case b == nil:
-		q.failed = append(q.failed, failedMutation{p.name, "", fmt.Errorf("failed to configure policy: %w", err), ""})
-	default:
-		q.failed = append(q.failed, failedMutation{p.name, b.name, fmt.Errorf("failed to configure binding: %w", err), ""})
-	}
+	failed      []rejection
 }
 
 // find collects the invocations for the current object.
 func (q *mutationRun) find(ctx context.Context, list []hook[*mutatingPolicy]) {
 	for i := range list {
 		p := list[i].policy
-		form, ok, err := p.criteria.Match(ctx, q.r)
-		if err == nil && ok {
-			err = q.params.checkKind(&p.compiledPolicy)
-		}
+		form, ok, err := q.selects(ctx, &p.compiledPolicy, q.r)
 		if err != nil {
-			q.misconfigured(p, nil, err)
-			continue
+			q.failed = addMisconfigured(q.failed, &p.compiledPolicy, nil, err)
 		}
-		if !ok {
+		if err != nil || !ok {
 			continue
 		}
 		for _, b := range list[i].bindings {
@@ -121,17 +99,9 @@ func (q *mutationRun) find(ctx context.Context, list []hook[*mutatingPolicy]) {
 }
 
 func (q *mutationRun) addInvocations(ctx context.Context, p *mutatingPolicy, b *binding, form match.Form) {
-	ok, err := b.applies(ctx, q.r)
-	if err == nil && !ok {
-		return
-	}
-	var list []param
-	if err == nil {
-		list, err = q.params.list(ctx, &p.compiledPolicy, b, q.r.In)
-	}
+	list, err := q.paramsOf(ctx, &p.compiledPolicy, b, q.r)
 	if err != nil {
-		q.misconfigured(p, b, err)
-		return
+		q.failed = addMisconfigured(q.failed, &p.compiledPolicy, b, err)
 	}
 	for _, param := range list {
 		q.invocations = append(q.invocations, invocation{p, b, param, form})
@@ -213,15 +183,15 @@ func (q *mutationRun) invoke(ctx context.Context, inv *invocation, in *match.Inp
 
 func (q *mutationRun) fail(inv *invocation, err error) {
 	if !inv.policy.ignore {
-		q.failed = append(q.failed, failedMutation{inv.policy.name, inv.binding.name, err, metav1.StatusReasonInvalid})
+		q.failed = append(q.failed, rejection{inv.policy.name, inv.binding.name, err.Error(), metav1.StatusReasonInvalid})
 	}
 }
 
-func (f *failedMutation) String() string {
-	if f.binding == "" {
-		return fmt.Sprintf("policy %q denied request: %v", f.policy, f.err)
+func (r *rejection) ofMutation() string {
+	if r.binding == "" {
+		return fmt.Sprintf("policy %q denied request: %s", r.policy, r.message)
 	}
-	return fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", f.policy, f.binding, f.err)
+	return fmt.Sprintf("policy '%s' with binding '%s' denied request: %s", r.policy, r.binding, r.message)
 }
 
 // result returns the rejection of the request, or nil.
@@ -230,12 +200,13 @@ func (q *mutationRun) result() error {
 		return nil
 	}
 	err := admission.Forbidden(q.r.Attributes, errors.New("admission request denied by policy"))
-	err.ErrStatus.Message = q.failed[0].String()
+	status := &err.ErrStatus
+	status.Message = q.failed[0].ofMutation()
 	if reason := q.failed[0].reason; reason != "" {
-		err.ErrStatus.Reason = reason
+		status.Reason = reason
 	}
 	for i := range q.failed {
-		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Message: q.failed[i].String()})
+		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Message: q.failed[i].ofMutation()})
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/admission"
@@ -51,6 +52,42 @@ func (s *shared) request(a *registry.Attributes) *match.Request {
 	r := match.NewRequest(a, s.namespaces)
 	r.Shapes = &s.shapes
 	return r
+}
+
+// selects reports whether a policy applies to a request, and in which form of the object.
+func (s *shared) selects(ctx context.Context, p *compiledPolicy, r *match.Request) (match.Form, bool, error) {
+	form, ok, err := p.criteria.Match(ctx, r)
+	if err == nil && ok {
+		err = s.params.checkKind(p)
+	}
+	return form, ok, err
+}
+
+// paramsOf returns the parameters with which a binding applies its policy to a request, none if it does not.
+func (s *shared) paramsOf(ctx context.Context, p *compiledPolicy, b *binding, r *match.Request) ([]param, error) {
+	if ok, err := b.applies(ctx, r); err != nil || !ok {
+		return nil, err
+	}
+	return s.params.list(ctx, p, b, r.In)
+}
+
+// rejection is the error of a policy that refuses a request.
+type rejection struct {
+	policy, binding string // binding may be empty
+	message         string
+	reason          metav1.StatusReason
+}
+
+// addMisconfigured adds the error of a policy or of a binding that cannot be evaluated, unless the policy ignores
+// errors; b is nil if it is an error of the policy.
+func addMisconfigured(list []rejection, p *compiledPolicy, b *binding, err error) []rejection {
+	switch {
+	case p.ignore:
+		return list
+	case b == nil:
+		return append(list, rejection{p.name, "", "failed to configure policy: " + err.Error(), ""})
+	}
+	return append(list, rejection{p.name, b.name, "failed to configure binding: " + err.Error(), ""})
 }
 
 // Names of the plugins.

@@ -51,37 +51,16 @@ type validationRun struct {
 	*validator
 	r      *match.Request
 	ask    *match.RequestAuthorizer
-	denied []denial
+	denied []rejection
 	noted  bool // the audit event has a failure annotation
-}
-
-// denial is the rejection by a policy.
-type denial struct {
-	policy, binding string // binding may be empty
-	message         string
-	reason          metav1.StatusReason
-}
-
-// misconfigured records the error of a policy or binding that cannot be evaluated.
-func (q *validationRun) misconfigured(p *validatingPolicy, b *binding, err error) {
-	switch {
-	case p.ignore:
-	case b == nil:
-		q.denied = append(q.denied, denial{p.name, "", "failed to configure policy: " + err.Error(), ""})
-	default:
-		q.denied = append(q.denied, denial{p.name, b.name, "failed to configure binding: " + err.Error(), ""})
-	}
 }
 
 // policy evaluates one policy for each of its bindings.
 func (q *validationRun) policy(ctx context.Context, h *hook[*validatingPolicy]) error {
 	p := h.policy
-	form, ok, err := p.criteria.Match(ctx, q.r)
-	if err == nil && ok {
-		err = q.params.checkKind(&p.compiledPolicy)
-	}
+	form, ok, err := q.selects(ctx, &p.compiledPolicy, q.r)
 	if err != nil {
-		q.misconfigured(p, nil, err)
+		q.denied = addMisconfigured(q.denied, &p.compiledPolicy, nil, err)
 		return nil
 	}
 	if !ok {
@@ -99,16 +78,11 @@ func (q *validationRun) policy(ctx context.Context, h *hook[*validatingPolicy]) 
 
 // binding evaluates a policy for one binding, with each of its parameters.
 func (q *validationRun) binding(ctx context.Context, p *validatingPolicy, b *binding, form match.Form, ns *auditAnnotations) error {
-	ok, err := b.applies(ctx, q.r)
-	if err == nil && !ok {
-		return nil
-	}
-	var list []param
-	if err == nil {
-		list, err = q.params.list(ctx, &p.compiledPolicy, b, q.r.In)
-	}
+	list, err := q.paramsOf(ctx, &p.compiledPolicy, b, q.r)
 	if err != nil {
-		q.misconfigured(p, b, err)
+		q.denied = addMisconfigured(q.denied, &p.compiledPolicy, b, err)
+	}
+	if err != nil || len(list) == 0 {
 		return nil
 	}
 	namespace, err := q.r.Namespace(ctx)
@@ -139,7 +113,7 @@ func (q *validationRun) enforce(p *validatingPolicy, b *binding, d *decision) {
 	for _, action := range b.actions {
 		switch action {
 		case admissionv1.Deny:
-			q.denied = append(q.denied, denial{p.name, b.name, d.message, d.reason})
+			q.denied = append(q.denied, rejection{p.name, b.name, d.message, d.reason})
 			q.metrics.validated(d.took, p.name, b.name, errorKind(d.message), "deny")
 		case admissionv1.Audit:
 			if !q.noted { // only the first failure is annotated
@@ -175,7 +149,7 @@ func (q *validationRun) annotate(p *validatingPolicy, b *binding, n *annotation,
 			ns.add(n.key, n.value)
 		}
 	case !p.ignore:
-		q.denied = append(q.denied, denial{p.name, b.name, n.err.Error(), ""})
+		q.denied = append(q.denied, rejection{p.name, b.name, n.err.Error(), ""})
 		q.metrics.validated(n.took, p.name, b.name, errorKind(n.err.Error()), "deny")
 	}
 }
