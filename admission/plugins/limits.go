@@ -83,44 +83,37 @@ func (b limitedUsage) each(errs []error, bounds corev1.ResourceList, check func(
 }
 
 func (b limitedUsage) min(name corev1.ResourceName, least resource.Quantity) error {
-	request, requested := b.requests[name]
-	limit, limited := b.limits[name]
-	message := fmt.Sprintf("minimum %s usage per %s is %s", name, b.kind, least.String())
-	switch {
-	case !requested:
-		return fmt.Errorf("%s.  No request is specified", message)
-	case request.Cmp(least) < 0:
-		return fmt.Errorf("%s, but request is %s", message, request.String())
-	case limited && limit.Cmp(least) < 0:
-		return fmt.Errorf("%s, but limit is %s", message, limit.String())
-	}
-	return nil
+	return b.check("minimum", name, least, -1, amounts{"request", b.requests}, amounts{"limit", b.limits})
 }
 
 func (b limitedUsage) max(name corev1.ResourceName, most resource.Quantity) error {
-	request, requested := b.requests[name]
-	limit, limited := b.limits[name]
-	message := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
-	switch {
-	case !limited:
-		return fmt.Errorf("%s.  No limit is specified", message)
-	case limit.Cmp(most) > 0:
-		return fmt.Errorf("%s, but limit is %s", message, limit.String())
-	case requested && request.Cmp(most) > 0:
-		return fmt.Errorf("%s, but request is %s", message, request.String())
-	}
-	return nil
+	return b.check("maximum", name, most, 1, amounts{"limit", b.limits}, amounts{"request", b.requests})
 }
 
 // maxRequest is max for claims, which have no limits.
 func (b limitedUsage) maxRequest(name corev1.ResourceName, most resource.Quantity) error {
-	request, requested := b.requests[name]
-	message := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
-	switch {
-	case !requested:
-		return fmt.Errorf("%s.  No request is specified", message)
-	case request.Cmp(most) > 0:
-		return fmt.Errorf("%s, but request is %s", message, request.String())
+	return b.check("maximum", name, most, 1, amounts{"request", b.requests})
+}
+
+// amounts are the requests or the limits of an object.
+type amounts struct {
+	name string
+	list corev1.ResourceList
+}
+
+// check returns an error if the first list has no amount, or if an amount compares with the bound as wrong, the
+// result of Cmp.
+func (b limitedUsage) check(
+	kind string, name corev1.ResourceName, bound resource.Quantity, wrong int, lists ...amounts,
+) error {
+	message := fmt.Sprintf("%s %s usage per %s is %s", kind, name, b.kind, bound.String())
+	for i, a := range lists {
+		switch amount, ok := a.list[name]; {
+		case !ok && i == 0:
+			return fmt.Errorf("%s.  No %s is specified", message, a.name)
+		case ok && amount.Cmp(bound) == wrong:
+			return fmt.Errorf("%s, but %s is %s", message, a.name, amount.String())
+		}
 	}
 	return nil
 }
