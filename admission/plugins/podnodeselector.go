@@ -40,21 +40,23 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 		listed[namespace] = set
 	}
 	namespaces := admission.NamespacesOf(c.Objects)
-	selector := func(ctx context.Context, a *registry.Attributes) (labels.Set, error) {
+	// selector returns the node selector of the pod's namespace, with which the one of the pod may not conflict.
+	selector := func(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (labels.Set, error) {
 		ns, err := namespaces.Get(ctx, "", a.Namespace)
 		if err != nil {
 			return nil, err
 		}
+		wanted := listed[clusterNodeSelector]
 		if text, ok := ns.Annotations[nodeSelectorAnnotation]; ok {
-			return labels.ConvertSelectorToLabelsMap(text)
+			if wanted, err = labels.ConvertSelectorToLabelsMap(text); err != nil {
+				return nil, err
+			}
 		}
-		return listed[clusterNodeSelector], nil
-	}
-	checkConflicts := func(a *registry.Attributes, pod *corev1.Pod, wanted labels.Set) error {
 		if labels.Conflicts(wanted, pod.Spec.NodeSelector) {
-			return apierrors.NewForbidden(a.GroupResource(), pod.Name, errors.New("pod node label selector conflicts with its namespace node label selector"))
+			return nil, apierrors.NewForbidden(a.GroupResource(), pod.Name,
+				errors.New("pod node label selector conflicts with its namespace node label selector"))
 		}
-		return nil
+		return wanted, nil
 	}
 	checkListed := func(a *registry.Attributes, pod *corev1.Pod) error {
 		if !allLabelsListed(pod.Spec.NodeSelector, listed[a.Namespace]) {
@@ -66,10 +68,7 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 		Handles: admission.HandlesFor(admission.CoreResources("pods"), api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			pod := a.Object.(*corev1.Pod)
-			wanted, err := selector(ctx, a)
-			if err == nil {
-				err = checkConflicts(a, pod, wanted)
-			}
+			wanted, err := selector(ctx, a, pod)
 			if err != nil {
 				return err
 			}
@@ -82,11 +81,7 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 		},
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			pod := a.Object.(*corev1.Pod)
-			wanted, err := selector(ctx, a)
-			if err == nil {
-				err = checkConflicts(a, pod, wanted)
-			}
-			if err != nil {
+			if _, err := selector(ctx, a, pod); err != nil {
 				return err
 			}
 			return checkListed(a, pod)
