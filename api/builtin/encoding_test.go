@@ -5,11 +5,11 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -167,15 +167,8 @@ func sameJSON(t *testing.T, what string, obj api.Object, want []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a, b any
-	if err := json.Unmarshal(text, &a); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(want, &b); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%s:\n got %s\nwant %s", what, text, want)
+	if difference, err := jsonpatch.CreateMergePatch(want, text); err != nil || string(difference) != "{}" {
+		t.Errorf("%s:\n got %s\nwant %s\ndifference %s, %v", what, text, want, difference, err)
 	}
 }
 
