@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// value is a Value for a field of type T.
+// value is a Value for a field of type T. The values of pflag are no substitute: their errors quote functions of
+// Go, a value exists only in a set of flags, which is the command's, and cannot return to its default.
 type value[T any] struct {
 	field    *T
 	initial  T
@@ -212,28 +213,23 @@ func formatPortRange(r [2]int32) string { return fmt.Sprintf("%d-%d", r[0], r[1]
 // list is the value of a comma-separated list. A flag that is given several times
 // adds to it.
 func list(field *[]string, initial []string, checks ...func([]string) error) *value[[]string] {
-	return &value[[]string]{
-		field: field, initial: initial, typeName: "strings", checks: checks, parse: parseList,
-		format: func(l []string) string { return strings.Join(l, ",") },
-		isZero: func(l []string) bool { return len(l) == 0 },
-		merge:  func(earlier, later []string) []string { return append(earlier, later...) },
-	}
+	return slice("strings", field, initial, parseList, func(l []string) string { return strings.Join(l, ",") }, checks)
+}
+
+// slice is the value of several elements. A flag that is given several times adds to them.
+func slice[T any](
+	typeName string, field *[]T, initial []T, parse func(string) ([]T, error), format func([]T) string,
+	checks []func([]T) error,
+) *value[[]T] {
+	return &value[[]T]{field: field, initial: initial, typeName: typeName, parse: parse, format: format, checks: checks,
+		isZero: func(l []T) bool { return len(l) == 0 },
+		merge:  func(earlier, later []T) []T { return append(earlier, later...) }}
 }
 
 // curves is the value of a comma-separated list of the numbers of curves.
 func curves(field *[]tls.CurveID) *value[[]tls.CurveID] {
-	return &value[[]tls.CurveID]{
-		field: field, typeName: "int32Slice", parse: parseCurves,
-		format: func(ids []tls.CurveID) string {
-			var all []string
-			for _, id := range ids {
-				all = append(all, strconv.Itoa(int(id)))
-			}
-			return strings.Join(all, ",")
-		},
-		isZero: func(ids []tls.CurveID) bool { return len(ids) == 0 },
-		merge:  func(earlier, later []tls.CurveID) []tls.CurveID { return append(earlier, later...) },
-	}
+	format := func(ids []tls.CurveID) string { return strings.Join(numbersOf(ids), ",") }
+	return slice("int32Slice", field, nil, parseCurves, format, nil)
 }
 
 func parseCurves(text string) ([]tls.CurveID, error) {
@@ -249,10 +245,9 @@ func parseCurves(text string) ([]tls.CurveID, error) {
 	return ids, nil
 }
 
-func numbersOf(ids []tls.CurveID) []uint16 {
-	var numbers []uint16
+func numbersOf(ids []tls.CurveID) (numbers []string) {
 	for _, id := range ids {
-		numbers = append(numbers, uint16(id))
+		numbers = append(numbers, strconv.Itoa(int(id)))
 	}
 	return numbers
 }
