@@ -10,7 +10,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
-	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 const claimProtectionName = "persistentvolumeclaim-protection-controller"
@@ -22,16 +21,7 @@ func newClaimProtection(c Config) Controller {
 		return nil
 	}
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: plugins.PVCProtection}
-	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
-		items, err := c.Items(ctx, pods, obj.GetNamespace(), registry.Selection{})
-		for _, item := range items {
-			pod, err := item.Object()
-			if err != nil || podUsesClaim(pod.(*corev1.Pod), obj) {
-				return true, err
-			}
-		}
-		return false, err
-	}
+	p.inUse = usedBy(c, func(pod, claim api.Object) bool { return podUsesClaim(pod.(*corev1.Pod), claim) }, pods)
 	sync, usage := p.sync, &claimUsage{Config: c, client: p.client, claims: claims, pods: pods}
 	if c.RecordClaimUsage {
 		sync = func(ctx context.Context, key objectName) (reconcile.Result, error) {

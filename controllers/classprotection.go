@@ -10,7 +10,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
-	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 const attributesClassProtectionName = "volumeattributesclass-protection-controller"
@@ -24,21 +23,9 @@ func newAttributesClassProtection(c Config) Controller {
 		return nil
 	}
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: plugins.VACProtection}
-	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
-		for _, res := range []*api.Resource{claims, volumes} {
-			items, err := c.Items(ctx, res, "", registry.Selection{})
-			if err != nil {
-				return true, err
-			}
-			for _, item := range items {
-				user, err := item.Object()
-				if err != nil || slices.Contains(attributesClassesOf(user), obj.GetName()) {
-					return true, err
-				}
-			}
-		}
-		return false, nil
-	}
+	p.inUse = usedBy(c, func(user, class api.Object) bool {
+		return slices.Contains(attributesClassesOf(user), class.GetName())
+	}, claims, volumes)
 	// A change has only the last state of an object, which may have had a deleted class
 	// before, so every change syncs all deleted classes.
 	going := func(reconcile.Change) (keys []objectName) {

@@ -1,15 +1,12 @@
 package controllers
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
-	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 const podGroupProtectionName = "podgroup-protection-controller"
@@ -23,19 +20,10 @@ func newPodGroupProtection(c Config) Controller {
 	}
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, podGroupProtectionName), resource: groups,
 		finalizer: plugins.PodGroupProtection, removesOnly: true}
-	p.inUse = func(ctx context.Context, group api.Object) (bool, error) {
-		items, err := c.Items(ctx, pods, group.GetNamespace(), registry.Selection{})
-		for _, item := range items {
-			obj, err := item.Object()
-			if err != nil {
-				return true, err
-			}
-			if pod := obj.(*corev1.Pod); !podEnded(pod) && podGroupOf(pod) == group.GetName() {
-				return true, nil
-			}
-		}
-		return false, err
-	}
+	p.inUse = usedBy(c, func(obj, group api.Object) bool {
+		pod := obj.(*corev1.Pod)
+		return !podEnded(pod) && podGroupOf(pod) == group.GetName()
+	}, pods)
 	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: podGroupProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
 		{Resource: groups, Keys: objectKey},
 		// Only the end of a pod can free its group. The object of an unobserved deletion has

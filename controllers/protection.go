@@ -23,6 +23,28 @@ type finalizerProtection struct {
 	inUse       func(ctx context.Context, obj api.Object) (bool, error)
 }
 
+// usedBy returns a function that reports whether an object of some resources uses another object. They are read
+// in its namespace, or in all namespaces if it is cluster-scoped.
+func usedBy(
+	c Config, uses func(user, obj api.Object) bool, resources ...*api.Resource,
+) func(context.Context, api.Object) (bool, error) {
+	return func(ctx context.Context, obj api.Object) (bool, error) {
+		for _, res := range resources {
+			items, err := c.Items(ctx, res, obj.GetNamespace(), registry.Selection{})
+			if err != nil {
+				return true, err
+			}
+			for _, item := range items {
+				user, err := item.Object()
+				if err != nil || uses(user, obj) {
+					return true, err
+				}
+			}
+		}
+		return false, nil
+	}
+}
+
 // sync adds or removes the finalizer of one object.
 func (p *finalizerProtection) sync(ctx context.Context, key objectName) (reconcile.Result, error) {
 	obj, err := p.Live(ctx, p.resource, key.namespace, key.name)
