@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -159,13 +159,13 @@ func TestExceptionsAreFields(t *testing.T) {
 	found := map[string]bool{}
 	var visit func(rt reflect.Type)
 	visit = func(rt reflect.Type) {
-		if found[gotypes.Name(rt)] {
+		if found[gotype.Name(rt)] {
 			return
 		}
-		found[gotypes.Name(rt)] = true
-		for f, name := range gotypes.Fields(rt) {
-			found[gotypes.Name(rt)+"."+name] = true
-			if element := gotypes.Element(f.Type); element.Kind() == reflect.Struct {
+		found[gotype.Name(rt)] = true
+		for _, f := range gotype.Fields(rt) {
+			found[gotype.Name(rt)+"."+f.Name] = true
+			if element := gotype.Element(f.Type); element.Kind() == reflect.Struct {
 				visit(element)
 			}
 		}

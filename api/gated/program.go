@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // Program removes the fields of disabled gates from objects of one Go type. It is safe for
@@ -39,7 +39,7 @@ type step struct {
 // Program compiles the table for a Go type, a pointer to a struct. It returns nil if nothing is to
 // be removed from objects of the type.
 func (t *Table) Program(object reflect.Type) (*Program, error) {
-	c := compiler{table: t, root: gotypes.Name(object.Elem()), numbers: map[string]int{}, kept: map[string]groups{}, begun: map[reflect.Type]*node{}}
+	c := compiler{table: t, root: gotype.Name(object.Elem()), numbers: map[string]int{}, kept: map[string]groups{}, begun: map[reflect.Type]*node{}}
 	c.findGroups(object.Elem(), "", map[reflect.Type]bool{})
 	if len(c.numbers) == 0 {
 		return nil, nil
@@ -70,8 +70,8 @@ func (c *compiler) findGroups(t reflect.Type, path string, within map[reflect.Ty
 	}
 	within[t] = true
 	defer delete(within, t)
-	for f, name := range gotypes.Fields(t) {
-		full, at := gotypes.Name(t)+"."+name, join(path, name)
+	for _, f := range gotype.Fields(t) {
+		full, at := gotype.Name(t)+"."+f.Name, join(path, f.Name)
 		if g, ok := c.disabled(full); ok {
 			number := c.number(identity(g, at))
 			for _, other := range g.used {
@@ -84,7 +84,7 @@ func (c *compiler) findGroups(t reflect.Type, path string, within map[reflect.Ty
 				c.program.onlyUpdate |= number
 			}
 		}
-		if element := gotypes.Element(f.Type); element.Kind() == reflect.Struct {
+		if element := gotype.Element(f.Type); element.Kind() == reflect.Struct {
 			c.findGroups(element, at, within)
 		}
 	}
@@ -125,8 +125,8 @@ func (c *compiler) compile(t reflect.Type, path string) *node {
 	n := &node{}
 	c.begun[t] = n
 	defer delete(c.begun, t)
-	for f, name := range gotypes.Fields(t) {
-		full, at := gotypes.Name(t)+"."+name, join(path, name)
+	for _, f := range gotype.Fields(t) {
+		full, at := gotype.Name(t)+"."+f.Name, join(path, f.Name)
 		s := step{index: f.Index[0], kept: c.kept[full]}
 		if g, ok := c.disabled(full); ok {
 			s.removed = c.number(identity(g, at))
@@ -135,7 +135,7 @@ func (c *compiler) compile(t reflect.Type, path string) *node {
 			}
 			n.removeEmpty = n.removeEmpty || g.emptied
 		}
-		if element := gotypes.Element(f.Type); element.Kind() == reflect.Struct {
+		if element := gotype.Element(f.Type); element.Kind() == reflect.Struct {
 			s.next = c.compile(element, at)
 		}
 		if s.removed|s.kept != 0 || s.next != nil {

@@ -8,7 +8,7 @@
 // runs it. Fields of a new kind or of a new type are not in it, since nothing of an older release
 // leads to them. Kinds and versions have their lifecycles in package api.
 //
-// Read release.go first, then plan.go, which walks objects.
+// Read release.go first, then walks.go, which changes objects.
 package minor
 
 //go:generate go run ./internal/generate

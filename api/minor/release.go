@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -25,7 +25,7 @@ type Release struct {
 	// enums; and the older values of enums.
 	fields, newer, values map[string][]string
 
-	plans sync.Map // of reflect.Type to *plan
+	walks sync.Map // reflect.Type -> *walks
 }
 
 // New returns the release. It returns nil if the server has nothing that is newer. Since the data
@@ -101,12 +101,12 @@ func (r *Release) differences(t reflect.Type, seen map[reflect.Type]bool, found 
 		return
 	}
 	seen[t] = true
-	d := Difference{Fields: r.fields[gotypes.Name(t)], Values: map[string][]string{}}
-	for f, name := range gotypes.Fields(t) {
-		switch element := gotypes.Element(f.Type); {
-		case slices.Contains(d.Fields, name):
-		case r.newer[gotypes.Name(element)] != nil:
-			d.Values[name] = r.newer[gotypes.Name(element)]
+	d := Difference{Fields: r.fields[gotype.Name(t)], Values: map[string][]string{}}
+	for _, f := range gotype.Fields(t) {
+		switch element := gotype.Element(f.Type); {
+		case slices.Contains(d.Fields, f.Name):
+		case r.newer[gotype.Name(element)] != nil:
+			d.Values[f.Name] = r.newer[gotype.Name(element)]
 		case element.Kind() == reflect.Struct:
 			r.differences(element, seen, found)
 		}
@@ -119,15 +119,11 @@ func (r *Release) differences(t reflect.Type, seen map[reflect.Type]bool, found 
 // Omit removes the newer fields from an object, and returns their paths in the form of strict
 // decoding, such as spec.volumes[0].emptyDir.mode. obj is a pointer to a struct.
 func (r *Release) Omit(obj any) []string {
-	o := omission{}
-	r.planOf(reflect.TypeOf(obj).Elem()).walk(reflect.ValueOf(obj).Elem(), nil, &o)
-	return o.fields
+	return r.walksOf(reflect.TypeOf(obj).Elem()).omit.Visit(reflect.ValueOf(obj).Elem(), nil)
 }
 
 // Validate returns an error for each value of an enum that the release did not have. obj is a
 // pointer to a struct.
 func (r *Release) Validate(obj any) field.ErrorList {
-	v := refusal{release: r}
-	r.planOf(reflect.TypeOf(obj).Elem()).walk(reflect.ValueOf(obj).Elem(), nil, &v)
-	return v.errs
+	return r.walksOf(reflect.TypeOf(obj).Elem()).validate.Visit(reflect.ValueOf(obj).Elem(), nil)
 }

@@ -10,7 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/miniapiserver/miniapiserver/api/internal/gotypes"
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -101,8 +101,8 @@ func TestDifferences(t *testing.T) {
 	found := release(t, 34).Differences(reflect.TypeFor[corev1.Pod]())
 	for rt, d := range found {
 		have := map[string]bool{}
-		for _, name := range gotypes.Fields(rt) {
-			have[name] = true
+		for _, f := range gotype.Fields(rt) {
+			have[f.Name] = true
 		}
 		for _, name := range d.Fields {
 			if !have[name] {
@@ -118,7 +118,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestRecursiveTypes checks that types that contain themselves have plans.
+// TestRecursiveTypes checks that types that contain themselves have walks.
 func TestRecursiveTypes(t *testing.T) {
 	r := release(t, 34)
 	schema := apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"a": {}}}

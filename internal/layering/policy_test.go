@@ -19,6 +19,9 @@ NONE < request;
 # Sorting of short lists.
 NONE < internal/coldsort < openapi, ssa, api, apf, audit, aggregation;
 
+# Go types as their encodings see them, for all code that treats objects by reflection.
+NONE < internal/gotype < internal/bounds, quickjson, openapi, ssa, api/gated, api/validation, api, admission;
+
 # The JSON scanner, which all code that reads JSON byte by byte uses.
 NONE < internal/jsonscan < internal/bounds, quickjson, openapi;
 
@@ -44,8 +47,7 @@ internal/bounds < quickjson < api/custom/untyped;
 request < openapi, proto;
 
 # The fields that feature gates guard; their table is generated from the sources of the API.
-NONE < api/internal/gotypes < api/gated, api/minor;
-NONE < api/gated < api, server;
+internal/gotype < api/gated < api, server;
 NONE < api/internal/source < api/gated/internal/generate, api/minor, api/builtin;
 
 # The vocabularies in which kinds are described: CEL expressions, rules, printer
