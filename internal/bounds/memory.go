@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
@@ -38,7 +38,7 @@ func JSONInto(text []byte, into any) error {
 	}
 	w := newMemoryWalk()
 	s := jsonscan.Scanner[[]byte]{Text: text, MaxDepth: MaxDepth + managedDepth}
-	w.json(&s, deref(reflect.TypeOf(into)))
+	w.json(&s, gotype.Deref(reflect.TypeOf(into)))
 	return w.result()
 }
 
@@ -52,7 +52,7 @@ func ProtoInto(message []byte, into any) error {
 		return nil
 	}
 	w := newMemoryWalk()
-	w.proto(message, deref(reflect.TypeOf(into)))
+	w.proto(message, gotype.Deref(reflect.TypeOf(into)))
 	return w.result()
 }
 
@@ -73,7 +73,7 @@ func ContentInto(text []byte, content map[string]any, into func() any) error {
 		return nil
 	}
 	w := newMemoryWalk()
-	w.content(content, deref(reflect.TypeOf(into())))
+	w.content(content, gotype.Deref(reflect.TypeOf(into())))
 	return w.result()
 }
 
@@ -195,7 +195,9 @@ func (w *memoryWalk) member(rt reflect.Type, name string) reflect.Type {
 		members, ok := w.members[rt]
 		if !ok {
 			members = map[string]reflect.Type{}
-			addMembers(members, rt)
+			for _, f := range gotype.Members(rt) {
+				members[strings.ToLower(f.Name)], members[f.Name] = f.Type, f.Type
+			}
 			w.members[rt] = members
 		}
 		if of, ok := members[name]; ok {
@@ -204,21 +206,6 @@ func (w *memoryWalk) member(rt reflect.Type, name string) reflect.Type {
 		return members[strings.ToLower(name)]
 	}
 	return nil
-}
-
-// addMembers adds the fields of a struct, and those of its inlined structs.
-func addMembers(members map[string]reflect.Type, rt reflect.Type) {
-	for i := range rt.NumField() {
-		f := rt.Field(i)
-		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case !f.IsExported() || tag == "-":
-		case tag == "" && (f.Anonymous || strings.Contains(options, "inline")) && deref(f.Type).Kind() == reflect.Struct:
-			addMembers(members, deref(f.Type))
-		case tag != "":
-			members[strings.ToLower(tag)], members[tag] = f.Type, f.Type
-		}
-	}
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -235,7 +222,7 @@ func elementType(rt reflect.Type) reflect.Type {
 	if rt == nil {
 		return nil
 	}
-	list := alternative(deref(rt), func(f reflect.Type) bool { return f.Kind() == reflect.Slice })
+	list := alternative(gotype.Deref(rt), func(f reflect.Type) bool { return f.Kind() == reflect.Slice })
 	if list == nil || list.Kind() != reflect.Slice && list.Kind() != reflect.Array {
 		return nil
 	}
@@ -247,7 +234,7 @@ func alternative(rt reflect.Type, fits func(reflect.Type) bool) reflect.Type {
 	if rt == nil {
 		return nil
 	}
-	union := deref(rt)
+	union := gotype.Deref(rt)
 	if union.Kind() != reflect.Struct || !reflect.PointerTo(union).Implements(unmarshaler) {
 		return rt
 	}
@@ -296,7 +283,7 @@ func (w *memoryWalk) protoField(value []byte, of reflect.Type) {
 		w.size += of.Key().Size() + of.Elem().Size()
 		_ = eachField(value, func(n uint64, value []byte) error {
 			if n == 2 { // the value of the entry
-				w.proto(value, deref(of.Elem()))
+				w.proto(value, gotype.Deref(of.Elem()))
 			}
 			return nil
 		})
@@ -309,16 +296,11 @@ func (w *memoryWalk) protoField(value []byte, of reflect.Type) {
 // struct.
 func protoFields(rt reflect.Type) map[uint64]reflect.Type {
 	types := map[uint64]reflect.Type{}
-	for i := range rt.NumField() {
-		f := rt.Field(i)
-		parts := strings.Split(f.Tag.Get("protobuf"), ",")
-		if len(parts) < 2 || f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Uint8 {
-			continue
-		}
-		switch f.Type.Kind() {
+	for _, f := range gotype.Fields(rt) {
+		switch t := f.Type; t.Kind() {
 		case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Struct:
-			if n, err := strconv.ParseUint(parts[1], 10, 32); err == nil {
-				types[n] = f.Type
+			if f.Number > 0 && (t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Uint8) {
+				types[uint64(f.Number)] = t
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // A quantity such as 1e-2147483648 is a short text, but its parser computes a number of
@@ -47,7 +49,7 @@ func quantities(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	w := quantityWalk{known: map[reflect.Type]bool{}}
-	err := w.json(d, deref(reflect.TypeOf(into)))
+	err := w.json(d, gotype.Deref(reflect.TypeOf(into)))
 	if limit := (*Error)(nil); errors.As(err, &limit) {
 		return err
 	}
@@ -60,7 +62,7 @@ func protoQuantities(message []byte, into any) error {
 		return nil
 	}
 	w := quantityWalk{known: map[reflect.Type]bool{}}
-	return w.proto(message, deref(reflect.TypeOf(into)))
+	return w.proto(message, gotype.Deref(reflect.TypeOf(into)))
 }
 
 // strangeNumber reports whether a text may contain a number that Quantity refuses. In JSON,
@@ -115,16 +117,9 @@ type quantityWalk struct {
 
 var quantityType = reflect.TypeFor[resource.Quantity]()
 
-func deref(rt reflect.Type) reflect.Type {
-	for rt.Kind() == reflect.Pointer {
-		rt = rt.Elem()
-	}
-	return rt
-}
-
 // holds reports whether values of a type may hold a quantity.
 func (w *quantityWalk) holds(rt reflect.Type) bool {
-	rt = deref(rt)
+	rt = gotype.Deref(rt)
 	if rt == quantityType {
 		return true
 	}
@@ -137,8 +132,8 @@ func (w *quantityWalk) holds(rt reflect.Type) bool {
 	case reflect.Slice, reflect.Array, reflect.Map:
 		holds = w.holds(rt.Elem())
 	case reflect.Struct:
-		for i := range rt.NumField() {
-			holds = holds || rt.Field(i).IsExported() && w.holds(rt.Field(i).Type)
+		for _, f := range gotype.Fields(rt) {
+			holds = holds || w.holds(f.Type)
 		}
 	}
 	w.known[rt] = holds
@@ -178,7 +173,7 @@ func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Del
 				of = w.member(rt, text)
 			}
 		} else if rt.Kind() == reflect.Slice || rt.Kind() == reflect.Array {
-			of = deref(rt.Elem())
+			of = gotype.Deref(rt.Elem())
 		}
 		if err := w.json(d, of); err != nil {
 			return err
@@ -194,7 +189,7 @@ func (w *quantityWalk) member(rt reflect.Type, name string) reflect.Type {
 	none := reflect.TypeFor[any]()
 	switch rt.Kind() {
 	case reflect.Map:
-		return deref(rt.Elem())
+		return gotype.Deref(rt.Elem())
 	case reflect.Struct:
 		if !w.holds(rt) {
 			return none
@@ -202,18 +197,9 @@ func (w *quantityWalk) member(rt reflect.Type, name string) reflect.Type {
 	default:
 		return none
 	}
-	for i := range rt.NumField() {
-		f := rt.Field(i)
-		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inline := tag == "" && (f.Anonymous || strings.Contains(options, "inline"))
-		switch {
-		case !f.IsExported():
-		case inline && deref(f.Type).Kind() == reflect.Struct:
-			if of := w.member(deref(f.Type), name); of != none {
-				return of
-			}
-		case strings.EqualFold(tag, name) && w.holds(f.Type):
-			return deref(f.Type)
+	for _, f := range gotype.Members(rt) {
+		if strings.EqualFold(f.Name, name) && w.holds(f.Type) {
+			return gotype.Deref(f.Type)
 		}
 	}
 	return none
@@ -228,14 +214,9 @@ func (w *quantityWalk) proto(message []byte, rt reflect.Type) error {
 		return nil
 	}
 	types := map[uint64]reflect.Type{}
-	for i := range rt.NumField() {
-		if f := rt.Field(i); w.holds(f.Type) {
-			parts := strings.Split(f.Tag.Get("protobuf"), ",")
-			if len(parts) > 1 {
-				if n, err := strconv.ParseUint(parts[1], 10, 32); err == nil {
-					types[n] = deref(f.Type)
-				}
-			}
+	for _, f := range gotype.Fields(rt) {
+		if f.Number > 0 && w.holds(f.Type) {
+			types[uint64(f.Number)] = gotype.Deref(f.Type)
 		}
 	}
 	return eachField(message, func(number uint64, value []byte) error {
@@ -247,10 +228,10 @@ func (w *quantityWalk) proto(message []byte, rt reflect.Type) error {
 				if n != 2 {
 					return nil
 				}
-				return w.proto(value, deref(of.Elem()))
+				return w.proto(value, gotype.Deref(of.Elem()))
 			})
 		case of.Kind() == reflect.Slice:
-			return w.proto(value, deref(of.Elem()))
+			return w.proto(value, gotype.Deref(of.Elem()))
 		default:
 			return w.proto(value, of)
 		}
