@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // modeled are Go types with a published definition.
@@ -116,35 +117,30 @@ func (s typeSchema) fields(t reflect.Type, properties jsonObject, required *[]st
 	if d, ok := reflect.Zero(t).Interface().(documented); ok {
 		docs = d.SwaggerDoc()
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case !f.IsExported() || name == "-":
-			continue
-		case f.Anonymous && name == "":
+	for _, f := range gotype.Fields(t) {
+		if f.IsInlined {
 			if err := s.fields(f.Type, properties, required); err != nil {
 				return err
 			}
+		}
+		if f.Name == "" {
 			continue
-		case name == "":
-			name = f.Name
 		}
 		schema, err := s.value(f.Type)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", f.Name, err)
 		}
-		if key := f.Tag.Get("patchMergeKey"); key != "" && schema["type"] == "array" {
+		if key := f.MergeKey; key != "" && schema["type"] == "array" {
 			schema["x-kubernetes-list-type"], schema["x-kubernetes-list-map-keys"] = "map", []string{key}
 			schema["x-kubernetes-patch-merge-key"], schema["x-kubernetes-patch-strategy"] = key, "merge"
 		}
-		description := docs[name]
+		description := docs[f.Name]
 		if f.Type == reflect.TypeFor[metav1.ObjectMeta]() {
 			description = MetadataDescription()
 		}
-		properties[name] = describedSchema(schema, description, s.refs)
-		if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
-			*required = append(*required, name)
+		properties[f.Name] = describedSchema(schema, description, s.refs)
+		if !f.OmitEmpty && !f.OmitZero {
+			*required = append(*required, f.Name)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/internal/coldsort"
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // documentedOptions is an options type with descriptions of its fields.
@@ -18,18 +19,12 @@ type documentedOptions interface{ SwaggerDoc() map[string]string }
 func queryParams(options documentedOptions, without ...string) []parameter {
 	var out []parameter
 	docs := options.SwaggerDoc()
-	t := reflect.TypeOf(options)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	for _, f := range gotype.Fields(gotype.Deref(reflect.TypeOf(options))) {
 		kind := queryKind(f.Type)
-		if name == "" || name == "-" || kind == "" || slices.Contains(without, name) {
+		if f.Name == "" || kind == "" || slices.Contains(without, f.Name) {
 			continue
 		}
-		out = append(out, parameter{name: name, in: "query", kind: kind, description: docs[name]})
+		out = append(out, parameter{name: f.Name, in: "query", kind: kind, description: docs[f.Name]})
 	}
 	return out
 }
