@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // Plans has the plans of Go types, each made at first use. The zero value is ready; it is safe
@@ -71,82 +73,30 @@ type fields struct {
 }
 
 type structField struct {
-	index     []int
-	name      string
-	key       []byte // the encoded name with the colon
-	t         *Type
-	omitEmpty bool
-	omitZero  func(reflect.Value) bool // nil if it is never omitted as zero
-	number    int
+	*gotype.Field
+	key    []byte // the encoded name with the colon
+	t      *Type
+	number int
 }
 
 // fieldsOf returns the fields of a struct; nil if it is unusual.
 func (p *Plans) fieldsOf(rt reflect.Type) *fields {
-	f := &fields{byName: map[string]*structField{}}
-	if !p.addFields(f, rt, nil) || len(f.all) > tooMany {
+	members := gotype.Members(rt)
+	if len(members) > tooMany {
 		return nil
+	}
+	f := &fields{byName: map[string]*structField{}}
+	for i := range members {
+		m := &members[i]
+		if m.AsString || m.IsInPointer || f.byName[m.Name] != nil || strings.ContainsFunc(m.Name, isUnusual) {
+			return nil
+		}
+		field := &structField{Field: m, number: i, key: append(AppendString(nil, m.Name), ':'), t: p.of(m.Type)}
+		f.byName[m.Name] = field
+		f.all = append(f.all, field)
 	}
 	return f
 }
 
-func (p *Plans) addFields(f *fields, rt reflect.Type, at []int) bool {
-	for i := range rt.NumField() {
-		sf := rt.Field(i)
-		index := append(append([]int(nil), at...), i)
-		tag := sf.Tag.Get("json")
-		if tag == "-" {
-			continue
-		}
-		name, options, _ := strings.Cut(tag, ",")
-		if sf.Anonymous && name == "" {
-			if sf.Type.Kind() != reflect.Struct || !sf.IsExported() || !p.addFields(f, sf.Type, index) {
-				return false
-			}
-			continue
-		}
-		if !sf.IsExported() {
-			continue
-		}
-		if name == "" {
-			name = sf.Name
-		}
-		field := &structField{index: index, name: name, number: len(f.all), key: append(AppendString(nil, name), ':')}
-		for option := range strings.SplitSeq(options, ",") {
-			switch option {
-			case "omitempty":
-				field.omitEmpty = true
-			case "omitzero":
-				field.omitZero = zeroOf(sf.Type)
-			case "string":
-				return false
-			}
-		}
-		if f.byName[name] != nil || strings.ContainsFunc(name, func(r rune) bool { return r > 'z' || r < '$' || r == '\\' }) {
-			return false
-		}
-		field.t = p.of(sf.Type)
-		f.byName[name] = field
-		f.all = append(f.all, field)
-	}
-	return true
-}
-
-// zeroOf returns a function that reports whether omitzero omits a value of a type.
-func zeroOf(rt reflect.Type) func(reflect.Value) bool {
-	type zeroer interface{ IsZero() bool }
-	zeroerType := reflect.TypeFor[zeroer]()
-	switch {
-	case rt.Kind() == reflect.Pointer && rt.Implements(zeroerType):
-		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(zeroer).IsZero() }
-	case reflect.PointerTo(rt).Implements(zeroerType):
-		return func(v reflect.Value) bool {
-			if !v.CanAddr() { // a value of a map
-				to := reflect.New(rt).Elem()
-				to.Set(v)
-				v = to
-			}
-			return v.Addr().Interface().(zeroer).IsZero()
-		}
-	}
-	return reflect.Value.IsZero
-}
+// isUnusual reports whether a character of a field's name needs care in JSON.
+func isUnusual(r rune) bool { return r > 'z' || r < '$' || r == '\\' }

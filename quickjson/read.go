@@ -228,10 +228,6 @@ func (f *fields) read(r *reader, v reflect.Value) bool {
 			return false
 		}
 		met |= 1 << field.number
-		to := v.Field(field.index[0])
-		for _, i := range field.index[1:] {
-			to = to.Field(i)
-		}
-		return field.t.read(r, to)
+		return field.t.read(r, field.In(v))
 	})
 }

@@ -204,11 +204,8 @@ func (f *fields) append(dst []byte, v reflect.Value) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for _, field := range f.all {
-		is := v.Field(field.index[0])
-		for _, i := range field.index[1:] {
-			is = is.Field(i)
-		}
-		if field.omitEmpty && isEmpty(is) || field.omitZero != nil && field.omitZero(is) {
+		is := field.In(v)
+		if field.Omits(is) {
 			continue
 		}
 		if !first {
@@ -220,15 +217,4 @@ func (f *fields) append(dst []byte, v reflect.Value) ([]byte, error) {
 		}
 	}
 	return append(dst, '}'), nil
-}
-
-// isEmpty reports whether omitempty omits a value.
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
 }
