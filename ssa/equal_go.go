@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // equal reports whether two values that exist in JSON are equal as JSON.
@@ -115,7 +117,7 @@ func ownJSON(v reflect.Value) (any, error) {
 	if v.Kind() == reflect.Interface && v.IsNil() {
 		return nil, nil
 	}
-	in := addressable(v).Interface()
+	in := gotype.Addressable(v).Addr().Interface()
 	if u, ok := in.(interface{ ToUnstructured() any }); ok {
 		return u.ToUnstructured(), nil
 	}

@@ -1,12 +1,12 @@
 package ssa
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // shape is the JSON form of a Go type.
@@ -46,11 +46,9 @@ type plan struct {
 
 // planField is a field of a struct with its JSON name.
 type planField struct {
-	element   element
-	index     []int
-	omitEmpty bool
-	omitZero  func(reflect.Value) bool
-	plan      *plan
+	*gotype.Field
+	element element
+	plan    *plan
 }
 
 // planKey is a key field of an associative list.
@@ -116,7 +114,7 @@ func (p *plan) below(t func() *Type) *Type {
 
 // shapeOf returns the shape of rt, which is not a pointer type.
 func shapeOf(rt reflect.Type) shape {
-	if p := reflect.PointerTo(rt); p.Implements(unstructurer) || p.Implements(marshaler) {
+	if gotype.HasOwnJSON(rt) {
 		return shapeOwn
 	}
 	switch rt.Kind() {
@@ -140,11 +138,8 @@ func shapeOf(rt reflect.Type) shape {
 }
 
 var (
-	unstructurer = reflect.TypeFor[interface{ ToUnstructured() any }]()
-	marshaler    = reflect.TypeFor[json.Marshaler]()
-	zeroer       = reflect.TypeFor[interface{ IsZero() bool }]()
-	stringMap    = reflect.TypeFor[map[string]string]()
-	objectMeta   = reflect.TypeFor[metav1.ObjectMeta]()
+	stringMap  = reflect.TypeFor[map[string]string]()
+	objectMeta = reflect.TypeFor[metav1.ObjectMeta]()
 )
 
 // root compiles the plan of a kind. It leaves out kind, apiVersion and the managedFields of the
@@ -169,69 +164,18 @@ func withoutFields(fields []planField, names ...string) []planField {
 
 // structFields compiles the fields of a struct, sorted by name.
 func (p *planner) structFields(out *plan) {
-	for _, f := range reflect.VisibleFields(out.rt) {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-", !f.IsExported(), f.Anonymous && name == "",
-			len(f.Index) > 1 && !isInlined(out.rt, f.Index):
-			continue
-		case name == "":
-			name = f.Name
-		}
+	members := gotype.Members(out.rt)
+	for i := range members {
+		f := &members[i]
 		var t *Type
 		if !out.leaf {
-			if t, _ = out.t.object.fieldType(name); t == nil {
+			if t, _ = out.t.object.fieldType(f.Name); t == nil {
 				continue
 			}
 		}
-		pf := planField{element: field(name), index: f.Index, plan: p.compile(f.Type, t)}
-		for option := range strings.SplitSeq(options, ",") {
-			switch option {
-			case "omitempty":
-				pf.omitEmpty = true
-			case "omitzero":
-				pf.omitZero = zeroFunc(f.Type)
-			}
-		}
-		out.fields = append(out.fields, pf)
+		out.fields = append(out.fields, planField{Field: f, element: field(f.Name), plan: p.compile(f.Type, t)})
 	}
 	slices.SortFunc(out.fields, func(a, b planField) int { return compareElements(a.element, b.element) })
-}
-
-// isInlined reports whether the field at index belongs to the JSON object of rt: no embedding field
-// has a JSON name.
-func isInlined(rt reflect.Type, index []int) bool {
-	for n := 1; n < len(index); n++ {
-		f := rt.FieldByIndex(index[:n])
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			return false
-		}
-	}
-	return true
-}
-
-func zeroFunc(rt reflect.Type) func(reflect.Value) bool {
-	switch {
-	case rt.Kind() != reflect.Pointer && reflect.PointerTo(rt).Implements(zeroer):
-		return func(v reflect.Value) bool {
-			return addressable(v).Interface().(interface{ IsZero() bool }).IsZero()
-		}
-	case rt.Implements(zeroer):
-		return func(v reflect.Value) bool {
-			return v.IsZero() || v.Interface().(interface{ IsZero() bool }).IsZero()
-		}
-	}
-	return reflect.Value.IsZero
-}
-
-// addressable returns a pointer to v or to a copy.
-func addressable(v reflect.Value) reflect.Value {
-	if v.CanAddr() {
-		return v.Addr()
-	}
-	p := reflect.New(v.Type())
-	p.Elem().Set(v)
-	return p
 }
 
 // keysOf returns the key fields of a list in the plan of its items.
@@ -252,30 +196,8 @@ func keysOf(l *listType, item *plan) []planKey {
 
 // get returns the field of a struct; ok is false if JSON omits it.
 func (f *planField) get(v reflect.Value) (out reflect.Value, ok bool) {
-	out = v.Field(f.index[0])
-	for _, i := range f.index[1:] {
-		if out.Kind() == reflect.Pointer {
-			if out.IsNil() {
-				return reflect.Value{}, false
-			}
-			out = out.Elem()
-		}
-		out = out.Field(i)
-	}
-	if f.omitEmpty && isEmpty(out) || f.omitZero != nil && f.omitZero(out) {
-		return out, false
-	}
-	return out, true
-}
-
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
+	out = f.In(v)
+	return out, out.IsValid() && !f.Omits(out)
 }
 
 // deref dereferences v. null reports a nil pointer, map or slice.

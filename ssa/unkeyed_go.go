@@ -12,7 +12,7 @@ import (
 // missing.
 func keysMayLack(keys []planKey) bool {
 	return len(keys) > 0 && !slices.ContainsFunc(keys, func(k planKey) bool {
-		return k.other != nil || k.field != nil && !k.field.omitEmpty && k.field.omitZero == nil
+		return k.other != nil || k.field != nil && !k.field.OmitEmpty && !k.field.OmitZero
 	})
 }
 
