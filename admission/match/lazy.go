@@ -1,11 +1,9 @@
 package match
 
 import (
-	"encoding"
 	"encoding/base64"
 	"encoding/json"
 	"reflect"
-	"strings"
 	"sync"
 
 	"github.com/google/cel-go/common/types"
@@ -14,24 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
-// Shapes caches how Go types map to JSON, so that expressions can read fields of typed objects
-// without converting the whole object. The zero value is ready for concurrent use.
-type Shapes struct{ known sync.Map } // reflect.Type -> map[string]*member
-
-// member is a field of a struct with a JSON name.
-type member struct {
-	index     []int
-	omitEmpty bool
-	omitZero  bool
-}
+// Shapes lets expressions read fields of typed objects without converting the whole object. It caches the
+// members of Go types by their names. The zero value is ready for concurrent use.
+type Shapes struct{ known sync.Map } // reflect.Type -> map[string]*gotype.Field
 
 // show returns an object as a value for expressions, or nil. Without shapes it converts the whole
 // object.
 func (s *Shapes) show(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	v := reflect.ValueOf(obj)
-	if s == nil || obj == nil || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct || hasOwnJSON(v.Type()) {
+	if s == nil || obj == nil || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct || gotype.HasOwnJSON(v.Type()) {
 		return jsonOf(obj, kind)
 	}
 	return &structValue{shapes: s, v: v.Elem(), kind: &kind, convert: func() (map[string]any, error) {
@@ -42,39 +35,17 @@ func (s *Shapes) show(obj runtime.Object, kind schema.GroupVersionKind) (any, er
 }
 
 // members returns the fields of a struct type by JSON name.
-func (s *Shapes) members(t reflect.Type) map[string]*member {
+func (s *Shapes) members(t reflect.Type) map[string]*gotype.Field {
 	if m, ok := s.known.Load(t); ok {
-		return m.(map[string]*member)
+		return m.(map[string]*gotype.Field)
 	}
-	m := map[string]*member{}
-	addMembers(m, t, nil)
+	fields := gotype.Members(t)
+	m := make(map[string]*gotype.Field, len(fields))
+	for i := range fields {
+		m[fields[i].Name] = &fields[i]
+	}
 	known, _ := s.known.LoadOrStore(t, m)
-	return known.(map[string]*member)
-}
-
-func addMembers(m map[string]*member, t reflect.Type, at []int) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		index := append(at[:len(at):len(at)], i)
-		switch {
-		case name == "-" || !f.IsExported():
-		case name == "" && f.Type.Kind() == reflect.Struct:
-			addMembers(m, f.Type, index)
-		case name != "":
-			m[name] = &member{index, strings.Contains(options, "omitempty"), strings.Contains(options, "omitzero")}
-		}
-	}
-}
-
-// hasOwnJSON reports whether a type implements its own conversion to JSON.
-func hasOwnJSON(t reflect.Type) bool {
-	for _, is := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[runtime.UnstructuredConverter](), reflect.TypeFor[encoding.TextMarshaler]()} {
-		if t.Implements(is) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(is) {
-			return true
-		}
-	}
-	return false
+	return known.(map[string]*gotype.Field)
 }
 
 // value returns v as a value for expressions, equal to the one in the JSON of the object.
@@ -90,25 +61,25 @@ func (s *Shapes) value(v reflect.Value) ref.Val {
 	case reflect.Bool:
 		return types.Bool(v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if !hasOwnJSON(v.Type()) {
+		if !gotype.HasOwnJSON(v.Type()) {
 			return types.Int(v.Int())
 		}
 	case reflect.Struct:
-		if !hasOwnJSON(v.Type()) {
+		if !gotype.HasOwnJSON(v.Type()) {
 			return s.structOf(v)
 		}
 	case reflect.Slice:
 		if v.IsNil() {
 			return types.NullValue
 		}
-		if !hasOwnJSON(v.Type()) {
+		if !gotype.HasOwnJSON(v.Type()) {
 			return s.list(v)
 		}
 	case reflect.Map:
 		if v.IsNil() {
 			return types.NullValue
 		}
-		if !hasOwnJSON(v.Type()) {
+		if !gotype.HasOwnJSON(v.Type()) {
 			return s.mapOf(v)
 		}
 	}
@@ -129,11 +100,7 @@ func valueByJSON(x any) ref.Val {
 }
 
 func (s *Shapes) structOf(v reflect.Value) ref.Val {
-	if !v.CanAddr() {
-		c := reflect.New(v.Type()).Elem()
-		c.Set(v)
-		v = c
-	}
+	v = gotype.Addressable(v)
 	return &structValue{shapes: s, v: v, convert: func() (map[string]any, error) {
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(v.Addr().Interface())
 	}}
@@ -194,35 +161,11 @@ func (s *structValue) Find(key ref.Val) (ref.Val, bool) {
 	if m == nil {
 		return nil, false
 	}
-	f := s.v.FieldByIndex(m.index)
-	if m.omitEmpty && isEmpty(f) || m.omitZero && isZero(f) {
+	f := m.In(s.v)
+	if !f.IsValid() || m.Omits(f) {
 		return nil, false
 	}
 	return s.shapes.value(f), true
-}
-
-// isEmpty reports whether omitempty omits v.
-func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Map, reflect.Slice, reflect.Array:
-		return v.Len() == 0
-	case reflect.Struct:
-		return false
-	}
-	return v.IsZero()
-}
-
-// isZero reports whether omitzero omits v.
-func isZero(v reflect.Value) bool {
-	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		return z.IsZero()
-	}
-	if v.CanAddr() {
-		if z, ok := v.Addr().Interface().(interface{ IsZero() bool }); ok {
-			return z.IsZero()
-		}
-	}
-	return v.IsZero()
 }
 
 // Get implements traits.Indexer.
