@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/diff"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // InternalForm converts a value of a published type to the form in which messages of
@@ -129,22 +131,12 @@ func internalStructForm(v reflect.Value) orderedFields {
 // internal type embeds metadata without a name of its own.
 func metadataFields(v reflect.Value) orderedFields {
 	var fields orderedFields
-	for i := range v.NumField() {
-		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		if strings.Contains(options, "omitempty") && isEmpty(v.Field(i)) || strings.Contains(options, "omitzero") && v.Field(i).IsZero() {
-			continue
+	for _, f := range gotype.Members(v.Type()) {
+		if value := f.In(v); !f.Omits(value) {
+			fields = append(fields, orderedField{f.Name, value.Interface()})
 		}
-		fields = append(fields, orderedField{name, v.Field(i).Interface()})
 	}
 	return fields
-}
-
-// isEmpty reports whether encoding/json omits a field with the option omitempty.
-func isEmpty(v reflect.Value) bool {
-	if k := v.Kind(); k == reflect.Map || k == reflect.Slice {
-		return v.Len() == 0
-	}
-	return v.Kind() != reflect.Struct && v.IsZero()
 }
 
 // isPublishedType reports whether t is a struct of k8s.io/api.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // correspondence says which element of the stored list an element of a list corresponds to. The
@@ -31,28 +33,13 @@ func correspondenceOf(t reflect.Type, rules []rule) (correspondence, error) {
 	}
 	_, keys, _ := split(rules[at].payload) // map(name,driver)
 	for name := range strings.SplitSeq(keys, ",") {
-		f, ok := fieldByJSON(t.Elem(), name)
+		f, ok := gotype.Member(t.Elem(), name)
 		if !ok {
 			return items, fmt.Errorf("%s has no field %s", t.Elem(), name)
 		}
 		items.keys = append(items.keys, f.Index)
 	}
 	return items, nil
-}
-
-// fieldByJSON returns the field of a struct type with a name in JSON.
-func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() == reflect.Struct {
-		for _, f := range reflect.VisibleFields(t) {
-			if jsonName(f) == name {
-				return f, true
-			}
-		}
-	}
-	return reflect.StructField{}, false
 }
 
 // match reports whether two elements correspond.

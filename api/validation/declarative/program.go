@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // Program has the checks for objects of one Go type.
@@ -85,14 +86,10 @@ func (c *Table) node(t reflect.Type) (*node, error) {
 		return nil, fmt.Errorf("%s: %w", t, err)
 	}
 	if t.Kind() == reflect.Struct {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if !f.IsExported() {
-				continue
-			}
-			compiled, err := c.field(f, rules[f.Name])
+		for _, f := range gotype.Fields(t) {
+			compiled, err := c.field(f, rules[f.GoName])
 			if err != nil {
-				return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
+				return nil, fmt.Errorf("%s.%s: %w", t, f.GoName, err)
 			}
 			if compiled != nil {
 				n.fields = append(n.fields, *compiled)
@@ -122,13 +119,12 @@ func (c *Table) ownChecks(t reflect.Type, rules typeRules) ([]check, error) {
 	if t.Kind() != reflect.Struct {
 		return checks, nil
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		for _, r := range rules[f.Name] {
+	for _, f := range gotype.Fields(t) {
+		for _, r := range rules[f.GoName] {
 			if r.isEnforced && (r.name == "dependentRequired" || r.name == "dependentForbidden") {
 				made, err := dependentCheck(t, f, r)
 				if err != nil {
-					return nil, fmt.Errorf("%s: %w", f.Name, err)
+					return nil, fmt.Errorf("%s: %w", f.GoName, err)
 				}
 				checks = append(checks, made)
 			}
@@ -139,8 +135,8 @@ func (c *Table) ownChecks(t reflect.Type, rules typeRules) ([]check, error) {
 }
 
 // field returns the checks of a field, or nil if there are none.
-func (c *Table) field(f reflect.StructField, rules []rule) (*fieldNode, error) {
-	n := &fieldNode{index: f.Index, name: jsonName(f), kind: f.Type.Kind()}
+func (c *Table) field(f gotype.Field, rules []rule) (*fieldNode, error) {
+	n := &fieldNode{index: f.Index, name: f.Name, kind: f.Type.Kind()}
 	var err error
 	if n.items, err = correspondenceOf(f.Type, rules); err != nil {
 		return nil, err
@@ -151,10 +147,7 @@ func (c *Table) field(f reflect.StructField, rules []rule) (*fieldNode, error) {
 	if hasRule(rules, "opaqueType") {
 		return n.complete(), nil
 	}
-	value := f.Type
-	for value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
+	value := gotype.Deref(f.Type)
 	n.kind = value.Kind()
 	switch {
 	case n.kind == reflect.Map:
@@ -165,9 +158,7 @@ func (c *Table) field(f reflect.StructField, rules []rule) (*fieldNode, error) {
 	case n.kind == reflect.Slice:
 		value = value.Elem()
 	}
-	for value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
+	value = gotype.Deref(value)
 	isOpaque := slices.ContainsFunc(rules, func(r rule) bool { return r.name == "eachVal" && r.payload == "opaqueType" })
 	if !isOpaque {
 		n.value, err = c.node(value)
@@ -194,7 +185,7 @@ func (n *fieldNode) complete() *fieldNode {
 
 // groupsOf returns the checks of the rules of a field. The rules of a subfield are a group of
 // their own.
-func groupsOf(f reflect.StructField, items correspondence, rules []rule) ([]group, error) {
+func groupsOf(f gotype.Field, items correspondence, rules []rule) ([]group, error) {
 	groups, names := make([]group, 1), []string{""}
 	for _, r := range rules {
 		if isStructural(r) {
@@ -231,13 +222,4 @@ func isStructural(r rule) bool {
 
 func hasRule(rules []rule, name string) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool { return r.name == name })
-}
-
-// jsonName returns the name of a field in JSON; it is empty for an inlined struct.
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	if name == "" && !f.Anonymous {
-		return f.Name
-	}
-	return name
 }

@@ -9,11 +9,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // fieldCheck compiles a rule of a field. isCircuit reports whether the rule ends the checks of
 // the field if it fails.
-func fieldCheck(f reflect.StructField, items correspondence, r rule) (k check, isCircuit bool, err error) {
+func fieldCheck(f gotype.Field, items correspondence, r rule) (k check, isCircuit bool, err error) {
 	k.isSilent = !r.isEnforced
 	switch r.name {
 	case "required":
@@ -56,7 +58,7 @@ func isEmpty(v reflect.Value) bool {
 }
 
 func required(w *walk, v, _ reflect.Value) bool {
-	return !isEmpty(v) || w.report(field.Required(w.path(), ""))
+	return !isEmpty(v) || w.report(field.Required(w.Path(), ""))
 }
 
 func isSet(_ *walk, v, _ reflect.Value) bool { return !isEmpty(v) }
@@ -64,14 +66,14 @@ func isSet(_ *walk, v, _ reflect.Value) bool { return !isEmpty(v) }
 // forbidden fails in any case: there is nothing more to check of a field that must be empty.
 func forbidden(w *walk, v, _ reflect.Value) bool {
 	if !isEmpty(v) {
-		w.report(field.Forbidden(w.path(), ""))
+		w.report(field.Forbidden(w.Path(), ""))
 	}
 	return false
 }
 
 // immutable fails on an update, since the field is only checked if it changes.
 func immutable(w *walk, _, _ reflect.Value) bool {
-	return !w.isUpdate || w.report(field.Invalid(w.path(), nil, "field is immutable").WithOrigin("immutable"))
+	return !w.isUpdate || w.report(field.Invalid(w.Path(), nil, "field is immutable").WithOrigin("immutable"))
 }
 
 func maxItems(t reflect.Type, limit string) (rule func(w *walk, v, old reflect.Value) bool, err error) {
@@ -80,7 +82,7 @@ func maxItems(t reflect.Type, limit string) (rule func(w *walk, v, old reflect.V
 		err = fmt.Errorf("maxItems of %s", t)
 	}
 	return func(w *walk, v, _ reflect.Value) bool {
-		return v.Len() <= high || w.report(field.TooMany(w.path(), v.Len(), high).WithOrigin("maxItems"))
+		return v.Len() <= high || w.report(field.TooMany(w.Path(), v.Len(), high).WithOrigin("maxItems"))
 	}, err
 }
 
@@ -88,14 +90,14 @@ func unique(items correspondence) func(w *walk, v, old reflect.Value) bool {
 	return func(w *walk, v, _ reflect.Value) bool {
 		duplicates := items.duplicates(v)
 		for _, i := range duplicates {
-			w.report(field.Duplicate(w.path().Index(i), v.Index(i).Interface()))
+			w.report(field.Duplicate(w.Path().Index(i), v.Index(i).Interface()))
 		}
 		return len(duplicates) == 0
 	}
 }
 
 // eachRule applies a rule to the elements of a list or the keys of a map.
-func eachRule(f reflect.StructField, items correspondence, r rule) (func(w *walk, v, old reflect.Value) bool, error) {
+func eachRule(f gotype.Field, items correspondence, r rule) (func(w *walk, v, old reflect.Value) bool, error) {
 	element := f
 	switch {
 	case r.name == "eachKey" && f.Type.Kind() == reflect.Map:
@@ -123,8 +125,8 @@ func eachRule(f reflect.StructField, items correspondence, r rule) (func(w *walk
 }
 
 // subfieldRule applies a rule to a field of a struct.
-func subfieldRule(f reflect.StructField, r rule) (check, bool, error) {
-	sub, ok := fieldByJSON(f.Type, r.args)
+func subfieldRule(f gotype.Field, r rule) (check, bool, error) {
+	sub, ok := gotype.Member(f.Type, r.args)
 	if !ok {
 		return check{}, false, fmt.Errorf("%s has no field %s", f.Type, r.args)
 	}
@@ -140,8 +142,8 @@ func subfieldRule(f reflect.StructField, r rule) (check, bool, error) {
 				return true
 			}
 		}
-		w.push(step{name: r.args})
-		defer w.pop()
+		w.Field(r.args)
+		defer w.Leave()
 		return inner(w, v, old)
 	}
 	return k, isCircuit, err
@@ -174,7 +176,7 @@ func valueRule(t reflect.Type, r rule) (func(w *walk, v, old reflect.Value) bool
 
 func notEqual(other string) func(w *walk, v, old reflect.Value) bool {
 	return func(w *walk, v, _ reflect.Value) bool {
-		return v.String() != other || w.report(field.Invalid(w.path(), v.String(), content.NEQError(other)).WithOrigin("neq"))
+		return v.String() != other || w.report(field.Invalid(w.Path(), v.String(), content.NEQError(other)).WithOrigin("neq"))
 	}
 }
 
@@ -185,16 +187,16 @@ func lengthRule(r rule) (func(w *walk, v, old reflect.Value) bool, error) {
 	switch r.name {
 	case "maxBytes":
 		return func(w *walk, v, _ reflect.Value) bool {
-			return v.Len() <= limit || w.report(field.TooLong(w.path(), v.String(), limit).WithOrigin("maxBytes"))
+			return v.Len() <= limit || w.report(field.TooLong(w.Path(), v.String(), limit).WithOrigin("maxBytes"))
 		}, err
 	case "maxLength":
 		return func(w *walk, v, _ reflect.Value) bool {
 			return v.Len() <= limit || utf8.RuneCountInString(v.String()) <= limit ||
-				w.report(field.TooLongCharacters(w.path(), v.String(), limit).WithOrigin("maxLength"))
+				w.report(field.TooLongCharacters(w.Path(), v.String(), limit).WithOrigin("maxLength"))
 		}, err
 	case "minLength":
 		return func(w *walk, v, _ reflect.Value) bool {
-			return utf8.RuneCountInString(v.String()) >= limit || w.report(field.TooShort(w.path(), v.String(), limit).WithOrigin("minLength"))
+			return utf8.RuneCountInString(v.String()) >= limit || w.report(field.TooShort(w.Path(), v.String(), limit).WithOrigin("minLength"))
 		}, err
 	}
 	return nil, fmt.Errorf("unknown rule %s of a string", r.name)
@@ -205,7 +207,7 @@ func numberRule(r rule) (func(w *walk, v, old reflect.Value) bool, error) {
 	if r.name == "monotonic" {
 		return func(w *walk, v, old reflect.Value) bool {
 			return !w.isUpdate || !old.IsValid() || v.Int() >= old.Int() ||
-				w.report(field.Invalid(w.path(), v.Interface(), fmt.Sprintf("may not be decreased from %v", old.Int())).WithOrigin("monotonic"))
+				w.report(field.Invalid(w.Path(), v.Interface(), fmt.Sprintf("may not be decreased from %v", old.Int())).WithOrigin("monotonic"))
 		}, nil
 	}
 	limit, err := strconv.ParseInt(r.payload, 10, 64)
@@ -219,6 +221,6 @@ func numberRule(r rule) (func(w *walk, v, old reflect.Value) bool, error) {
 	}
 	return func(w *walk, v, _ reflect.Value) bool {
 		n := v.Int()
-		return low <= n && n <= high || w.report(field.Invalid(w.path(), v.Interface(), message).WithOrigin(r.name))
+		return low <= n && n <= high || w.report(field.Invalid(w.Path(), v.Interface(), message).WithOrigin(r.name))
 	}, err
 }

@@ -63,6 +63,6 @@ func formatRule(name string) (func(w *walk, v, old reflect.Value) bool, error) {
 		if isFast && validation.FastDNSLabel(s) || len(format(context.Background(), operation.Operation{}, nil, &s, nil)) == 0 {
 			return true
 		}
-		return w.report(format(context.Background(), operation.Operation{}, w.path(), &s, nil)...)
+		return w.report(format(context.Background(), operation.Operation{}, w.Path(), &s, nil)...)
 	}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // typeCheck compiles a rule of a type.
@@ -26,7 +28,7 @@ func typeCheck(t reflect.Type, r rule) (k check, err error) {
 
 func enum(values []string) func(w *walk, v, old reflect.Value) bool {
 	return func(w *walk, v, _ reflect.Value) bool {
-		return slices.Contains(values, v.String()) || w.report(field.NotSupported(w.path(), v.String(), values))
+		return slices.Contains(values, v.String()) || w.report(field.NotSupported(w.Path(), v.String(), values))
 	}
 }
 
@@ -34,11 +36,11 @@ func enum(values []string) func(w *walk, v, old reflect.Value) bool {
 func union(t reflect.Type, names []string) (func(w *walk, v, old reflect.Value) bool, error) {
 	members := make([]member, len(names))
 	for i, name := range names {
-		f, ok := t.FieldByName(name)
+		f, ok := gotype.FieldNamed(t, name)
 		if !ok {
 			return nil, fmt.Errorf("no field %s", name)
 		}
-		members[i] = member{name: jsonName(f), isSet: func(v reflect.Value) bool { return v.IsValid() && !isEmpty(v.FieldByIndex(f.Index)) }}
+		members[i] = member{name: f.Name, isSet: func(v reflect.Value) bool { return v.IsValid() && !isEmpty(v.FieldByIndex(f.Index)) }}
 	}
 	return func(w *walk, v, old reflect.Value) bool {
 		set, ok := membersOf(w, members, v, old)
@@ -46,27 +48,27 @@ func union(t reflect.Type, names []string) (func(w *walk, v, old reflect.Value) 
 		case ok || len(set) == 1:
 			return true
 		case len(set) == 0:
-			return w.report(field.Invalid(w.path(), "", "must specify one of: "+list(members)).WithOrigin("union"))
+			return w.report(field.Invalid(w.Path(), "", "must specify one of: "+list(members)).WithOrigin("union"))
 		}
-		return w.report(field.Invalid(w.path(), validation.SetFields(set), "must specify exactly one of: "+list(members)).WithOrigin("union"))
+		return w.report(field.Invalid(w.Path(), validation.SetFields(set), "must specify exactly one of: "+list(members)).WithOrigin("union"))
 	}, nil
 }
 
 // zeroOrOneOf checks that a list has at most one of several elements, each given as the name and the
 // value of a field: type:Approved,type:Denied.
-func zeroOrOneOf(f reflect.StructField, selectors string) (func(w *walk, v, old reflect.Value) bool, error) {
+func zeroOrOneOf(f gotype.Field, selectors string) (func(w *walk, v, old reflect.Value) bool, error) {
 	if f.Type.Kind() != reflect.Slice {
 		return nil, fmt.Errorf("items of %s", f.Type)
 	}
 	var members []member
 	for selector := range strings.SplitSeq(selectors, ",") {
 		key, value, _ := strings.Cut(selector, ":")
-		keyField, ok := fieldByJSON(f.Type.Elem(), key)
+		keyField, ok := gotype.Member(f.Type.Elem(), key)
 		if !ok {
 			return nil, fmt.Errorf("%s has no field %s", f.Type.Elem(), key)
 		}
 		members = append(members, member{
-			name: fmt.Sprintf("%s[{%q: %q}]", jsonName(f), key, value),
+			name: fmt.Sprintf("%s[{%q: %q}]", f.Name, key, value),
 			isSet: func(v reflect.Value) bool {
 				for i := range lengthOf(v) {
 					if e := pointee(v.Index(i)); e.IsValid() && e.FieldByIndex(keyField.Index).String() == value {
@@ -80,7 +82,7 @@ func zeroOrOneOf(f reflect.StructField, selectors string) (func(w *walk, v, old 
 	return func(w *walk, v, old reflect.Value) bool {
 		set, ok := membersOf(w, members, v, old)
 		return ok || len(set) <= 1 ||
-			w.report(field.Invalid(w.path(), validation.SetFields(set), "must specify at most one of: "+list(members)).WithOrigin("zeroOrOneOf"))
+			w.report(field.Invalid(w.Path(), validation.SetFields(set), "must specify at most one of: "+list(members)).WithOrigin("zeroOrOneOf"))
 	}, nil
 }
 
@@ -121,8 +123,8 @@ func membersOf(w *walk, members []member, v, old reflect.Value) (set []string, i
 }
 
 // dependentCheck compiles a rule that another field must or must not be set if f is.
-func dependentCheck(t reflect.Type, f reflect.StructField, r rule) (check, error) {
-	other, ok := fieldByJSON(t, r.args)
+func dependentCheck(t reflect.Type, f gotype.Field, r rule) (check, error) {
+	other, ok := gotype.Member(t, r.args)
 	if !ok {
 		return check{}, fmt.Errorf("%s has no field %s", t, r.args)
 	}
@@ -135,11 +137,11 @@ func dependentCheck(t reflect.Type, f reflect.StructField, r rule) (check, error
 		if !isSet || otherIsSet == isRequired {
 			return true
 		}
-		path := w.path().Child(r.args)
+		path := w.Path().Child(r.args)
 		if isRequired {
-			return w.report(field.Required(path, fmt.Sprintf("must be set when %s is set", jsonName(f))).WithOrigin(r.name))
+			return w.report(field.Required(path, fmt.Sprintf("must be set when %s is set", f.Name)).WithOrigin(r.name))
 		}
-		return w.report(field.Forbidden(path, fmt.Sprintf("may not be set when %s is set", jsonName(f))).WithOrigin(r.name))
+		return w.report(field.Forbidden(path, fmt.Sprintf("may not be set when %s is set", f.Name)).WithOrigin(r.name))
 	}}, nil
 }
 
@@ -147,10 +149,10 @@ func dependentCheck(t reflect.Type, f reflect.StructField, r rule) (check, error
 // the discriminator. A field without a rule for the value must be empty.
 func modeChecks(t reflect.Type, rules typeRules) ([]check, error) {
 	var names []string
-	var discriminator reflect.StructField
+	var discriminator gotype.Field
 	for name, list := range rules {
 		if hasRule(list, "modeDiscriminator") {
-			discriminator, _ = t.FieldByName(name)
+			discriminator, _ = gotype.FieldNamed(t, name)
 		}
 		if hasRule(list, "ifMode") {
 			names = append(names, name)
@@ -162,7 +164,7 @@ func modeChecks(t reflect.Type, rules typeRules) ([]check, error) {
 	slices.Sort(names)
 	var checks []check
 	for _, name := range names {
-		f, ok := t.FieldByName(name)
+		f, ok := gotype.FieldNamed(t, name)
 		if !ok {
 			return nil, fmt.Errorf("no field %s", name)
 		}
@@ -175,7 +177,7 @@ func modeChecks(t reflect.Type, rules typeRules) ([]check, error) {
 	return checks, nil
 }
 
-func modeCheck(discriminator, f reflect.StructField, rules []rule) (check, error) {
+func modeCheck(discriminator, f gotype.Field, rules []rule) (check, error) {
 	byMode := map[string][]check{}
 	otherwise := check{holds: forbidden, isSilent: true}
 	for _, r := range rules {
@@ -197,8 +199,8 @@ func modeCheck(discriminator, f reflect.StructField, rules []rule) (check, error
 				return true
 			}
 		}
-		w.push(step{name: jsonName(f)})
-		defer w.pop()
+		w.Field(f.Name)
+		defer w.Leave()
 		checks, ok := byMode[mode.String()]
 		if !ok {
 			checks = []check{otherwise}

@@ -48,18 +48,18 @@ func updateConstraint(t reflect.Type, items correspondence, name string) func(w 
 		}
 	case name == "NoAddItem" && t.Kind() == reflect.Slice:
 		return func(w *walk, v, old reflect.Value) bool {
-			return w.missing(items, v, old, func(i int) *field.Path { return w.path().Index(i) }, "item may not be added")
+			return w.missing(items, v, old, func(i int) *field.Path { return w.Path().Index(i) }, "item may not be added")
 		}
 	case name == "NoRemoveItem" && t.Kind() == reflect.Slice:
 		return func(w *walk, v, old reflect.Value) bool {
-			return !old.IsValid() || w.missing(items, old, v, func(int) *field.Path { return w.path() }, "item may not be removed")
+			return !old.IsValid() || w.missing(items, old, v, func(int) *field.Path { return w.Path() }, "item may not be removed")
 		}
 	}
 	return nil
 }
 
 func (w *walk) reportUpdate(message string) bool {
-	return w.report(field.Invalid(w.path(), nil, message).WithOrigin("update"))
+	return w.report(field.Invalid(w.Path(), nil, message).WithOrigin("update"))
 }
 
 // missing reports the elements of list to which no element of other corresponds.

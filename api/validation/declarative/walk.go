@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 )
 
 // Validate returns the errors of a new object, or of an update of old, which is nil for a new
@@ -16,7 +18,6 @@ func (p *Program) Validate(obj, old any) field.ErrorList {
 		return nil
 	}
 	w := &walk{}
-	w.at = w.steps[:0]
 	var stored reflect.Value
 	if old != nil {
 		w.isUpdate, stored = true, reflect.ValueOf(old).Elem()
@@ -27,49 +28,11 @@ func (p *Program) Validate(obj, old any) field.ErrorList {
 
 // walk is one validation. A stored value, old, is the zero Value if none corresponds.
 type walk struct {
+	gotype.Location
 	isUpdate bool
 	errs     field.ErrorList
-	// at is the path of the current value, and steps its first memory. It becomes a field.Path
-	// only for an error.
-	at    []step
-	steps [16]step
 	// muted counts the rules in progress whose errors are not reported.
 	muted int
-}
-
-// step is one element of a path: a field, an index or a key.
-type step struct {
-	name  string
-	index int
-	kind  stepKind
-}
-
-type stepKind uint8
-
-const (
-	fieldStep stepKind = iota
-	indexStep
-	keyStep
-)
-
-func (w *walk) push(s step) { w.at = append(w.at, s) }
-
-func (w *walk) pop() { w.at = w.at[:len(w.at)-1] }
-
-// path returns the path of the current value.
-func (w *walk) path() *field.Path {
-	var p *field.Path
-	for _, s := range w.at {
-		switch s.kind {
-		case fieldStep:
-			p = p.Child(s.name)
-		case indexStep:
-			p = p.Index(s.index)
-		case keyStep:
-			p = p.Key(s.name)
-		}
-	}
-	return p
 }
 
 // report records errors, and returns false, as the result of the rule.
@@ -125,8 +88,8 @@ func (w *walk) field(f *fieldNode, v, old reflect.Value) {
 		}
 	}
 	if f.name != "" {
-		w.push(step{name: f.name})
-		defer w.pop()
+		w.Field(f.name)
+		defer w.Leave()
 	}
 	for i, g := range f.groups {
 		if !w.runGroup(g, v, old) && i == 0 {
@@ -171,9 +134,9 @@ func (w *walk) elements(items correspondence, list, old reflect.Value, validate 
 		if w.isUpdate && stored.IsValid() && (items.isSet || equal(v, stored)) {
 			continue
 		}
-		w.push(step{index: i, kind: indexStep})
+		w.Index(i)
 		validate(v, stored)
-		w.pop()
+		w.Leave()
 	}
 }
 
@@ -188,9 +151,9 @@ func (w *walk) values(m, old reflect.Value, validate func(v, old reflect.Value))
 		if w.isUpdate && stored.IsValid() && equal(v, stored) {
 			continue
 		}
-		w.push(step{name: key.String(), kind: keyStep})
+		w.Key(key.String())
 		validate(pointee(v), pointee(stored))
-		w.pop()
+		w.Leave()
 	}
 }
 
