@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/cbor"
+	"github.com/miniapiserver/miniapiserver/internal/gotype"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
@@ -121,9 +122,9 @@ func (r *Resource) AsStored() func(Object) bool {
 	case err != nil, r.Storage.Encoding != Protobuf, v.ToHub != nil:
 		return nil
 	}
-	normalize := sync.OnceValue(func() roundTrip { return roundTripOf(reflect.TypeOf(r.New()).Elem()) })
+	normalize := sync.OnceValue(func() *gotype.Walk[bool] { return roundTripOf(reflect.TypeOf(r.New()).Elem()) })
 	return func(obj Object) bool {
-		if !normalize()(reflect.ValueOf(obj).Elem()) {
+		if !normalize().Visit(reflect.ValueOf(obj).Elem(), true) {
 			return false
 		}
 		if kind := obj.GetObjectKind(); !kind.GroupVersionKind().Empty() {

@@ -200,9 +200,9 @@ func TestManagedFieldsAfterAdmission(t *testing.T) {
 	}
 }
 
-// TestShowableAfterAdmission checks that a value that cannot be encoded as JSON is refused,
+// TestEncodableAfterAdmission checks that a value that cannot be encoded as JSON is refused,
 // whether the client or a plugin set it.
-func TestShowableAfterAdmission(t *testing.T) {
+func TestEncodableAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
 	r.o.Admission = func() Admission { return rec }

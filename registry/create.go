@@ -72,7 +72,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 		w.clearSystemFields,
 		w.manageFields,
 		w.checkCreatable,
-		w.checkShowable,
+		w.checkEncodable,
 		w.mutate,
 		w.readMetadata,
 	); err != nil {

@@ -17,7 +17,7 @@
 //   - post.go, virtual.go, actions.go: requests that are POSTed to subresources and virtual
 //     resources, such as bindings, evictions and reviews; connect.go: connections.
 //   - allocate.go, repair.go: service addresses and node ports.
-//   - showable.go, unsafedelete.go: objects that cannot be encoded or decoded; batch.go: the
+//   - encodable.go, unsafedelete.go: objects that cannot be encoded or decoded; batch.go: the
 //     objects of the server's start; errors.go: errors of storage as Status.
 package registry
 
@@ -80,8 +80,8 @@ type Registry struct {
 	fields    fieldManagers
 	selectors attributeSlots
 	// conversions are the versions to which a webhook converts.
-	conversions conversionCaches
-	showables   showables
+	conversions  conversionCaches
+	encodeFaults encodeFaults
 
 	allocations *allocationMetrics
 	comparisons *comparisonMetrics

@@ -114,7 +114,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		w.readStored,
 		w.checkPreconditions,
 		w.applyChange, // the sent object, a patch or an apply, and managedFields
-		w.checkShowable,
+		w.checkEncodable,
 		w.mutate,
 		w.readMetadata, // after admission, as in kube-apiserver
 		w.prepare,

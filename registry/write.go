@@ -73,7 +73,7 @@ func (w *write) judge(ctx context.Context, rules func() field.ErrorList) error {
 	if t.Version != nil && t.Version.Check != nil { // the rules of a custom kind
 		errs = append(errs, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: errs})...)
 	}
-	if errs = append(errs, w.r.showables.faults(t.Resource, obj)...); len(errs) > 0 {
+	if errs = append(errs, w.r.encodeFaults.of(t.Resource, obj)...); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
 	var warnings []string

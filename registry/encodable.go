@@ -10,20 +10,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// showables caches, for each resource, the function that finds the values of an object that
+// encodeFaults caches, for each resource, the function that finds the values of an object that
 // cannot be encoded.
-type showables struct{ finders sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
+type encodeFaults struct{ finders sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
 
-// faults returns the faults of an object that could be stored but not be shown.
-func (s *showables) faults(res *api.Resource, obj api.Object) field.ErrorList {
+// of returns the faults of an object that could be stored but not be encoded.
+func (f *encodeFaults) of(res *api.Resource, obj api.Object) field.ErrorList {
 	if res.Untyped {
 		return nil
 	}
-	find, ok := s.finders.Load(res)
+	find, ok := f.finders.Load(res)
 	if !ok {
-		find, _ = s.finders.LoadOrStore(res, res.Unshowable())
+		find, _ = f.finders.LoadOrStore(res, res.EncodeFaults())
 	}
-	if find := find.(func(api.Object) field.ErrorList); find != nil { // nil if all objects can be shown
+	if find := find.(func(api.Object) field.ErrorList); find != nil { // nil if all objects can be encoded
 		return find(obj)
 	}
 	return nil
@@ -32,7 +32,7 @@ func (s *showables) faults(res *api.Resource, obj api.Object) field.ErrorList {
 // checkOf returns storage's check of values that another program wrote; nil if all objects
 // of the resource can be encoded.
 func checkOf(res *api.Resource) func(api.Object) error {
-	faults := res.Unshowable()
+	faults := res.EncodeFaults()
 	if faults == nil {
 		return nil
 	}
@@ -44,20 +44,20 @@ func checkOf(res *api.Resource) func(api.Object) error {
 	}
 }
 
-// checkShowable refuses an object that could be stored but not be encoded in all served
+// checkEncodable refuses an object that could be stored but not be encoded in all served
 // versions. It runs before admission, whose plugins encode the object and would report the
 // client's mistake as their own failure. The strategy prepares a copy first: it restores
 // the fields that the write cannot change, and returns errors of the kind's own
 // validation, which take precedence.
-func (w *write) checkShowable(ctx context.Context) error {
-	if len(w.r.showables.faults(w.t.Resource, w.obj)) == 0 {
+func (w *write) checkEncodable(ctx context.Context) error {
+	if len(w.r.encodeFaults.of(w.t.Resource, w.obj)) == 0 {
 		return nil
 	}
 	prepared := w.obj.DeepCopyObject().(api.Object)
 	if err := w.prepareCopy(ctx, prepared); err != nil {
 		return err
 	}
-	if errs := w.r.showables.faults(w.t.Resource, prepared); len(errs) > 0 {
+	if errs := w.r.encodeFaults.of(w.t.Resource, prepared); len(errs) > 0 {
 		return invalid(w.t, prepared, errs)
 	}
 	return nil
