@@ -1,8 +1,9 @@
-// Command flow measures the code path of a request: how many functions and files of
-// this module the server runs for it, and how deep the stack is when storage is
-// reached. `make flow` builds it with coverage counters in every package, starts a
-// server in the process, clears the counters before a request, and reads them after
-// the response. It fails if a request exceeds its limit.
+// Command flow measures the code path of a request: the functions and files of this
+// module that the server runs for it, how often a reader who follows the calls comes back
+// to a file that the path has left, and how deep the stack is when storage is reached.
+// `make flow` builds it with coverage counters in every package, starts a server in the
+// process, clears the counters before a request, and reads them after the response. It
+// fails if a request returns to files more often than its limit.
 //
 // With -update it also writes docs/flow.md, which shows the functions of a GET and of
 // an apply in the order of their calls.
@@ -18,9 +19,6 @@ import (
 	"strings"
 	"text/tabwriter"
 )
-
-// budget bounds the code path of a request; 0 means no bound.
-type budget struct{ functions, frames int }
 
 func main() {
 	source := flag.String("source", ".", "Root of the source tree.")
@@ -45,17 +43,22 @@ func run(ctx context.Context, source, update string) error {
 		return err
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(out, "request\tfunctions\tlimit\ttarget\tfiles\tframes\tlimit\t")
+	fmt.Fprintln(out, strings.Join(columns, "\t")+"\t")
+	src := newSource(source)
 	var over []string
-	paths := map[string]*path{}
+	walks := map[string]*walk{}
 	for _, r := range requests() {
 		p, err := measure(ctx, server, r)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
-		paths[r.name] = p
-		fmt.Fprintln(out, strings.Join(r.row(p), "\t")+"\t")
-		if exceeds(len(p.functions), r.limit.functions) || exceeds(p.depth(), r.limit.frames) {
+		w, err := inOrder(src, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		walks[r.name] = w
+		fmt.Fprintln(out, strings.Join(r.row(w), "\t")+"\t")
+		if w.returns() > r.returns {
 			over = append(over, r.name)
 		}
 	}
@@ -63,28 +66,23 @@ func run(ctx context.Context, source, update string) error {
 		return err
 	}
 	if update != "" {
-		if err := writePage(update, source, paths); err != nil {
+		if err := writePage(update, walks); err != nil {
 			return err
 		}
 	}
 	if len(over) > 0 {
-		return fmt.Errorf("over the limit: %s", strings.Join(over, ", "))
+		return fmt.Errorf("over the limit of returns: %s", strings.Join(over, ", "))
 	}
 	return nil
 }
 
-func exceeds(n, limit int) bool { return limit > 0 && n > limit }
+// columns are the headings of the table.
+var columns = []string{"request", "functions", "files", "returns", "limit", "frames"}
 
 // row returns the cells of a request in the table.
-func (r *request) row(p *path) []string {
-	bound := func(n int) string {
-		if n == 0 {
-			return "-"
-		}
-		return strconv.Itoa(n)
-	}
+func (r *request) row(w *walk) []string {
 	return []string{
-		r.name, strconv.Itoa(len(p.functions)), bound(r.limit.functions), bound(r.target),
-		strconv.Itoa(p.files()), strconv.Itoa(p.depth()), bound(r.limit.frames),
+		r.name, strconv.Itoa(len(w.functions)), strconv.Itoa(w.files()),
+		strconv.Itoa(w.returns()), strconv.Itoa(r.returns), strconv.Itoa(w.depth()),
 	}
 }

@@ -20,6 +20,10 @@ type source struct {
 	files map[string]*ast.File
 }
 
+func newSource(root string) *source {
+	return &source{root: root, set: token.NewFileSet(), files: map[string]*ast.File{}}
+}
+
 // declared is a function with its declaration.
 type declared struct {
 	function
@@ -73,17 +77,41 @@ type order struct {
 	out     []*declared
 }
 
-// inOrder returns the functions of a path in the order of their first call, and those for
-// which the source does not show it.
-func inOrder(s *source, p *path) (ordered, rest []*declared, err error) {
+// walk is a path as a reader follows it.
+type walk struct {
+	*path
+	// ordered are the functions in the order of their first call; rest are those for which the
+	// source does not show it.
+	ordered, rest []*declared
+}
+
+// returns returns how often the walk comes back to a file that it has left.
+func (w *walk) returns() int {
+	n, left, current := 0, map[string]bool{}, ""
+	for _, d := range w.ordered {
+		if d.file == current {
+			continue
+		}
+		if left[d.file] {
+			n++
+		}
+		left[current], current = true, d.file
+	}
+	return n
+}
+
+// inOrder returns the walk along a path.
+func inOrder(s *source, p *path) (*walk, error) {
 	o := &order{source: s, byName: map[string][]*declared{}, visited: map[function]bool{}}
+	w := &walk{path: p}
 	all := make([]*declared, len(p.functions))
 	for i, f := range p.functions {
-		if all[i], err = s.find(f); err != nil {
-			return nil, nil, err
+		d, err := s.find(f)
+		if err != nil {
+			return nil, err
 		}
-		name := all[i].decl.Name.Name
-		o.byName[name] = append(o.byName[name], all[i])
+		all[i] = d
+		o.byName[d.decl.Name.Name] = append(o.byName[d.decl.Name.Name], d)
 	}
 	for _, f := range p.stack {
 		for _, d := range all {
@@ -97,10 +125,11 @@ func inOrder(s *source, p *path) (ordered, rest []*declared, err error) {
 	}
 	for _, d := range all {
 		if !o.visited[d.function] {
-			rest = append(rest, d)
+			w.rest = append(w.rest, d)
 		}
 	}
-	return o.out, rest, nil
+	w.ordered = o.out
+	return w, nil
 }
 
 // visit adds a function and the functions that it calls.
@@ -196,19 +225,19 @@ func (o *order) visitNamed(name string, fits func(*declared) bool) {
 const pageHead = `# The way of a request
 
 Which functions of this project run for a request. The page is written by ` + "`make flow-docs`" + `, from a server that is built with
-coverage counters. ` + "`make flow`" + ` prints the table below, and fails if a request exceeds its limit. The target is where the number of functions should get to.
+coverage counters.
 
 A function is counted if it runs each time that the request is sent to a server at rest, in whichever goroutine: a write
-includes what the store's watch does with the event. A frame is a call between the start of the request's goroutine, which
-belongs to net/http, and storage. Descriptions are the first sentences of the functions' comments.
+includes what the store's watch does with the event. A return is a step to a file that the path has left before, in the order
+of the first calls: what a reader of the calls pays for. ` + "`make flow`" + ` fails if there are more than the limit. A frame is a call between the
+start of the request's goroutine, which belongs to net/http, and storage. Descriptions are the first sentences of the functions' comments.
 
 `
 
 const pageRest = `
-## What remains
+## What the functions are
 
-The targets of a GET and of an apply of a ConfigMap are reached. Steps that only passed a call on, values that were computed and
-not used, and checks that several steps made are gone. Most of the remaining functions have a reason of their own and are short.
+Most of the functions have a reason of their own and are short.
 
 - The GET's user is in system:masters, whose requests are exempt. Even so, priority and fairness classifies the request, counts
   it and updates the histograms over time that kube-apiserver's metrics have, when it begins and when it ends. These are most of
@@ -227,25 +256,21 @@ not used, and checks that several steps made are gone. Most of the remaining fun
 
 // writePage writes the page with the figures of all paths, and the functions of a GET
 // and of an apply in their order.
-func writePage(file, root string, paths map[string]*path) error {
+func writePage(file string, walks map[string]*walk) error {
 	var b strings.Builder
 	b.WriteString(pageHead)
-	b.WriteString("| request | functions | limit | target | files | frames | limit |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	fmt.Fprintf(&b, "| %s |\n%s|\n", strings.Join(columns, " | "), strings.Repeat("| --- ", len(columns)))
 	for _, r := range requests() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.row(paths[r.name]), " | "))
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.row(walks[r.name]), " | "))
 	}
 	b.WriteString(pageRest)
-	s := &source{root: root, set: token.NewFileSet(), files: map[string]*ast.File{}}
 	for _, name := range []string{"GET", "APPLY"} {
-		ordered, rest, err := inOrder(s, paths[name])
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&b, "\n## %s\n\nThe functions of the %s of a ConfigMap are in these folders: %s. In the order of the first calls:\n\n", name, name, paths[name].folders())
-		writeFunctions(&b, ordered)
-		if len(rest) > 0 {
+		w := walks[name]
+		fmt.Fprintf(&b, "\n## %s\n\nThe functions of the %s of a ConfigMap are in these folders: %s. In the order of the first calls:\n\n", name, name, w.folders())
+		writeFunctions(&b, w.ordered)
+		if len(w.rest) > 0 {
 			b.WriteString("\nThese run too, in goroutines that the server already has, or called through values:\n\n")
-			writeFunctions(&b, rest)
+			writeFunctions(&b, w.rest)
 		}
 	}
 	return os.WriteFile(file, []byte(b.String()), 0o644)

@@ -10,10 +10,8 @@ import (
 // request is a measured request.
 type request struct {
 	name string
-	// limit is the budget that make flow enforces. target is the intended number of functions;
-	// 0 if it is the limit.
-	limit  budget
-	target int
+	// returns is the maximum number of returns to a file.
+	returns int
 	// send sends the request and returns when the response is read. n is different in each
 	// call.
 	send func(ctx context.Context, s *running, n int) error
@@ -30,23 +28,23 @@ const (
 // requests returns the measured requests.
 func requests() []request {
 	return []request{
-		{"GET", budget{functions: 100, frames: 25}, 100, func(ctx context.Context, s *running, _ int) error {
+		{"GET", 19, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", budget{functions: 157}, 0, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", 42, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", budget{functions: 161}, 0, watchOne},
-		{"CREATE", budget{functions: 332}, 0, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", 48, watchOne},
+		{"CREATE", 67, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", budget{functions: 300}, 300, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", 71, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (other fields)", budget{functions: 335}, 0, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", 83, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", budget{functions: 470}, 0, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 85, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
