@@ -181,8 +181,8 @@ func TestX509MemoryIsBounded(t *testing.T) {
 	for i := range 3 * maxVerified {
 		x.chains.verified.put([32]byte{byte(i), byte(i >> 8)}, verified[*request.User]{}, 1)
 	}
-	if len(x.chains.verified.entries) > maxVerified {
-		t.Errorf("%d certificates cached", len(x.chains.verified.entries))
+	if n := x.chains.verified.cache().Len(); n > maxVerified {
+		t.Errorf("%d certificates cached", n)
 	}
 }
 
