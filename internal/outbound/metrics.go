@@ -106,7 +106,7 @@ func (m *Metrics) InstrumentTransport(transport http.RoundTripper) http.RoundTri
 	return &measuredTransport{transport, m}
 }
 
-// InstrumentCachedTransport is InstrumentTransport for a transport that a cache keeps until it calls ForgetTransports.
+// InstrumentCachedTransport is InstrumentTransport for a transport that a cache keeps until it calls ForgetTransport.
 func (m *Metrics) InstrumentCachedTransport(transport http.RoundTripper) http.RoundTripper {
 	if m == nil {
 		return transport
@@ -123,10 +123,10 @@ func (m *Metrics) ReuseTransport() {
 	}
 }
 
-// ForgetTransports counts transports that a cache no longer keeps.
-func (m *Metrics) ForgetTransports(n int) {
+// ForgetTransport counts a transport that a cache no longer keeps.
+func (m *Metrics) ForgetTransport() {
 	if m != nil {
-		m.cached.Sub(float64(n))
+		m.cached.Dec()
 	}
 }
 

@@ -78,7 +78,7 @@ func TestTransportMetrics(t *testing.T) {
 	_ = m.InstrumentCachedTransport(transport)
 	_ = m.InstrumentTransport(transport)
 	m.ReuseTransport()
-	m.ForgetTransports(1)
+	m.ForgetTransport()
 	get := func(url string) {
 		t.Helper()
 		w, err := client.Get(url)

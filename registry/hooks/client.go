@@ -14,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/lru"
 
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
@@ -54,9 +55,8 @@ type Clients struct {
 	lifetime context.Context
 	end      context.CancelFunc
 
-	mu          sync.Mutex
-	clients     map[endpointKey]*Client
-	oldestFirst []endpointKey // the least recently made first
+	mu      sync.Mutex // held while a client is looked up and made
+	clients *lru.Cache // *Client by endpointKey
 }
 
 // endpointKey is the cache key of a client.
@@ -72,7 +72,11 @@ func New(config Config) *Clients {
 	} else {
 		config.Dial = config.Guard.Restrict(config.Dial)
 	}
-	c := &Clients{Config: config, clients: map[endpointKey]*Client{}}
+	c := &Clients{Config: config}
+	c.clients = lru.NewWithEvictionFunc(maxClients, func(_ lru.Key, client any) {
+		client.(*Client).transport.CloseIdleConnections()
+		c.Metrics.ForgetTransport()
+	})
 	c.lifetime, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -80,14 +84,7 @@ func New(config Config) *Clients {
 // Close closes idle connections and ends dials.
 func (c *Clients) Close() {
 	c.end()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, client := range c.clients {
-		client.transport.CloseIdleConnections()
-	}
-	c.Metrics.ForgetTransports(len(c.clients))
-	clear(c.clients)
-	c.oldestFirst = nil
+	c.clients.Clear()
 }
 
 // Client sends requests to one endpoint.
@@ -106,21 +103,15 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	key := endpointKey{e.URL, e.CA, e.Service != nil}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if client := c.clients[key]; client != nil {
+	if client, ok := c.clients.Get(key); ok {
 		c.Metrics.ReuseTransport()
-		return client, nil
+		return client.(*Client), nil
 	}
 	created, err := c.make(e)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.oldestFirst) >= maxClients {
-		c.clients[c.oldestFirst[0]].transport.CloseIdleConnections()
-		delete(c.clients, c.oldestFirst[0])
-		c.Metrics.ForgetTransports(1)
-		c.oldestFirst = c.oldestFirst[1:]
-	}
-	c.clients[key], c.oldestFirst = created, append(c.oldestFirst, key)
+	c.clients.Add(key, created)
 	return created, nil
 }
 

@@ -109,7 +109,7 @@ func TestForEndpoint(t *testing.T) {
 	for i := range maxClients {
 		of(Endpoint{URL: "https://a.test/" + strings.Repeat("x", i+1)})
 	}
-	if len(clients.clients) != maxClients || of(Endpoint{URL: "https://a.test"}) == first {
-		t.Errorf("%d clients are cached, want %d without the first", len(clients.clients), maxClients)
+	if clients.clients.Len() != maxClients || of(Endpoint{URL: "https://a.test"}) == first {
+		t.Errorf("%d clients are cached, want %d without the first", clients.clients.Len(), maxClients)
 	}
 }
