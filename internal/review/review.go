@@ -1,6 +1,6 @@
 // Package review sends reviews to webhooks that decide for this server: about tokens,
 // permissions and images. Packages authn, authz and admission define the reviews and
-// interpret the responses. Package audit sends its events with the same retries.
+// interpret the responses. Package audit sends its events with the same client and retries.
 package review
 
 import (
@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -24,6 +25,9 @@ const (
 	// MaxResponse is the maximum size of a response in bytes.
 	MaxResponse = 1 << 20
 
+	// maxDiscarded is how much of an ignored response is read so that its connection can be used again.
+	maxDiscarded = 64 << 10
+
 	growth = 1.5
 	jitter = 0.2
 )
@@ -32,7 +36,7 @@ const (
 type Webhook struct {
 	Client *http.Client
 	URL    string
-	// Timeout bounds all attempts together.
+	// Timeout bounds all attempts of Review together, and that of Send.
 	Timeout time.Duration
 	// Backoff is the pause before the second attempt. Later pauses grow from there.
 	Backoff time.Duration
@@ -92,17 +96,7 @@ func Retry(ctx context.Context, backoff time.Duration, attempt func() (retry boo
 
 // post makes one attempt, and reports whether another may succeed.
 func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry bool, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, false, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, */*")
-	outbound.InjectTrace(ctx, r.Header)
-	client := *s.Client
-	// A redirect would direct the server, with its credentials, to another address.
-	client.CheckRedirect = outbound.NoRedirect
-	resp, err := client.Do(r)
+	resp, err := s.send(ctx, body)
 	if err != nil {
 		return nil, ctx.Err() == nil, err
 	}
@@ -114,12 +108,45 @@ func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry boo
 	case err != nil:
 		return nil, ctx.Err() == nil, err
 	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		busy := resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
-		return nil, busy, &StatusError{resp.StatusCode, resp.Status}
+	if err := checkStatus(resp); err != nil {
+		return nil, resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, err
 	}
 	if err := bounds.Depth(data); err != nil {
 		return nil, false, fmt.Errorf("the webhook's answer: %w", err)
 	}
 	return data, false, nil
+}
+
+// Send makes one attempt to post a body to a webhook whose answer is its status.
+func (s *Webhook) Send(ctx context.Context, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	resp, err := s.send(ctx, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDiscarded)
+	return checkStatus(resp)
+}
+
+func (s *Webhook) send(ctx context.Context, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, */*")
+	outbound.InjectTrace(ctx, r.Header)
+	client := *s.Client
+	// A redirect would direct the server, with its credentials, to another address.
+	client.CheckRedirect = outbound.NoRedirect
+	return client.Do(r)
+}
+
+func checkStatus(resp *http.Response) error {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return &StatusError{resp.StatusCode, resp.Status}
+	}
+	return nil
 }
