@@ -58,13 +58,7 @@ func (o *Objects) List(ctx context.Context, res *api.Resource, namespace string,
 	if err != nil {
 		return nil, err
 	}
-	out := make([]api.Object, len(l.Items))
-	for i, item := range l.Items {
-		if out[i], err = item.Object(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return l.Objects()
 }
 
 // Derived holds a value for each object of a resource, such as the compiled form of a policy. It

@@ -46,13 +46,7 @@ func (a *actions) List(resource, group string) ([]api.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]api.Object, len(list.Items))
-	for i, item := range list.Items {
-		if out[i], err = item.Object(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return list.Objects()
 }
 
 // Update implements api.Actions.

@@ -69,11 +69,5 @@ func (r *Registry) listNear(ctx context.Context, t Target, resource schema.Group
 	if err != nil {
 		return nil, err
 	}
-	out := make([]api.Object, len(list.Items))
-	for i, item := range list.Items {
-		if out[i], err = item.Object(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return list.Objects()
 }

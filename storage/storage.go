@@ -182,6 +182,18 @@ type List struct {
 	examined int // the number of items that were read for the page
 }
 
+// Objects returns the objects of the items, which must not be changed. It fails if one cannot be decoded.
+func (l *List) Objects() ([]api.Object, error) {
+	out := make([]api.Object, len(l.Items))
+	for i, item := range l.Items {
+		var err error
+		if out[i], err = item.Object(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // EventType is the kind of an Event, relative to the selection of the watcher.
 type EventType int
 

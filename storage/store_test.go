@@ -135,8 +135,15 @@ func TestBadValue(t *testing.T) {
 	if i.Labels() != nil || i.Fields() != nil || string(i.Value()) != "no JSON" {
 		t.Errorf("%v %v", i.Labels(), i.Fields())
 	}
-	if got := mustList(t, c, ListOptions{}); len(got.Items) != 2 {
+	got := mustList(t, c, ListOptions{})
+	if len(got.Items) != 2 {
 		t.Errorf("listed %v", listedKeys(got))
+	}
+	if objects, err := got.Objects(); err == nil {
+		t.Errorf("decoded %v", objects)
+	}
+	if objects, err := mustList(t, c, ListOptions{Key: "a/y"}).Objects(); err != nil || len(objects) != 1 || objects[0].GetName() != "y" {
+		t.Errorf("decoded %v, %v", objects, err)
 	}
 	verified := func(o ListOptions, want int) {
 		t.Helper()

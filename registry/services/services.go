@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -143,12 +142,12 @@ func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discover
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*discoveryv1.EndpointSlice, len(list.Items))
-	for i, item := range list.Items {
-		var obj api.Object
-		if obj, err = item.Object(); err != nil {
-			return nil, err
-		}
+	objects, err := list.Objects()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*discoveryv1.EndpointSlice, len(objects))
+	for i, obj := range objects {
 		out[i] = obj.(*discoveryv1.EndpointSlice)
 	}
 	return out, nil
