@@ -157,35 +157,13 @@ func (t oneShotTimer) stop() {
 
 // follow signals on changed when objects of a resource may have changed.
 func (k *Controller) follow(ctx context.Context, t registry.Target, changed chan<- struct{}) {
-	for ctx.Err() == nil {
-		err := k.followOnce(ctx, t, changed)
-		if ctx.Err() == nil {
-			k.log.Debug("watch of flow control objects ended", "resource", t.Resource.Name, "error", err)
-			pause := k.newTimer(retryAfter)
-			select {
-			case <-ctx.Done():
-			case <-pause.c:
-			}
-			pause.stop()
-		}
-	}
-}
-
-func (k *Controller) followOnce(ctx context.Context, t registry.Target, changed chan<- struct{}) error {
-	w, err := k.reg.Watch(ctx, t, registry.WatchOptions{WatchOptions: storage.WatchOptions{Initial: true}})
-	if err != nil {
-		return err
-	}
-	defer w.Stop()
-	for {
-		if _, err := w.Next(ctx); err != nil {
-			return err
-		}
+	o := registry.WatchOptions{WatchOptions: storage.WatchOptions{Initial: true}}
+	k.reg.Follow(ctx, t, o, func() {}, func([]storage.Event) {
 		select {
 		case changed <- struct{}{}:
 		default: // a signal is pending
 		}
-	}
+	})
 }
 
 // Configure configures the limiter from the current objects.

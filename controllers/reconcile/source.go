@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,9 +22,6 @@ type Change struct {
 	Deleted  bool
 }
 
-// watchRestartDelay is the delay before an ended watch is started again.
-const watchRestartDelay = 5 * time.Millisecond
-
 // KnownUIDs has the UIDs of the delivered objects, by key.
 type KnownUIDs map[string]types.UID
 
@@ -41,32 +37,13 @@ func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Targe
 
 // followObjectsAs is FollowObjects with objects returned by read.
 func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
-	for ctx.Err() == nil {
-		followObjectsOnce(ctx, reg, t, s, read, k, handle)
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchRestartDelay):
-		}
-	}
-}
-
-func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
-	res := t.Resource
-	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
-	if err != nil {
-		return
-	}
-	defer w.Stop()
-	seen := map[string]bool{}
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return
-		}
+	o := registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}}
+	var seen map[string]bool // nil after the initial events
+	reg.Follow(ctx, t, o, func() { seen = map[string]bool{} }, func(events []storage.Event) {
 		for _, e := range events {
 			if e.Type == storage.Bookmark {
 				if e.End {
-					ReportDeleted(res, k, seen, handle)
+					ReportDeleted(t.Resource, k, seen, handle)
 					seen = nil
 				}
 				continue
@@ -84,9 +61,9 @@ func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.T
 			} else {
 				k[e.Item.Key()] = obj.GetUID()
 			}
-			handle(Change{res, obj, gone})
+			handle(Change{t.Resource, obj, gone})
 		}
-	}
+	})
 }
 
 // ReportDeleted reports known objects that are not in seen as deleted.
@@ -146,29 +123,11 @@ func SupportsVerb(res *api.Resource, verb string) bool {
 // start and after a lost watch it calls anything, because any object may have changed.
 func WatchChanges(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
-	for ctx.Err() == nil {
-		if w, err := reg.Watch(ctx, t, registry.WatchOptions{}); err == nil {
-			anything()
-			watchChangesOnce(ctx, w, changed)
-			w.Stop()
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(watchRestartDelay):
-		}
-	}
-}
-
-func watchChangesOnce(ctx context.Context, w *storage.Watcher, changed func(storage.Event)) {
-	for {
-		events, err := w.Next(ctx)
-		if err != nil {
-			return
-		}
+	reg.Follow(ctx, t, registry.WatchOptions{}, anything, func(events []storage.Event) {
 		for _, e := range events {
 			if e.Type != storage.Bookmark {
 				changed(e)
 			}
 		}
-	}
+	})
 }
