@@ -16,7 +16,8 @@ type decodedSet struct {
 
 // setCache holds the Sets of recently decoded texts, because a manager that writes an object
 // again, or writes many objects alike, owns the same fields each time. The texts are in two
-// generations: when the recent one is full, it replaces the older one. The zero value is empty.
+// generations: when the recent one is full, it replaces the older one. The cache is no lru.Cache, because the
+// bytes of the texts are bounded and not their number: a text may be 8 KB long. The zero value is empty.
 type setCache struct {
 	mu            sync.Mutex
 	recent, older map[string]*decodedSet

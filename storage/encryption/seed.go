@@ -65,7 +65,8 @@ func (c extendedGCM) decrypt(ctx context.Context, s *subject, data []byte) ([]by
 // seeds is about the number of starts of servers since all values were last encrypted again.
 const seedTTL = 24 * time.Hour
 
-// seedCache caches decrypted seeds. Concurrent readers of one seed share one call of the plugin.
+// seedCache caches decrypted seeds. Concurrent readers of one seed share one call of the plugin. The number of seeds is
+// not bounded, because the plugin would be called for every value if seeds in use were evicted.
 type seedCache struct {
 	now   func() time.Time
 	sized func(n int)
