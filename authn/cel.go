@@ -9,9 +9,6 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"k8s.io/apimachinery/pkg/util/version"
-	apicel "k8s.io/apiserver/pkg/cel"
-	"k8s.io/apiserver/pkg/cel/environment"
 
 	expr "github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
@@ -28,36 +25,13 @@ type expressions struct {
 func newExpressions() *expressions {
 	return &expressions{
 		claims: sync.OnceValues(func() (*cel.Env, error) {
-			return celEnvironment(cel.Variable("claims", cel.MapType(cel.StringType, cel.DynType)))
+			return expr.NewEnv([]cel.EnvOption{cel.Variable("claims", cel.MapType(cel.StringType, cel.DynType))})
 		}),
 		user: sync.OnceValues(func() (*cel.Env, error) {
-			user := userType()
-			return celEnvironment(cel.Variable("user", user.CelType()), user)
+			user := expr.UserInfoType()
+			return expr.NewEnv([]cel.EnvOption{cel.Variable("user", user.CelType())}, user)
 		}),
 	}
-}
-
-// celEnvironment returns an environment with the Kubernetes CEL libraries and one variable.
-func celEnvironment(variable cel.EnvOption, declared ...*apicel.DeclType) (*cel.Env, error) {
-	set, err := expr.Base().Extend(environment.VersionedOptions{
-		IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: []cel.EnvOption{variable}, DeclTypes: declared,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return set.Env(environment.StoredExpressions)
-}
-
-// userType returns the CEL type of the variable user.
-func userType() *apicel.DeclType {
-	list := apicel.NewListType(apicel.StringType, -1)
-	fields := map[string]*apicel.DeclField{}
-	for name, t := range map[string]*apicel.DeclType{
-		"username": apicel.StringType, "uid": apicel.StringType, "groups": list, "extra": apicel.NewMapType(apicel.StringType, list, -1),
-	} {
-		fields[name] = apicel.NewDeclField(name, t, false, nil, nil)
-	}
-	return apicel.NewObjectType("kubernetes.UserInfo", fields)
 }
 
 // celUser returns the value of the variable user.

@@ -6,9 +6,7 @@ import (
 	"github.com/google/cel-go/cel"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	"k8s.io/apimachinery/pkg/util/version"
 	apicel "k8s.io/apiserver/pkg/cel"
-	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
@@ -54,51 +52,25 @@ func newConditions(expressions ...string) (*Conditions, error) {
 // with their cost limit, and the variable request.
 func conditionEnvironment() (*cel.Env, error) {
 	request := reviewType()
-	set, err := expression.Base().Extend(environment.VersionedOptions{
-		IntroducedVersion: version.MajorMinor(1, 0),
-		EnvOptions:        []cel.EnvOption{cel.Variable("request", request.CelType())}, DeclTypes: []*apicel.DeclType{request},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return set.Env(environment.StoredExpressions)
+	return expression.NewEnv([]cel.EnvOption{cel.Variable("request", request.CelType())}, request)
 }
 
 // reviewType returns the CEL type of the variable request.
 func reviewType() *apicel.DeclType {
 	list := apicel.NewListType(apicel.StringType, -1)
-	requirement := declareObject("SelectorRequirement", textFields("key", "operator"), fieldTypes{"values": list})
+	fields := func(t *apicel.DeclType, names ...string) map[string]*apicel.DeclField {
+		return expression.DeclareFields(false, t, names...)
+	}
+	text, object := apicel.StringType, expression.DeclareObject
+	requirement := object("SelectorRequirement", fields(text, "key", "operator"), fields(list, "values"))
 	selector := func(kind string) *apicel.DeclType {
-		return declareObject(kind, textFields("rawSelector"), fieldTypes{"requirements": apicel.NewListType(requirement, -1)})
+		return object(kind, fields(text, "rawSelector"), fields(apicel.NewListType(requirement, -1), "requirements"))
 	}
-	return declareObject("SubjectAccessReviewSpec", textFields("user", "uid"), fieldTypes{
-		"groups": list, "extra": apicel.NewMapType(apicel.StringType, list, -1),
-		"resourceAttributes": declareObject("ResourceAttributes", textFields("namespace", "verb", "group", "version", "resource", "subresource", "name"),
-			fieldTypes{"fieldSelector": selector("FieldSelectorAttributes"), "labelSelector": selector("LabelSelectorAttributes")}),
-		"nonResourceAttributes": declareObject("NonResourceAttributes", textFields("path", "verb")),
-	})
-}
-
-// fieldTypes are the types of the fields of an object, none of which is required.
-type fieldTypes map[string]*apicel.DeclType
-
-// textFields returns fields that are strings.
-func textFields(names ...string) fieldTypes {
-	out := fieldTypes{}
-	for _, name := range names {
-		out[name] = apicel.StringType
-	}
-	return out
-}
-
-func declareObject(kind string, sets ...fieldTypes) *apicel.DeclType {
-	declared := map[string]*apicel.DeclField{}
-	for _, set := range sets {
-		for name, t := range set {
-			declared[name] = apicel.NewDeclField(name, t, false, nil, nil)
-		}
-	}
-	return apicel.NewObjectType("kubernetes."+kind, declared)
+	resource := object("ResourceAttributes", fields(text, "namespace", "verb", "group", "version", "resource", "subresource", "name"),
+		fields(selector("FieldSelectorAttributes"), "fieldSelector"), fields(selector("LabelSelectorAttributes"), "labelSelector"))
+	return object("SubjectAccessReviewSpec", fields(text, "user", "uid"), fields(list, "groups"),
+		fields(apicel.NewMapType(text, list, -1), "extra"), fields(resource, "resourceAttributes"),
+		fields(object("NonResourceAttributes", fields(text, "path", "verb")), "nonResourceAttributes"))
 }
 
 // match reports whether all conditions are true. A false condition takes precedence over errors of

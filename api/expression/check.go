@@ -2,9 +2,7 @@ package expression
 
 import (
 	"github.com/google/cel-go/cel"
-	"k8s.io/apimachinery/pkg/util/version"
 	apicel "k8s.io/apiserver/pkg/cel"
-	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
@@ -36,12 +34,12 @@ func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeCheck
 	}
 	// As in kube-apiserver, authorizer.requestResource is not declared here: each use of it is a warning.
 	vars = append(vars, cel.Variable(NamespaceObject, namespace.CelType()), cel.Variable(Request, request.CelType()), cel.Variable(Authorizer, library.AuthorizerType))
-	set, err := Base().Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: vars, DeclTypes: declared})
+	env, err := NewEnv(vars, declared...)
 	if err != nil {
 		return nil, err
 	}
 	c := &TypeChecker{declared: map[string]*cel.Type{}}
-	c.env, err = withVariables(set.StoredExpressionsEnv(), c.declared)
+	c.env, err = withVariables(env, c.declared)
 	return c, err
 }
 

@@ -6,10 +6,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	"k8s.io/apimachinery/pkg/util/version"
-	apicel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
-	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/library"
 	"k8s.io/apiserver/pkg/cel/mutation"
 
@@ -68,13 +65,10 @@ func (o envOptions) build() (*cel.Env, error) {
 	if o.authorizer {
 		vars = append(vars, cel.Variable(Authorizer, library.AuthorizerType), cel.Variable(RequestResourceAuthorizer, library.ResourceCheckType))
 	}
-	always := version.MajorMinor(1, 0)
-	set, err := o.library.set().Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: vars, DeclTypes: []*apicel.DeclType{namespace, request}})
+	set, err := extend(o.library.set(), vars, namespace, request)
 	if err == nil && o.patches {
 		// This is a second step, since declared types would replace the resolver.
-		set, err = set.Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: []cel.EnvOption{
-			common.ResolverEnvOption(&mutation.DynamicTypeResolver{}), library.JSONPatch(),
-		}})
+		set, err = extend(set, []cel.EnvOption{common.ResolverEnvOption(&mutation.DynamicTypeResolver{}), library.JSONPatch()})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("environment of expressions: %w", err)

@@ -3,6 +3,7 @@ package expression
 import (
 	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/util/version"
+	apicel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
@@ -19,9 +20,20 @@ func NewExpressions(oldest kubeversion.Minor) Library { return Library{oldest} }
 // Env returns the environment with the functions of the library, and without variables.
 func (l Library) Env() *cel.Env { return l.of(l.set()) }
 
-// Base returns the environments whose stored expressions may call kube-apiserver's functions, without
-// variables.
-func Base() *environment.EnvSet { return Library{}.set() }
+// NewEnv returns the environment of stored expressions, which may call all functions, with variables and the types
+// that these need.
+func NewEnv(variables []cel.EnvOption, types ...*apicel.DeclType) (*cel.Env, error) {
+	set, err := extend(Library{}.set(), variables, types...)
+	if err != nil {
+		return nil, err
+	}
+	return set.StoredExpressionsEnv(), nil
+}
+
+// extend adds options and types to the environments of all releases.
+func extend(set *environment.EnvSet, options []cel.EnvOption, types ...*apicel.DeclType) (*environment.EnvSet, error) {
+	return set.Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: options, DeclTypes: types})
+}
 
 // set returns the environments from which of chooses. All sets have the same environment of stored
 // expressions; that of the default release is in memory anyway.
