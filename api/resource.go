@@ -35,7 +35,7 @@
 //	WarningsOnCreate    WarningsOnUpdate    WarningsOnUpdate
 //	validating          validating          validating          validating
 //	  admission           admission           admission           admission
-//	                                                            BeginDelete
+//	                                                            MarkTerminating
 //	                                                            HasFinalizers
 //	stored              stored              stored              stored
 //	                                                            Release

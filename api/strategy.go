@@ -186,16 +186,16 @@ type DeleteStrategy[T Object] struct {
 	// terminating; requested is the period in the request, or nil. A nil function means that
 	// objects are removed at once.
 	GracePeriodSeconds func(obj T, requested *int64) int64
-	// BeginDelete changes a copy that was just marked as terminating (a namespace's
-	// phase). A kind with BeginDelete has no grace period, and its generation does
+	// MarkTerminating changes a copy that was just marked as terminating (a namespace's
+	// phase). A kind with MarkTerminating has no grace period, and its generation does
 	// not change on deletion.
-	BeginDelete func(obj T)
+	MarkTerminating func(obj T)
 	// PreconditionError is the start of the message for a failed precondition of a kind with
-	// BeginDelete.
+	// MarkTerminating.
 	PreconditionError string
-	// OnlyBegins: the first deletion only marks the object, regardless of its options; the
+	// MarkOnly: the first deletion only marks the object, regardless of its options; the
 	// next one removes the object.
-	OnlyBegins bool
+	MarkOnly bool
 	// IsScope: objects of other kinds are created within an object of this kind (a namespace).
 	IsScope bool
 	// HasFinalizers reports whether the object has finalizers outside metadata (a

@@ -161,8 +161,8 @@ type Actions interface {
 	DryRun() bool
 }
 
-// Changed adapts a function of a Go type to the signature of Actions.Update.
-func Changed[T Object](f func(T) (T, error)) func(Object) (Object, error) {
+// Typed adapts a function of a Go type to the signature of Actions.Update.
+func Typed[T Object](f func(T) (T, error)) func(Object) (Object, error) {
 	return func(obj Object) (Object, error) { return f(obj.(T)) }
 }
 

@@ -8,8 +8,8 @@ func OnCreate[T Object](warnings func(obj, old T) []string) func(T) []string {
 	}
 }
 
-// OnAnyUpdate returns warnings about an object as warnings about each of its updates.
-func OnAnyUpdate[T Object](warnings func(T) []string) func(obj, old T) []string {
+// IgnoreOld returns warnings about an object as warnings about each of its updates.
+func IgnoreOld[T Object](warnings func(T) []string) func(obj, old T) []string {
 	return func(obj, _ T) []string { return warnings(obj) }
 }
 
@@ -19,8 +19,8 @@ func IsNew[T Object](old T) bool {
 	return any(old) == any(none)
 }
 
-// Edited reports whether an object is new, or more than its metadata and status
+// SpecChanged reports whether an object is new, or more than its metadata and status
 // changed.
-func Edited[T Object](obj, old T) bool {
+func SpecChanged[T Object](obj, old T) bool {
 	return IsNew(old) || obj.GetGeneration() != old.GetGeneration()
 }

@@ -44,7 +44,7 @@ func conversationOptions() server.Options {
 	}
 }
 
-// TestConversations replays all conversations and compares the results with the ratchet.
+// TestConversations replays all conversations and compares the results with the known differences.
 func TestConversations(t *testing.T) {
 	replay(t, "testdata", *differing, conversationOptions())
 }
@@ -61,7 +61,7 @@ func TestEmulation(t *testing.T) {
 }
 
 // replay replays the conversations in a directory on a server with the options, and compares the
-// results with the ratchet in a file.
+// results with the known differences in a file.
 func replay(t *testing.T, dir, differs string, o server.Options) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "conversations", "*.json.gz"))
@@ -72,7 +72,7 @@ func replay(t *testing.T, dir, differs string, o server.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ratchet, err := ReadRatchet(differs)
+	known, err := ReadKnownDiffs(differs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func replay(t *testing.T, dir, differs string, o server.Options) {
 		r.Server = s.URL
 	}
 	r.RetryLimit = func(name string, wanted time.Duration) time.Duration {
-		if ratchet.Lists(name) {
+		if known.Lists(name) {
 			return min(wanted, listedRetryLimit)
 		}
 		return wanted
@@ -96,24 +96,24 @@ func replay(t *testing.T, dir, differs string, o server.Options) {
 		if *only != "" {
 			t.Fatal("-update needs all scenarios: -only leaves lines out")
 		}
-		ratchet = ratchet.Updated(results)
-		if err := ratchet.Write(differs, results); err != nil {
+		known = known.Updated(results)
+		if err := known.Write(differs, results); err != nil {
 			t.Fatal(err)
 		}
 	}
-	report(t, ratchet, results)
+	report(t, known, results)
 	for _, total := range Totals(results) {
 		t.Log(total)
 	}
 }
 
-// report fails the test for each step that contradicts the ratchet.
-func report(t *testing.T, ratchet Ratchet, results []Result) {
+// report fails the test for each step that contradicts the known differences.
+func report(t *testing.T, known KnownDiffs, results []Result) {
 	t.Helper()
 	const most = 30
 	faults := map[string]int{}
 	for _, result := range results {
-		fault := ratchet.Fault(result)
+		fault := known.Fault(result)
 		if fault == "" {
 			continue
 		}

@@ -12,7 +12,7 @@
 // Scenarios run concurrently, except scenarios that affect others: see Scenario.runsAlone. A step
 // that agrees only when it is replayed alone is a failure.
 //
-// A Ratchet is the list of steps that are known to differ, each with a reason. A step that differs
+// A KnownDiffs is the list of steps that are known to differ, each with a reason. A step that differs
 // without being listed is a failure, and so is a listed step that agrees, so the list can only
 // shrink. It is testdata/differs.txt, and
 //

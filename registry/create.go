@@ -257,7 +257,7 @@ func (w *creation) adoptName() {
 }
 
 func (w *creation) validate(ctx context.Context) error {
-	return w.judge(ctx, func() field.ErrorList { return w.t.Resource.CheckCreate(w.t.Version, w.obj) })
+	return w.validateRules(ctx, func() field.ErrorList { return w.t.Resource.CheckCreate(w.t.Version, w.obj) })
 }
 
 // authorize authorizes a creation that is not the verb of the request.

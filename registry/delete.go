@@ -89,7 +89,7 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	}
 	obj, changed := r.markTerminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
-	if !t.Resource.Delete.OnlyBegins || old.GetDeletionTimestamp() != nil {
+	if !t.Resource.Delete.MarkOnly || old.GetDeletionTimestamp() != nil {
 		finalizers = propagationFinalizers(t.Resource, obj, o.Propagation)
 	}
 	if !slices.Equal(finalizers, obj.GetFinalizers()) {
@@ -217,7 +217,7 @@ func propagationFinalizers(res *api.Resource, obj api.Object, p metav1.DeletionP
 func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
 	if deletedAt := old.GetDeletionTimestamp(); deletedAt != nil {
 		g := old.GetDeletionGracePeriodSeconds()
-		if g == nil && res.Delete.OnlyBegins {
+		if g == nil && res.Delete.MarkOnly {
 			obj := old.DeepCopyObject().(api.Object)
 			obj.SetDeletionGracePeriodSeconds(&grace)
 			return obj, true
@@ -228,9 +228,9 @@ func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int6
 	}
 	obj := old.DeepCopyObject().(api.Object)
 	at := metav1.NewTime(r.o.Now().UTC().Add(time.Duration(grace) * time.Second)).Rfc3339Copy()
-	if res.Delete.BeginDelete != nil {
+	if res.Delete.MarkTerminating != nil {
 		obj.SetDeletionTimestamp(&at)
-		res.Delete.BeginDelete(obj)
+		res.Delete.MarkTerminating(obj)
 		return obj, true
 	}
 	if deletedAt := old.GetDeletionTimestamp(); deletedAt != nil {
@@ -307,11 +307,11 @@ func NewDeleteOptions(o *metav1.DeleteOptions) (DeleteOptions, error) {
 }
 
 // deletePreconditions checks uid and resourceVersion. As in kube-apiserver, the messages
-// name the kind instead of the resource, and kinds with their own BeginDelete have messages
+// name the kind instead of the resource, and kinds with their own MarkTerminating have messages
 // of their own for single deletions.
 func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 	p, named := o.Preconditions, t.groupResource()
-	if p == nil || t.Resource.Delete.BeginDelete == nil || o.collection {
+	if p == nil || t.Resource.Delete.MarkTerminating == nil || o.collection {
 		named.Resource = t.Resource.Kind
 		return api.CheckPreconditions(named, old, p)
 	}

@@ -147,7 +147,7 @@ func TestLifeOfAnObject(t *testing.T) {
 			t.Fatalf("%s: %v", step.column, err)
 		}
 		want := slices.DeleteFunc(table[step.column], func(name string) bool {
-			return name == "stored" || name == "BeginDelete" // a kind with a grace period has no BeginDelete
+			return name == "stored" || name == "MarkTerminating" // a kind with a grace period has no MarkTerminating
 		})
 		if got := calls.take(); !slices.Equal(got, want) {
 			t.Errorf("%s:\n got  %v\n want %v", step.column, got, want)

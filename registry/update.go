@@ -285,7 +285,7 @@ func (w *update) validate(ctx context.Context) error {
 		return nil
 	}
 	t, obj, old := w.t, w.obj, w.old
-	return w.judge(ctx, func() field.ErrorList {
+	return w.validateRules(ctx, func() field.ErrorList {
 		switch {
 		case t.Status:
 			return t.Resource.CheckStatusUpdate(t.Version, obj, old)

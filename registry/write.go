@@ -58,9 +58,9 @@ func (w *write) dropManagedFields(applied bool) bool {
 	return true
 }
 
-// judge returns an error if the rules of the kind, which the function rules applies, or
+// validateRules returns an error if the rules of the kind, which the function rules applies, or
 // those for all kinds find faults in the object. Otherwise it adds the warnings about it.
-func (w *write) judge(ctx context.Context, rules func() field.ErrorList) error {
+func (w *write) validateRules(ctx context.Context, rules func() field.ErrorList) error {
 	t, obj, old := w.t, w.obj, w.old
 	var errs field.ErrorList
 	if validate := t.Resource.Create.ValidateAccess; validate != nil && w.r.o.Access != nil {

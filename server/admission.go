@@ -22,7 +22,7 @@ import (
 )
 
 // buildAdmission makes the admission plugins that the options choose.
-func (p *parts) buildAdmission() error {
+func (p *builder) buildAdmission() error {
 	configurations, files, err := admission.ReadConfigFile(p.o.AdmissionConfigFile)
 	if err != nil {
 		return fileError("admission-control-config-file", p.o.AdmissionConfigFile, err)
@@ -36,7 +36,7 @@ func (p *parts) buildAdmission() error {
 }
 
 // buildPlugins makes the plugins with the configurations in files.
-func (p *parts) buildPlugins(files map[string][]byte) error {
+func (p *builder) buildPlugins(files map[string][]byte) error {
 	p.ledger = quota.NewLedger()
 	files = plugins.Enabled(files, p.o.EnableAdmissionPlugins, p.o.DisableAdmissionPlugins)
 	manifests, err := p.manifestConfig()
@@ -112,7 +112,7 @@ func (p *parts) buildPlugins(files map[string][]byte) error {
 }
 
 // manifestConfig returns the configuration of the policies and webhooks in files.
-func (p *parts) manifestConfig() (manifest.Config, error) {
+func (p *builder) manifestConfig() (manifest.Config, error) {
 	metrics, err := configmetrics.New(p.metrics, configmetrics.Options{Name: "manifest_admission", Subject: "admission manifest", ServerID: p.serverID, Stability: "ALPHA", ByPlugin: true})
 	if err != nil {
 		return manifest.Config{}, err

@@ -13,7 +13,7 @@ import (
 )
 
 // newRemotes returns the index of the group versions that other servers serve.
-func (p *parts) newRemotes() (*aggregation.Services, error) {
+func (p *builder) newRemotes() (*aggregation.Services, error) {
 	presented, err := peercert.New(p.metrics, "kube_aggregator", "ALPHA")
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func proxyCertificate(o *Options, own *credentials.Certificates) (credentials.Re
 // newTrust returns a function that returns the CAs and headers that other API servers should trust:
 // the settings of the configured proxies, or else the server's own proxy certificate if it is not
 // from a file. Certificates that are only in memory are not published.
-func (p *parts) newTrust() (func() apiservices.Trust, error) {
+func (p *builder) newTrust() (func() apiservices.Trust, error) {
 	a, own := &p.o.Authentication, p.own
 	fixed := apiservices.Trust{NoUIDs: !p.gates.Enabled(features.RemoteRequestHeaderUID)}
 	switch {

@@ -33,9 +33,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// parts are the parts of a server while it starts, in the order in which start builds them.
+// builder has the parts of a server while it starts, in the order in which start builds them.
 // A Server keeps only the parts that Stop closes.
-type parts struct {
+type builder struct {
 	*Server
 	logging   *logProgress
 	own       *credentials.Certificates                // as they were at the start
@@ -78,14 +78,14 @@ type parts struct {
 }
 
 // openLog wraps the logger, so that a health check detects a log that blocks.
-func (p *parts) openLog() error {
+func (p *builder) openLog() error {
 	p.logger, p.logging = watchLog(p.o.Logger)
 	return nil
 }
 
 // identify sets the identity of the server, which follows from the name of its host. It is empty if
 // the feature is disabled.
-func (p *parts) identify() error {
+func (p *builder) identify() error {
 	gates, err := p.o.gates()
 	if err != nil || !gates.Enabled(features.APIServerIdentity) {
 		return err
@@ -100,7 +100,7 @@ func (p *parts) identify() error {
 
 // buildCatalogue builds the catalogue of the kinds that the feature gates and
 // --runtime-config enable, and the list of the boot steps, some of which belong to a kind.
-func (p *parts) buildCatalogue() (err error) {
+func (p *builder) buildCatalogue() (err error) {
 	if p.metrics, err = newMetrics(&p.o); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (p *parts) buildCatalogue() (err error) {
 }
 
 // buildRegistry makes the registry of the kinds in the catalogue.
-func (p *parts) buildRegistry() (err error) {
+func (p *builder) buildRegistry() (err error) {
 	for _, c := range []prometheus.Collector{storage.Metrics(p.allStores()...), p.etcdCalls} {
 		if err := p.metrics.Register(c); err != nil {
 			return fmt.Errorf("register metrics of the store: %w", err)
@@ -153,7 +153,7 @@ func (p *parts) buildRegistry() (err error) {
 
 // buildProxies makes the connections to kubelets, pods and services, and to the
 // servers of aggregated APIs.
-func (p *parts) buildProxies() (err error) {
+func (p *builder) buildProxies() (err error) {
 	if p.proxy, err = newConnections(&p.o, p.kubeletClient, p.ownAddresses()); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (p *parts) buildProxies() (err error) {
 
 // advertisedAddress returns the host and port that /api tells clients: the host of
 // --external-hostname or the address at which other machines reach the server, or "".
-func (p *parts) advertisedAddress() string {
+func (p *builder) advertisedAddress() string {
 	if address := p.externalAddress(); address != "" {
 		return address
 	}
@@ -176,7 +176,7 @@ func (p *parts) advertisedAddress() string {
 
 // externalAddress returns the host of --external-hostname with the port of the server,
 // or "".
-func (p *parts) externalAddress() string {
+func (p *builder) externalAddress() string {
 	if p.o.ExternalHostname == "" {
 		return ""
 	}
@@ -184,7 +184,7 @@ func (p *parts) externalAddress() string {
 }
 
 // publicURL returns the URL of the server in documents for others.
-func (p *parts) publicURL() string {
+func (p *builder) publicURL() string {
 	if address := p.externalAddress(); address != "" {
 		return "https://" + address
 	}
@@ -192,7 +192,7 @@ func (p *parts) publicURL() string {
 }
 
 // buildHandler makes the handler of all requests.
-func (p *parts) buildHandler() error {
+func (p *builder) buildHandler() error {
 	origins, err := transport.OriginPatterns(p.o.CORSAllowedOrigins)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (p *parts) buildHandler() error {
 }
 
 // buildPublication describes the addresses of this server for the cluster.
-func (p *parts) buildPublication() (err error) {
+func (p *builder) buildPublication() (err error) {
 	if p.trust, err = p.newTrust(); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (w *AuditWebhook) config() *audit.WebhookConfig {
 
 // buildAudit reads the audit policy and opens the backends of the audit log. Without either,
 // requests are not recorded.
-func (p *parts) buildAudit() (err error) {
+func (p *builder) buildAudit() (err error) {
 	a := &p.o.Audit
 	config := audit.Config{Metrics: p.metrics, Logger: p.logger}
 	if a.PolicyFile == "" {

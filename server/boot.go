@@ -23,7 +23,7 @@ import (
 // prepareBootstrap compiles the schemas of the objects that bootstrapObjects creates in an
 // empty store, while other parts are built. A server with a data directory has created
 // them at its first start.
-func (p *parts) prepareBootstrap() error {
+func (p *builder) prepareBootstrap() error {
 	if !p.ephemeral && !p.o.NoDataDir {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (p *parts) prepareBootstrap() error {
 }
 
 // loadCaches fills the caches from each etcd and starts to follow its changes.
-func (p *parts) loadCaches(ctx context.Context) error {
+func (p *builder) loadCaches(ctx context.Context) error {
 	p.waiting.begin("reading all objects from etcd")
 	for _, store := range p.allStores() {
 		if err := store.Start(ctx); err != nil {
@@ -48,7 +48,7 @@ func (p *parts) loadCaches(ctx context.Context) error {
 }
 
 // publishEndpoints creates the endpoints at which the cluster finds the server.
-func (p *parts) publishEndpoints(ctx context.Context) error {
+func (p *builder) publishEndpoints(ctx context.Context) error {
 	if p.endpoints == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (p *parts) publishEndpoints(ctx context.Context) error {
 }
 
 // createLease creates or renews the server's lease.
-func (p *parts) createLease(ctx context.Context) error {
+func (p *builder) createLease(ctx context.Context) error {
 	if p.lease == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (p *parts) createLease(ctx context.Context) error {
 
 // bootstrapObjects creates the objects that every server has, where they are missing,
 // and begins to renew the server's lease.
-func (p *parts) bootstrapObjects(ctx context.Context) error {
+func (p *builder) bootstrapObjects(ctx context.Context) error {
 	p.waiting.begin("writing the default objects")
 	err := bootConcurrently(
 		p.unlessUnavailable("the default objects", p.publication.CreateObjects),
@@ -95,7 +95,7 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 // unlessUnavailable returns a step that logs an error that is due to a stored object. The start goes on
 // then: another program, or a user who may write in a namespace, may have stored an object that the server
 // cannot read or change. Only if etcd does not answer does the start fail.
-func (p *parts) unlessUnavailable(what string, step func(context.Context) error) func(context.Context) error {
+func (p *builder) unlessUnavailable(what string, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)
 		if err == nil {
@@ -110,7 +110,7 @@ func (p *parts) unlessUnavailable(what string, step func(context.Context) error)
 }
 
 // configureFlowControl configures flow control by its objects.
-func (p *parts) configureFlowControl(ctx context.Context) error {
+func (p *builder) configureFlowControl(ctx context.Context) error {
 	if err := p.flow.controller.Configure(ctx); err != nil {
 		return fmt.Errorf("flow control: %w", err)
 	}
@@ -119,7 +119,7 @@ func (p *parts) configureFlowControl(ctx context.Context) error {
 }
 
 // isUnresolved reports whether a definition has a resource that cannot be served, and whether it is namespaced. No request asks before the controllers are built.
-func (p *parts) isUnresolved(ctx context.Context, r schema.GroupVersionResource) (namespaced, ok bool) {
+func (p *builder) isUnresolved(ctx context.Context, r schema.GroupVersionResource) (namespaced, ok bool) {
 	if p.builtIn.customKinds == nil {
 		return false, false
 	}
@@ -128,7 +128,7 @@ func (p *parts) isUnresolved(ctx context.Context, r schema.GroupVersionResource)
 
 // loadCustomKinds adds the custom kinds to the catalogue, and follows their
 // definitions.
-func (p *parts) loadCustomKinds(ctx context.Context) error {
+func (p *builder) loadCustomKinds(ctx context.Context) error {
 	kinds := p.builtIn.customKinds
 	if kinds != nil {
 		p.waiting.begin("compiling the custom kinds")
@@ -144,7 +144,7 @@ func (p *parts) loadCustomKinds(ctx context.Context) error {
 // loadAPIServices maintains APIServices: those of the group versions that this server
 // serves, the availability of those of other servers, and the ConfigMap from which
 // other servers learn how to authenticate users.
-func (p *parts) loadAPIServices(ctx context.Context) error {
+func (p *builder) loadAPIServices(ctx context.Context) error {
 	if e := p.builtIn.extensions; e != nil {
 		p.runLoop("publishing authentication", func() { e.Run(p.lifetime) })
 	}
@@ -161,7 +161,7 @@ func (p *parts) loadAPIServices(ctx context.Context) error {
 }
 
 // findIssuers looks for the keys of OpenID Connect issuers.
-func (p *parts) findIssuers(context.Context) error {
+func (p *builder) findIssuers(context.Context) error {
 	if issuers := p.identities.issuers; issuers != nil {
 		p.runLoop("finding issuers", func() { issuers.Run(p.lifetime) })
 	}
@@ -170,7 +170,7 @@ func (p *parts) findIssuers(context.Context) error {
 
 // serveResources ends the refusal of requests for resources, and starts the loops that
 // belong to an API server rather than to a controller manager.
-func (p *parts) serveResources(context.Context) error {
+func (p *builder) serveResources(context.Context) error {
 	for _, store := range p.allStores() {
 		store.EndBootstrap()
 	}
@@ -191,7 +191,7 @@ func (p *parts) serveResources(context.Context) error {
 }
 
 // beginRepair starts the loop that repairs allocations.
-func (p *parts) beginRepair(context.Context) error {
+func (p *builder) beginRepair(context.Context) error {
 	repaired := make(chan struct{})
 	var once sync.Once
 	p.runLoop("repairing allocations", func() {
@@ -208,7 +208,7 @@ func (p *parts) beginRepair(context.Context) error {
 
 // awaitRepair waits for the first run of the loop. Requests are served meanwhile, because a
 // repair may wait for a webhook that is a client of this server.
-func (p *parts) awaitRepair(ctx context.Context) error {
+func (p *builder) awaitRepair(ctx context.Context) error {
 	p.waiting.begin("checking the allocated addresses and ports")
 	select {
 	case <-p.repaired:
@@ -220,7 +220,7 @@ func (p *parts) awaitRepair(ctx context.Context) error {
 
 // startControllers starts the loops of flow control and the controllers that --controllers
 // does not disable, without waiting for their first results.
-func (p *parts) startControllers(context.Context) error {
+func (p *builder) startControllers(context.Context) error {
 	p.runFlowControl(p.flow)
 	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.ControllersOff...)
 	return nil

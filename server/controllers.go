@@ -29,7 +29,7 @@ type builtInControllers struct {
 
 // buildControllers makes the controllers that boot runs, and the configuration of the
 // controllers that --controllers chooses from.
-func (p *parts) buildControllers() (err error) {
+func (p *builder) buildControllers() (err error) {
 	if p.controllerConfig, err = p.controllersConfig(); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *parts) buildControllers() (err error) {
 }
 
 // controllersConfig returns the configuration of all controllers.
-func (p *parts) controllersConfig() (controllers.Config, error) {
+func (p *builder) controllersConfig() (controllers.Config, error) {
 	queues := reconcile.NewQueueMetrics()
 	if err := p.metrics.Register(queues); err != nil {
 		return controllers.Config{}, fmt.Errorf("register metrics of queues: %w", err)

@@ -19,7 +19,7 @@ import (
 
 // loadCredentials reads or makes the certificates that the server presents, and the
 // credentials of its administrator.
-func (p *parts) loadCredentials() (err error) {
+func (p *builder) loadCredentials() (err error) {
 	bind := net.ParseIP(p.o.BindAddress)
 	service, err := serviceIPs(p.o.ServiceClusterIPRange)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *parts) loadCredentials() (err error) {
 
 // ownCertificates recognizes the client certificates that servers with the same certificate directory
 // generate.
-func (p *parts) ownCertificates() *authn.OwnCertificates {
+func (p *builder) ownCertificates() *authn.OwnCertificates {
 	return &authn.OwnCertificates{
 		Clients: credentials.KubeletClientGroup,
 		Proxies: credentials.FrontProxyGroup, ProxyCA: p.own.ProxyCA.Cert,
@@ -105,7 +105,7 @@ func (p *parts) ownCertificates() *authn.OwnCertificates {
 }
 
 // loadCAs loads the CAs of clients and of authenticating proxies.
-func (p *parts) loadCAs() (err error) {
+func (p *builder) loadCAs() (err error) {
 	if p.clientCAs, err = authn.NewCAFile("client CAs", p.own.CA.CertPEM, p.o.ClientCAFile, p.o.Logger); err != nil {
 		return fmt.Errorf("--client-ca-file: %w", err)
 	}
@@ -176,7 +176,7 @@ const expiryCheck = time.Hour
 // renewCertificates renews, once an hour, the certificates that the server issued and that expire soon, and warns
 // in the log, now and then, of others that have expired or expire soon. The server and its clients in this process
 // read certificates again when their files change.
-func (p *parts) renewCertificates(context.Context) error {
+func (p *builder) renewCertificates(context.Context) error {
 	pairs := slices.Clone(p.presented)
 	credentials.WarnOfExpiry(p.logger, pairs, time.Now())
 	p.runEvery("expiry of certificates", expiryCheck, func(context.Context) error {
@@ -189,7 +189,7 @@ func (p *parts) renewCertificates(context.Context) error {
 
 // renew issues certificates again that expire soon, and writes the administrator's kubeconfig file with a new
 // certificate. Certificates in memory, or by another CA, stay.
-func (p *parts) renew(now time.Time) error {
+func (p *builder) renew(now time.Time) error {
 	if p.o.NoDataDir {
 		return nil
 	}

@@ -34,7 +34,7 @@ func TestCertificatesRenewedWhileRunning(t *testing.T) {
 	if err := errors.Join(first.VerifyHostname("lb.example.com"), first.VerifyHostname("192.0.2.7")); err != nil {
 		t.Error(err)
 	}
-	p := &parts{Server: srv, names: credentials.Names{DNS: first.DNSNames, IPs: first.IPAddresses}}
+	p := &builder{Server: srv, names: credentials.Names{DNS: first.DNSNames, IPs: first.IPAddresses}}
 	pki := filepath.Join(dir, "pki")
 	own, err := credentials.Load(pki, p.names, time.Now(), false)
 	if err != nil {

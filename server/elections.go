@@ -30,7 +30,7 @@ func (o *Options) checkElectionPeriods() error {
 }
 
 // holdElections starts the coordinated leader elections if their gate is enabled.
-func (p *parts) holdElections() {
+func (p *builder) holdElections() {
 	if !p.gates.Enabled(features.CoordinatedLeaderElection) {
 		return
 	}

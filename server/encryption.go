@@ -17,7 +17,7 @@ import (
 
 // openEncryption reads --encryption-provider-config. A KMS plugin in it that does not answer yet
 // is no error.
-func (p *parts) openEncryption() error {
+func (p *builder) openEncryption() error {
 	metrics, err := encryption.NewMetrics(p.metrics, p.serverID) // kube-apiserver has them always
 	if err != nil || p.o.EncryptionConfigFile == "" {
 		return err
@@ -36,7 +36,7 @@ func (p *parts) openEncryption() error {
 }
 
 // transformers returns the function that returns the encryption of a resource, or nil.
-func (p *parts) transformers() func(schema.GroupResource) storage.Transformer {
+func (p *builder) transformers() func(schema.GroupResource) storage.Transformer {
 	if p.encryption == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (p *parts) transformers() func(schema.GroupResource) storage.Transformer {
 
 // followEncryption follows the configuration file and the KMS plugins. It starts before the
 // caches are loaded, which needs the plugins.
-func (p *parts) followEncryption(ctx context.Context) error {
+func (p *builder) followEncryption(ctx context.Context) error {
 	if p.encryption == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ const pluginPause = 500 * time.Millisecond
 // awaitPlugins waits until the KMS plugins are healthy, at most for
 // --storage-initialization-timeout. Without them the server cannot read the objects that it needs
 // to start. If they stay away, the step that needs them fails.
-func (p *parts) awaitPlugins(ctx context.Context) {
+func (p *builder) awaitPlugins(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.StorageInitializationTimeout)
 	defer cancel()
 	for {
@@ -84,7 +84,7 @@ func (p *parts) awaitPlugins(ctx context.Context) {
 
 // encryptionChecks returns the health checks of the KMS plugins. As in kube-apiserver /livez does
 // not have them, because a restart of the server repairs no plugin.
-func (p *parts) encryptionChecks() (checks []description.Check) {
+func (p *builder) encryptionChecks() (checks []description.Check) {
 	if p.encryption == nil {
 		return nil
 	}

@@ -54,7 +54,7 @@ func etcdServersOverrides(list []string) error {
 }
 
 // openOtherStores creates the stores of --etcd-servers-overrides, one for each other etcd.
-func (p *parts) openOtherStores() error {
+func (p *builder) openOtherStores() error {
 	overrides, err := parseEtcdOverrides(p.o.EtcdServersOverrides)
 	if err != nil {
 		return fmt.Errorf("--etcd-servers-overrides: %w", err)
@@ -86,7 +86,7 @@ func groupsNeverMoved() []string { return []string{"apiextensions.k8s.io", "apir
 // movedBy returns the resources that an override moves. As in kube-apiserver, the override of a
 // resource takes precedence over that of its group, and CustomResourceDefinitions and
 // APIServices are never moved.
-func (p *parts) movedBy(o etcdOverride, all []etcdOverride) []schema.GroupResource {
+func (p *builder) movedBy(o etcdOverride, all []etcdOverride) []schema.GroupResource {
 	var moved []schema.GroupResource
 	for _, r := range p.catalogue.Resources() {
 		gr := r.GroupResource()
@@ -103,7 +103,7 @@ func (p *parts) movedBy(o etcdOverride, all []etcdOverride) []schema.GroupResour
 }
 
 // connectOtherStores connects the stores of --etcd-servers-overrides.
-func (p *parts) connectOtherStores(ctx context.Context) error {
+func (p *builder) connectOtherStores(ctx context.Context) error {
 	for _, store := range p.others {
 		err := p.connect(ctx, store)
 		var inFile *storage.TLSFileError
@@ -126,7 +126,7 @@ func (s *Server) allStores() []*storage.Store {
 }
 
 // otherStoreChecks returns the health checks of the other etcds, with kube-apiserver's names.
-func (p *parts) otherStoreChecks() []description.Check {
+func (p *builder) otherStoreChecks() []description.Check {
 	var checks []description.Check
 	for i, store := range p.others {
 		checks = append(checks,

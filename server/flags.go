@@ -290,7 +290,7 @@ func controllersOff(value []string) []string {
 }
 
 // shownFlags returns the values of the flags that /flagz shows; nil if the feature is disabled.
-func (p *parts) shownFlags() map[string]string {
+func (p *builder) shownFlags() map[string]string {
 	switch {
 	case !p.gates.Enabled(features.ComponentFlagz):
 		return nil

@@ -288,10 +288,10 @@ func TestCommentsOfOptionsNameFlags(t *testing.T) {
 		isTrueByDefault[f.Name] = f.Default == "true"
 	}
 	for file, types := range map[string]map[string]string{
-		"options.go":        {"Options": "Options."},
-		"authentication.go": {"Authentication": "Options.Authentication.", "OIDC": "Options.Authentication.OIDC."},
-		"authorization.go":  {"Authorization": "Options.Authorization."},
-		"audit.go":          {"Audit": "Options.Audit.", "AuditLog": "Options.Audit.Log.", "AuditWebhook": "Options.Audit.Webhook."},
+		"options.go":       {"Options": "Options."},
+		"options_authn.go": {"Authentication": "Options.Authentication.", "OIDC": "Options.Authentication.OIDC."},
+		"options_authz.go": {"Authorization": "Options.Authorization."},
+		"audit.go":         {"Audit": "Options.Audit.", "AuditLog": "Options.Audit.Log.", "AuditWebhook": "Options.Audit.Webhook."},
 	} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {

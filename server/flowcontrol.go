@@ -19,7 +19,7 @@ type flowControl struct {
 
 // buildFlowControl makes the limiter of requests, and the controller of the objects that
 // configure it.
-func (p *parts) buildFlowControl() (err error) {
+func (p *builder) buildFlowControl() (err error) {
 	p.inflight = apf.NewInflight(nil)
 	if !p.o.NoPriorityAndFairness {
 		seats := p.o.MaxRequestsInflight + p.o.MaxMutatingRequestsInflight

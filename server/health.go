@@ -131,7 +131,7 @@ func (b *bootSteps) check(name string) description.Check {
 }
 
 // checks returns all health checks except ping, in kube-apiserver's order.
-func (p *parts) checks() []description.Check {
+func (p *builder) checks() []description.Check {
 	first := []description.Check{
 		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
 		{Name: "loopback-serving-certificate", Health: true, Live: true, Run: p.checkLoopback},
@@ -161,7 +161,7 @@ func withTimeout(timeout time.Duration, check func(context.Context) error) func(
 
 // checkLoopback fails if the certificates by which the server and its administrator connect
 // on this machine have expired.
-func (p *parts) checkLoopback(context.Context) error {
+func (p *builder) checkLoopback(context.Context) error {
 	now, own := time.Now(), p.current.Load()
 	for _, c := range []*x509.Certificate{own.CA.Cert, own.Serving.Cert, own.Admin.Cert} {
 		if now.After(c.NotAfter) {
@@ -172,7 +172,7 @@ func (p *parts) checkLoopback(context.Context) error {
 }
 
 // checkCaches fails while the caches are not loaded.
-func (p *parts) checkCaches(context.Context) error {
+func (p *builder) checkCaches(context.Context) error {
 	missing := p.reg.NotLoaded()
 	if len(missing) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func (p *parts) checkCaches(context.Context) error {
 
 // checkRegistered returns the check that fails until every built-in group version has an
 // APIService. It does not fail again when one is deleted later.
-func (p *parts) checkRegistered() func(context.Context) error {
+func (p *builder) checkRegistered() func(context.Context) error {
 	var complete atomic.Bool
 	services, version, ok := p.catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	return func(ctx context.Context) error {

@@ -69,7 +69,7 @@ func (own ownAddresses) refuse(a netip.AddrPort) error {
 }
 
 // ownAddresses returns the addresses at which this server can be reached.
-func (p *parts) ownAddresses() ownAddresses {
+func (p *builder) ownAddresses() ownAddresses {
 	listening := p.listenAddresses()
 	port := listenAddress(p.secure).Port()
 	if ip, err := netip.ParseAddr(p.o.AdvertiseAddress); err == nil {
@@ -83,7 +83,7 @@ func (p *parts) ownAddresses() ownAddresses {
 
 // guard keeps the server from sending requests to itself that it does not recognize as its own. All
 // of its HTTP clients have it.
-func (p *parts) guard() outbound.Guard { return p.ownAddresses().refuse }
+func (p *builder) guard() outbound.Guard { return p.ownAddresses().refuse }
 
 // isLocalAddress reports whether an address belongs to this machine. It returns true if the
 // interfaces cannot be listed.

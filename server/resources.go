@@ -10,7 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
-	"github.com/miniapiserver/miniapiserver/api/minor"
+	"github.com/miniapiserver/miniapiserver/api/since"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
@@ -27,7 +27,7 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}
 	if o.FaithfulEmulation {
-		if err := minor.Restrict(resources, serving.Release.Emulated); err != nil {
+		if err := since.Restrict(resources, serving.Release.Emulated); err != nil {
 			return nil, fmt.Errorf("--faithful-emulation: %w", err)
 		}
 	}

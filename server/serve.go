@@ -35,7 +35,7 @@ const connectionGrace = 10 * time.Second
 
 // serve starts the HTTP servers of the listeners. From now on a failure of a part stops the
 // server.
-func (p *parts) serve() error {
+func (p *builder) serve() error {
 	s, handshakes := p.Server, transport.NewHandshakeErrors()
 	if err := p.metrics.Register(handshakes); err != nil {
 		return fmt.Errorf("register metrics: %w", err)

@@ -16,8 +16,8 @@
 //     flagvalue.go and flagcheck.go parse and validate them; flagkube.go and flagignored.go
 //     are for other personalities, flagaudit.go and flagversion.go for their subjects;
 //     featuregates.go, resources.go.
-//   - Builders of one part each: store.go, etcdoverrides.go, authentication.go, authn.go, authn_others.go,
-//     authorization.go, authz.go, admission.go, guards.go, flowcontrol.go, kubelets.go,
+//   - Builders of one part each: store.go, etcdoverrides.go, options_authn.go, build_authn.go, build_oidc.go,
+//     options_authz.go, build_authz.go, admission.go, latebound.go, flowcontrol.go, kubelets.go,
 //     aggregation.go, controllers.go, audit.go, encryption.go, metrics.go, tracing.go; credentials.go and tls.go.
 //   - Health and version: health.go, componentstatus.go, logwatch.go, version.go.
 //

@@ -80,7 +80,7 @@ func (s *Server) startOrStop(ctx context.Context) error {
 // concurrently do not need each other. If a step fails, stop closes what the steps before
 // it opened.
 func (s *Server) start(ctx context.Context) error {
-	p := &parts{Server: s}
+	p := &builder{Server: s}
 	for _, build := range []func() error{ // none of them reads or writes the store
 		p.openDataDir,
 		p.openListeners, // before anything slow, so that a port in use is reported at once

@@ -146,7 +146,7 @@ func (s *Server) connect(ctx context.Context, store *storage.Store) error {
 const snapshotName = "20060102T150405Z.db"
 
 // saveSnapshots saves a snapshot of etcd after each --snapshot-interval.
-func (p *parts) saveSnapshots(context.Context) error {
+func (p *builder) saveSnapshots(context.Context) error {
 	if p.o.SnapshotInterval > 0 {
 		p.runEvery("saving a snapshot", p.o.SnapshotInterval, func(ctx context.Context) error {
 			return p.saveSnapshot(ctx, time.Now())

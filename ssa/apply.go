@@ -238,7 +238,7 @@ func (a *applyOperation) difference(v *view, merged map[string]any) (Set, error)
 	if err != nil {
 		return nil, errorf("failed to convert new object: %w", err)
 	}
-	_, difference, err := differ(v.root, without(before, "kind", "apiVersion"), without(after, "kind", "apiVersion"))
+	_, difference, err := diff(v.root, without(before, "kind", "apiVersion"), without(after, "kind", "apiVersion"))
 	if err != nil {
 		return nil, errorf("failed to compare objects: %w", err)
 	}

@@ -8,8 +8,8 @@
 //
 // Read manager.go first. Update and Apply (update.go, apply.go) are the two operations. Both
 // compute the difference between the object before and after the write; all other owners lose the
-// changed fields and the writer gains them. differ_go.go compares Go objects by reflection, along a
-// plan (plan.go) compiled once per type, which suffices for all writes except applies. differ.go
+// changed fields and the writer gains them. diff_typed.go compares Go objects by reflection, along a
+// plan (plan.go) compiled once per type, which suffices for all writes except applies. diff.go
 // compares decoded JSON, for applies and custom resources. set.go implements the algebra of Sets;
 // merge.go, fields.go, remove.go and prune.go implement apply.
 //

@@ -56,7 +56,7 @@ func (a *applyOperation) lastApplied() (fields Set, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	_, difference, err := differ(a.v.root, u.Object, a.before)
+	_, difference, err := diff(a.v.root, u.Object, a.before)
 	if err != nil {
 		return nil, false
 	}

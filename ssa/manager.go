@@ -112,8 +112,8 @@ func (m *Manager) requestView(w Write) (*view, error) {
 	return v, err
 }
 
-// differ compares two objects of version v.
-func (v *view) differ(a, b api.Object) (Set, error) {
+// diff compares two objects of version v.
+func (v *view) diff(a, b api.Object) (Set, error) {
 	x, y := untypedContent(a), untypedContent(b)
 	if err := v.checkObject(b, y); err != nil {
 		return nil, errorf("failed to convert new object (%s) to smd typed: %w", v.nameOf(b), err)
@@ -122,19 +122,19 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 		return nil, errorf("failed to convert live object (%s) to smd typed: %w", v.nameOf(a), err)
 	}
 	if v.plan == nil {
-		_, d, err := differ(v.root, x, y)
+		_, d, err := diff(v.root, x, y)
 		return d, err
 	}
-	return v.differTyped(a, b)
+	return v.diffTyped(a, b)
 }
 
-// differTyped is differ for objects with Go types.
-func (v *view) differTyped(a, b api.Object) (Set, error) {
+// diffTyped is differ for objects with Go types.
+func (v *view) diffTyped(a, b api.Object) (Set, error) {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	if want := reflect.PointerTo(v.plan.rt); x.Type() != want || y.Type() != want {
 		return nil, errorf("objects are %T and %T, not %v", a, b, want)
 	}
-	_, d, err := v.plan.differ(x, y)
+	_, d, err := v.plan.diff(x, y)
 	return d, err
 }
 

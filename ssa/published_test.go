@@ -74,7 +74,7 @@ func TestPublished(t *testing.T) {
 				if err != nil || v == nil {
 					t.Fatalf("%s %s: %v", version, res.Kind, err)
 				}
-				s, err := v.differ(v.empty, obj)
+				s, err := v.diff(v.empty, obj)
 				if err != nil {
 					t.Fatalf("%s %s: %v", version, res.Kind, err)
 				}

@@ -132,7 +132,7 @@ func (u *updateOperation) difference(v *view) (Set, error) {
 		if err != nil {
 			return nil, errorf("failed to convert new object: %w", err)
 		}
-		return v.differ(before, after)
+		return v.diff(before, after)
 	}
 	after, err := u.m.as(v, u.obj)
 	if err != nil {
@@ -141,7 +141,7 @@ func (u *updateOperation) difference(v *view) (Set, error) {
 	if before, err = u.m.as(v, u.live); err != nil {
 		return nil, errorf("failed to convert live object: %w", err)
 	}
-	return v.differ(before, after)
+	return v.diff(before, after)
 }
 
 // addFields adds the fields of o to the existing entry of the same owner.

@@ -66,11 +66,11 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 		},
 		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true, ValidateUpdate: validation.Changes(definitionStatusChanges)},
 		Delete: api.DeleteStrategy[*apiextensionsv1.CustomResourceDefinition]{
-			BeginDelete: func(obj *apiextensionsv1.CustomResourceDefinition) {
+			MarkTerminating: func(obj *apiextensionsv1.CustomResourceDefinition) {
 				terminateDefinition(obj, now())
 			},
 			PreconditionError: "precondition failed",
-			OnlyBegins:        true,
+			MarkOnly:          true,
 		},
 		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells, NullIfEmpty: true},
 	})

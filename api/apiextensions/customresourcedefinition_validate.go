@@ -79,7 +79,7 @@ func newOldDefinition(obj, old *definition, functions expression.Library, r stru
 			e.hadNoSchema = true
 			continue
 		}
-		e.failings = e.failings.Failings(v.Schema.OpenAPIV3Schema)
+		e.failings = e.failings.StoredViolations(v.Schema.OpenAPIV3Schema)
 		e.hadLooseSchema = e.hadLooseSchema || !structural.IsStructural(v.Schema.OpenAPIV3Schema)
 	}
 	return e

@@ -272,7 +272,7 @@ func statefulSetWarnings(gates features.Gates) func(obj, old *appsv1.StatefulSet
 		s := &obj.Spec
 		return validation.Warn(func(at *validation.Path) {
 			spec := at.Child("spec")
-			if api.Edited(obj, old) {
+			if api.SpecChanged(obj, old) {
 				pod.PodSpecWarnings(spec.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true, gates)
 			}
 			for i := range s.VolumeClaimTemplates {

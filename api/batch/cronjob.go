@@ -189,7 +189,7 @@ func cronJobWarnings(gates features.Gates) func(c, old *batchv1.CronJob) []strin
 			if old == nil {
 				pod.HostnameWarning(at, c.Name, pod.NameUse)
 			}
-			if api.Edited(c, old) {
+			if api.SpecChanged(c, old) {
 				jobSpecWarnings(at.Child("spec").Child("jobTemplate").Child("spec"), &c.Spec.JobTemplate.Spec, gates)
 			}
 			if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {

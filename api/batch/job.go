@@ -190,7 +190,7 @@ func jobWarnings(gates features.Gates) func(j, old *batchv1.Job) []string {
 			if old == nil {
 				pod.HostnameWarning(at, j.Name, pod.NameUse)
 			}
-			if api.Edited(j, old) {
+			if api.SpecChanged(j, old) {
 				jobSpecWarnings(at.Child("spec"), &j.Spec, gates)
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/minor"
+	"github.com/miniapiserver/miniapiserver/api/since"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
@@ -14,7 +14,7 @@ import (
 // have, in whichever version it is stored.
 func TestStoredFieldsOfLaterReleases(t *testing.T) {
 	kinds := Kinds()
-	if err := minor.Restrict(kinds, kubeversion.MustParse("1.34")); err != nil {
+	if err := since.Restrict(kinds, kubeversion.MustParse("1.34")); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range kinds {

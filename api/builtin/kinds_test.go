@@ -42,7 +42,7 @@ func TestNamespace(t *testing.T) {
 	if update.Labels["kubernetes.io/metadata.name"] != "a" || len(update.Spec.Finalizers) != 1 {
 		t.Errorf("updated: %+v", update)
 	}
-	r.Delete.BeginDelete(ns)
+	r.Delete.MarkTerminating(ns)
 	if ns.Status.Phase != corev1.NamespaceTerminating {
 		t.Errorf("deleting: %+v", ns.Status)
 	}

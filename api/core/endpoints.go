@@ -30,7 +30,7 @@ func Endpoints(gates features.Gates) *api.Resource {
 			ValidateUpdate:           validation.ChangesOf(strictness, endpointsChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.OnAnyUpdate(endpointsWarnings),
+			WarningsOnUpdate:         api.IgnoreOld(endpointsWarnings),
 		},
 		Table: api.Table[*corev1.Endpoints]{Columns: endpointsColumns, Cells: endpointsCells},
 	})

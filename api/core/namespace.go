@@ -35,7 +35,7 @@ func Namespace() *api.Resource {
 		Status:       api.StatusStrategy[*corev1.Namespace]{Served: true, ValidateUpdate: validation.Changes(namespaceStatusRules)},
 		Subresources: []*api.Subresource{finalizeNamespace()},
 		Delete: api.DeleteStrategy[*corev1.Namespace]{
-			BeginDelete:       terminateNamespace,
+			MarkTerminating:   terminateNamespace,
 			PreconditionError: "Precondition failed",
 			IsScope:           true,
 			HasFinalizers:     func(obj *corev1.Namespace) bool { return len(obj.Spec.Finalizers) > 0 },

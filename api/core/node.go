@@ -46,7 +46,7 @@ func Node(gates features.Gates) *api.Resource {
 			}),
 			RevalidateMetadata: true,
 			NewMetadataFirst:   true,
-			WarningsOnUpdate:   api.OnAnyUpdate(nodeWarnings),
+			WarningsOnUpdate:   api.IgnoreOld(nodeWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.Node]{
 			Served: true,

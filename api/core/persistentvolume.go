@@ -47,7 +47,7 @@ func PersistentVolume(gates features.Gates, now func() time.Time) *api.Resource 
 			ValidateUpdate:     validation.ChangesOf(validation.StrictnessOf(gates), persistentVolumeChanges),
 			RevalidateMetadata: true,
 			NewMetadataFirst:   true,
-			WarningsOnUpdate:   api.OnAnyUpdate(persistentVolumeWarnings),
+			WarningsOnUpdate:   api.IgnoreOld(persistentVolumeWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.PersistentVolume]{
 			Served: true,

@@ -156,7 +156,7 @@ func podTemplateChanges(at *validation.Path, obj, old *corev1.PodTemplate) {
 func replicationControllerWarnings(gates features.Gates) func(obj, old *corev1.ReplicationController) []string {
 	ofTemplate := pod.TemplateWarnings(gates, warnedTemplate, "spec", "template")
 	return func(obj, old *corev1.ReplicationController) []string {
-		if !api.Edited(obj, old) {
+		if !api.SpecChanged(obj, old) {
 			return nil
 		}
 		return ofTemplate(old, nil)

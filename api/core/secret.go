@@ -22,7 +22,7 @@ func Secret() *api.Resource {
 		Default:  defaultSecret,
 		Storage:  api.Storage{Prefix: "secrets"},
 		Create:   api.CreateStrategy[*corev1.Secret]{Validate: validateSecret, WarningsOnCreate: secretWarnings},
-		Update:   api.UpdateStrategy[*corev1.Secret]{ValidateUpdate: validateSecretUpdate, RevalidateMetadata: true, WarningsOnUpdate: api.OnAnyUpdate(secretWarnings)},
+		Update:   api.UpdateStrategy[*corev1.Secret]{ValidateUpdate: validateSecretUpdate, RevalidateMetadata: true, WarningsOnUpdate: api.IgnoreOld(secretWarnings)},
 		Fields: api.Fields[*corev1.Secret]{
 			Selectable: func(obj *corev1.Secret) map[string]string {
 				return map[string]string{"type": string(obj.Type)}

@@ -35,7 +35,7 @@ func EndpointSlice(gates features.Gates) *api.Resource {
 			ValidateUpdate:           validation.ChangesOf(strictness, endpointSliceChanges),
 			ValidateUpdateIsComplete: true,
 			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.OnAnyUpdate(endpointSliceWarnings),
+			WarningsOnUpdate:         api.IgnoreOld(endpointSliceWarnings),
 			HasGeneration:            true,
 			GenerationCountsDropped:  true, // deprecatedTopology
 			// Labels count as a change, because they name the Service.

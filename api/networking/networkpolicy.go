@@ -31,7 +31,7 @@ func NetworkPolicy(gates features.Gates) *api.Resource {
 		Update: api.UpdateStrategy[*networkingv1.NetworkPolicy]{
 			ValidateUpdate:           validation.ChangesOf(strictness, networkPolicyChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         api.OnAnyUpdate(networkPolicyWarnings),
+			WarningsOnUpdate:         api.IgnoreOld(networkPolicyWarnings),
 			HasGeneration:            true,
 			ChangesGeneration:        api.BodyDiffers[*networkingv1.NetworkPolicy],
 		},

@@ -32,7 +32,7 @@ func RuntimeClass() *api.Resource {
 				runtimeClassRules(at, updated)
 				validation.Immutable(at.Child("handler"), updated.Handler, old.Handler)
 			}),
-			WarningsOnUpdate: api.OnAnyUpdate(runtimeClassWarnings),
+			WarningsOnUpdate: api.IgnoreOld(runtimeClassWarnings),
 		},
 		Table: api.Table[*nodev1.RuntimeClass]{Columns: runtimeClassColumns, Cells: runtimeClassCells},
 	})

@@ -36,7 +36,7 @@ func ResourceSlice(rules *Rules, now func() time.Time) *api.Resource {
 		},
 		Update: api.UpdateStrategy[*resourcev1.ResourceSlice]{
 			ValidateUpdate:   validation.Changes(rules.resourceSliceChanges),
-			WarningsOnUpdate: api.OnAnyUpdate(driverNameWarning),
+			WarningsOnUpdate: api.IgnoreOld(driverNameWarning),
 			HasGeneration:    true, GenerationCountsDropped: true,
 		},
 		Delete: api.DeleteStrategy[*resourcev1.ResourceSlice]{ReturnDeletedObject: true},

@@ -23,7 +23,7 @@ func CSIStorageCapacity() *api.Resource {
 			RequireResourceVersion: true,
 			RevalidateMetadata:     true,
 			ValidateUpdate:         validation.Changes(csiStorageCapacityChanges),
-			WarningsOnUpdate:       api.OnAnyUpdate(capacityWarnings),
+			WarningsOnUpdate:       api.IgnoreOld(capacityWarnings),
 		},
 	})
 }

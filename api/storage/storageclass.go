@@ -21,7 +21,7 @@ func StorageClass() *api.Resource {
 		Default: defaultStorageClass,
 		Storage: api.Storage{Prefix: "storageclasses"},
 		Create:  api.CreateStrategy[*storagev1.StorageClass]{ValidateOnCreate: validation.Rules(storageClassRules), WarningsOnCreate: storageClassWarnings},
-		Update:  api.UpdateStrategy[*storagev1.StorageClass]{RevalidateMetadata: true, ValidateUpdate: validation.Changes(storageClassChanges), WarningsOnUpdate: api.OnAnyUpdate(storageClassWarnings)},
+		Update:  api.UpdateStrategy[*storagev1.StorageClass]{RevalidateMetadata: true, ValidateUpdate: validation.Changes(storageClassChanges), WarningsOnUpdate: api.IgnoreOld(storageClassWarnings)},
 		Delete:  api.DeleteStrategy[*storagev1.StorageClass]{ReturnDeletedObject: true},
 		Table:   api.Table[*storagev1.StorageClass]{Columns: storageClassColumns, Cells: storageClassCells},
 	})

@@ -48,7 +48,7 @@ request < openapi, proto;
 
 # The fields that feature gates guard; their table is generated from the sources of the API.
 internal/gotype < api/gated < api, server;
-NONE < api/internal/source < api/gated/internal/generate, api/minor, api/builtin;
+NONE < api/internal/source < api/gated/internal/generate, api/since, api/builtin;
 
 # The vocabularies in which kinds are described: CEL expressions, rules, printer
 # columns, objects without a Go type.
@@ -98,7 +98,7 @@ storage < storage/member < cmd;
 NONE < internal/nearest < storage/member, server;
 
 # What a release of Kubernetes did not have of the API.
-api < api/minor < server;
+api < api/since < server;
 
 # The verbs.
 ssa, storage < registry;

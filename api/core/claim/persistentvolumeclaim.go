@@ -47,7 +47,7 @@ func PersistentVolumeClaim(gates features.Gates) *api.Resource {
 			ValidateUpdate:           validation.ChangesOf(strictness, claimChanges),
 			ValidateUpdateIsComplete: true, // after the metadata
 			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.OnAnyUpdate(claimWarnings),
+			WarningsOnUpdate:         api.IgnoreOld(claimWarnings),
 		},
 		Status: api.StatusStrategy[*corev1.PersistentVolumeClaim]{Served: true, ValidateUpdate: validation.Changes(claimStatusRules)},
 		Delete: api.DeleteStrategy[*corev1.PersistentVolumeClaim]{ReturnDeletedObject: true},

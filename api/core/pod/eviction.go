@@ -133,7 +133,7 @@ func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	if e.do.DryRun() {
 		return checkDisruptionAllowed(budget)
 	}
-	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name, api.Changed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
+	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name, api.Typed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
 		return spendDisruption(obj, e.pod.Name, metav1.Now())
 	}))
 }
@@ -152,7 +152,7 @@ func (e *evicted) delete(same bool) error {
 	if e.do.DryRun() {
 		return e.do.Delete("pods", "", e.pod.Name, &o)
 	}
-	obj, err := e.do.Update("pods", "", e.pod.Name, api.Changed(func(pod *corev1.Pod) (*corev1.Pod, error) {
+	obj, err := e.do.Update("pods", "", e.pod.Name, api.Typed(func(pod *corev1.Pod) (*corev1.Pod, error) {
 		if err := checkPreconditions(pod, o.Preconditions); err != nil {
 			return nil, err
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// podLeniency has the rules that are not applied to an update because the stored pod violates
+// podRatchet has the rules that are not applied to an update because the stored pod violates
 // them. The rules were added later than the pod may have been created.
-type podLeniency struct {
+type podRatchet struct {
 	selectors, nodeValues, spread, hugePages, tokenPaths, hostSysctls bool
 	// volumeDevices: a pod with a user namespace may have block devices. hostNetworkUsers: it
 	// may use the network of the node.
@@ -45,16 +45,16 @@ func annotationFailings(annotations map[string]string, s *corev1.PodSpec) annota
 	}
 }
 
-// podFailings returns the later rules that a stored pod or template violates. at has the gates of the
+// podStoredViolations returns the later rules that a stored pod or template violates. at has the gates of the
 // server.
-func podFailings(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) podLeniency {
+func podStoredViolations(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) podRatchet {
 	spreadKeyRules := unmergedKeyRules
 	if at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge) {
 		spreadKeyRules = mergedKeyRules
 	}
 	strict := podCheck{spec: s}
 	breaks := func(rules func(at *validation.Path)) bool { return len(validation.Check(rules)) > 0 }
-	l := podLeniency{annotationLeniency: annotationFailings(annotations, s)}
+	l := podRatchet{annotationLeniency: annotationFailings(annotations, s)}
 	if a := s.Affinity; a != nil {
 		l.selectors = breaks(func(at *validation.Path) {
 			podTerms(a, func(t *corev1.PodAffinityTerm) {

@@ -18,7 +18,7 @@ func newPodRules(at *validation.Path, pod *corev1.Pod) {
 func podRules(at *validation.Path, pod, old *corev1.Pod) {
 	c := podCheck{spec: &pod.Spec, pod: pod}
 	if old != nil {
-		c.lenient = podFailings(at, old.Annotations, &old.Spec)
+		c.lenient = podStoredViolations(at, old.Annotations, &old.Spec)
 	}
 	annotationRules(at.Child("metadata").Child("annotations"), pod.Annotations, &pod.Spec, c.lenient.annotationLeniency)
 	c.specRules(at.Child("spec"))
@@ -72,7 +72,7 @@ func trimmedImage(at *validation.Path, image string) {
 func TemplateRules(at *validation.Path, t, old *corev1.PodTemplateSpec) {
 	c := podCheck{spec: &t.Spec}
 	if old != nil {
-		c.lenient = podFailings(at, old.Annotations, &old.Spec)
+		c.lenient = podStoredViolations(at, old.Annotations, &old.Spec)
 	}
 	validation.LabelRules(at.Child("labels"), t.Labels)
 	validation.AnnotationRules(at.Child("annotations"), t.Annotations)
@@ -93,7 +93,7 @@ type podCheck struct {
 	volumes validation.Index[*corev1.Volume, string]
 	// claimNames is a message with the names of the resource claims, made when it is first needed.
 	claimNames string
-	lenient    podLeniency
+	lenient    podRatchet
 }
 
 // specRules validates the spec of a pod. The order of the rules is the order of the errors.

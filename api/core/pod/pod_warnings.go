@@ -61,7 +61,7 @@ func NamedTemplateWarnings[T api.Object](gates features.Gates, template func(T) 
 // TemplateWarnings returns the WarningsOnUpdate of a kind with a pod template at path.
 func TemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
 	return func(obj, old T) []string {
-		if !api.Edited(obj, old) {
+		if !api.SpecChanged(obj, old) {
 			return nil
 		}
 		return validation.Warn(func(at *validation.Path) {

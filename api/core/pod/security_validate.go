@@ -189,7 +189,7 @@ func (c *podCheck) hostSysctl(at *validation.Path, name string) []*field.Error {
 }
 
 // hostUsersRules forbids a user namespace together with other namespaces of the node.
-func hostUsersRules(at *validation.Path, s *corev1.PodSpec, lenient *podLeniency) {
+func hostUsersRules(at *validation.Path, s *corev1.PodSpec, lenient *podRatchet) {
 	if s.HostUsers == nil || *s.HostUsers {
 		return
 	}

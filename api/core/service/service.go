@@ -47,7 +47,7 @@ func Service(gates features.Gates) *api.Resource {
 			PrepareForUpdate:         prepareServiceUpdate,
 			ValidateUpdate:           validation.ChangesOf(strictness, serviceChanges),
 			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         api.OnAnyUpdate(serviceWarnings),
+			WarningsOnUpdate:         api.IgnoreOld(serviceWarnings),
 		},
 		Status:       api.StatusStrategy[*corev1.Service]{Served: true, PrepareForCreate: func(obj *corev1.Service) { dropTrafficPolicy(&obj.Spec) }, ValidateUpdate: validation.ChangesOf(strictness, serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
 		Subresources: []*api.Subresource{serviceProxy()},

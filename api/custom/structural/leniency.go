@@ -13,9 +13,9 @@ type Leniency struct {
 	CostlyRules bool
 }
 
-// Failings returns l with the rules that a stored schema violates, except those of CostlyRules, which are
+// StoredViolations returns l with the rules that a stored schema violates, except those of CostlyRules, which are
 // checked unless the schema is unchanged.
-func (l Leniency) Failings(s *props) Leniency {
+func (l Leniency) StoredViolations(s *props) Leniency {
 	breaks := func(rules func(c *checker, s *props)) bool {
 		return anySubschema(s, func(s *props) bool {
 			c := &checker{}

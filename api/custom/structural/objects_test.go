@@ -130,7 +130,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-func TestRatchet(t *testing.T) {
+func TestKnownDiffs(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a":{"type":"string","maxLength":2},"o":{"type":"object","required":["x"],"properties":{"x":{"type":"string"},"y":{"type":"string","enum":["1"]}}},
 		"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object","properties":{"k":{"type":"string"},"v":{"type":"integer","minimum":5}}}},
 		"l":{"type":"array","items":{"type":"string","maxLength":1}},"status":{"type":"object","properties":{"s":{"type":"string","pattern":"^a"},"t":{"type":"string"}}}}}`

@@ -13,9 +13,9 @@ func result(step string, diffs ...Difference) Result {
 	return Result{Group: "g", Scenario: "s", Step: Step{ID: step}, Differences: diffs}
 }
 
-func TestRatchet(t *testing.T) {
+func TestKnownDiffs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "differs.txt")
-	empty, err := ReadRatchet(path)
+	empty, err := ReadKnownDiffs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,18 +24,18 @@ func TestRatchet(t *testing.T) {
 	if err := empty.Updated(results).Write(path, results); err != nil {
 		t.Fatal(err)
 	}
-	written, err := ReadRatchet(path)
+	written, err := ReadKnownDiffs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(written.reasons); got != "map[g s / differs:"+unexplained+"]" {
 		t.Error(got)
 	}
-	explained := Ratchet{reasons: map[string]string{"g s / differs": "it must"}}
+	explained := KnownDiffs{reasons: map[string]string{"g s / differs": "it must"}}
 	for _, tt := range []struct {
-		ratchet Ratchet
-		result  Result
-		fault   string
+		known  KnownDiffs
+		result Result
+		fault  string
 	}{
 		{explained, result("agrees"), ""},
 		{explained, result("agrees", diff), "differs: "},
@@ -43,7 +43,7 @@ func TestRatchet(t *testing.T) {
 		{explained, result("differs"), "agrees now"},
 		{written, result("differs", diff), "differs: "},
 	} {
-		if got := tt.ratchet.Fault(tt.result); (got == "") != (tt.fault == "") || !strings.HasPrefix(got, tt.fault) {
+		if got := tt.known.Fault(tt.result); (got == "") != (tt.fault == "") || !strings.HasPrefix(got, tt.fault) {
 			t.Errorf("%s: fault %q, want %q", tt.result.Name(), got, tt.fault)
 		}
 	}
@@ -57,13 +57,13 @@ func TestRatchet(t *testing.T) {
 	}
 }
 
-func TestReadRatchetFaults(t *testing.T) {
+func TestReadKnownDiffsFaults(t *testing.T) {
 	for _, text := range []string{"g s / a no reason\n", "g s / a\tx\ng s / a\ty\n", "g s / a\t\n"} {
 		path := filepath.Join(t.TempDir(), "differs.txt")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadRatchet(path); err == nil {
+		if _, err := ReadKnownDiffs(path); err == nil {
 			t.Errorf("%q: no error", text)
 		}
 	}

@@ -5,7 +5,7 @@ import "slices"
 // itemOps are the operations on items of an associative list, of decoded JSON or of Go values.
 type itemOps[V any] struct {
 	element   func(V) (element, error)
-	differ    func(a, b V) (mark, Set, error)
+	diff      func(a, b V) (mark, Set, error)
 	allFields func(v V, m mark) (Set, error)
 	equal     func(a, b V) bool
 }
@@ -108,7 +108,7 @@ func differSlots[V any](x, y *slot[V], ops itemOps[V]) (mark, Set, error) {
 		kids, err := x.allFields(removed, ops)
 		return removed, kids, err
 	case x.more == nil && y.more == nil:
-		return ops.differ(x.first, y.first)
+		return ops.diff(x.first, y.first)
 	case x.more != nil && y.more != nil:
 		if ops.equal(x.first, y.first) && slices.EqualFunc(x.more, y.more, ops.equal) {
 			return 0, nil, nil

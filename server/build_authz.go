@@ -31,7 +31,7 @@ type accessControl struct {
 }
 
 // buildAuthorization makes the authorizers that the options choose.
-func (p *parts) buildAuthorization() error {
+func (p *builder) buildAuthorization() error {
 	metrics, err := authz.NewMetrics(p.metrics)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ type webhookDial = func(file string) (client *http.Client, url string, err error
 const webhookTimeout = 30 * time.Second
 
 // webhookDialer returns a webhookDial whose clients are measured, and count outdated certificates.
-func (p *parts) webhookDialer() webhookDial {
+func (p *builder) webhookDialer() webhookDial {
 	return newWebhookDialer(func(t http.RoundTripper) http.RoundTripper {
 		return p.clientMetrics.InstrumentTransport(p.webhookCertificates.InstrumentTransport(t))
 	}, p.guard(), p.o.Logger)

@@ -26,7 +26,7 @@ type writeGuards struct {
 }
 
 // guardWrites completes the guards of the registry.
-func (p *parts) guardWrites() error {
+func (p *builder) guardWrites() error {
 	p.guards.admission = &authz.Escalation{Admission: p.admission, Authorizer: p.access.decide, Roles: p.access.roles}
 	p.guards.access = &authz.Access{Authorizer: p.access.decide, Registry: p.reg}
 	p.guards.reviews = authz.Reviews(p.access.decide)
@@ -37,7 +37,7 @@ func (p *parts) guardWrites() error {
 // enforceAdmission makes admission apply to all later writes. It does not apply to
 // the default objects: a stored webhook configuration whose webhook does not answer
 // must not keep the server from starting, since only a running server can delete it.
-func (p *parts) enforceAdmission(context.Context) error {
+func (p *builder) enforceAdmission(context.Context) error {
 	p.guards.enforced.Store(true)
 	for _, loop := range p.manifestLoops {
 		p.runLoop("admission manifests", func() { loop(p.lifetime) })

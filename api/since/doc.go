@@ -1,4 +1,4 @@
-// Package minor has the fields and the enum values of the API that are newer than the oldest
+// Package since has the fields and the enum values of the API that are newer than the oldest
 // Kubernetes release that a server can emulate. A server that emulates a release faithfully
 // (--faithful-emulation) treats what the release did not have as that release would: fields in
 // requests are unknown, values of enums are not supported, and OpenAPI does not describe either.
@@ -9,6 +9,6 @@
 // leads to them. Kinds and versions have their lifecycles in package api.
 //
 // Read release.go first, then walks.go, which changes objects.
-package minor
+package since
 
 //go:generate go run ./internal/generate

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Ratchet is the list of steps known to differ, with reasons.
-type Ratchet struct {
+// KnownDiffs is the list of steps known to differ, with reasons.
+type KnownDiffs struct {
 	reasons map[string]string
 }
 
-// ratchetHead is the comment at the start of the file.
-const ratchetHead = `# Steps that differ from kube-apiserver, and why: GROUP SCENARIO / STEP, a tab, the reason.
+// knownDiffsHead is the comment at the start of the file.
+const knownDiffsHead = `# Steps that differ from kube-apiserver, and why: GROUP SCENARIO / STEP, a tab, the reason.
 # The test fails for a step that differs and is not listed, and for a listed step that agrees.
 # go test ./conformance -run TestConversations -update rewrites this file and keeps the reasons. A new line gets
 # the reason "` + unexplained + `", with which the test fails: replace it by the real reason, or fix the server.
@@ -26,9 +26,9 @@ const ratchetHead = `# Steps that differ from kube-apiserver, and why: GROUP SCE
 // unexplained is the reason of a new line.
 const unexplained = "not explained yet"
 
-// ReadRatchet reads the file of a ratchet. A missing file is an empty ratchet.
-func ReadRatchet(path string) (Ratchet, error) {
-	r := Ratchet{reasons: map[string]string{}}
+// ReadKnownDiffs reads the file. A missing file has no steps.
+func ReadKnownDiffs(path string) (KnownDiffs, error) {
+	r := KnownDiffs{reasons: map[string]string{}}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -54,10 +54,10 @@ func ReadRatchet(path string) (Ratchet, error) {
 	return r, lines.Err()
 }
 
-// Write writes the file of a ratchet, with its lines in the order of results.
-func (r Ratchet) Write(path string, results []Result) error {
+// Write writes the file, with its lines in the order of results.
+func (r KnownDiffs) Write(path string, results []Result) error {
 	var b bytes.Buffer
-	b.WriteString(ratchetHead)
+	b.WriteString(knownDiffsHead)
 	for _, result := range results {
 		if reason, ok := r.reasons[result.Name()]; ok {
 			fmt.Fprintf(&b, "%s\t%s\n", result.Name(), reason)
@@ -67,11 +67,11 @@ func (r Ratchet) Write(path string, results []Result) error {
 }
 
 // Lists reports whether a step is known to differ.
-func (r Ratchet) Lists(name string) bool { return r.reasons[name] != "" }
+func (r KnownDiffs) Lists(name string) bool { return r.reasons[name] != "" }
 
 // Fault returns the failure of a result: it differs and is not listed with a reason, or it is
 // listed and agrees. It is empty if the result is as expected.
-func (r Ratchet) Fault(result Result) string {
+func (r KnownDiffs) Fault(result Result) string {
 	reason := r.reasons[result.Name()]
 	switch {
 	case result.Agrees() && reason != "":
@@ -90,9 +90,9 @@ func (r Ratchet) Fault(result Result) string {
 	return ""
 }
 
-// Updated returns the ratchet for results, with the reasons of r.
-func (r Ratchet) Updated(results []Result) Ratchet {
-	out := Ratchet{reasons: map[string]string{}}
+// Updated returns the steps for results, with the reasons of r.
+func (r KnownDiffs) Updated(results []Result) KnownDiffs {
+	out := KnownDiffs{reasons: map[string]string{}}
 	for _, result := range results {
 		if name := result.Name(); !result.Agrees() {
 			out.reasons[name] = cmp.Or(r.reasons[name], unexplained)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// differ compares two values that exist in JSON. It returns whether the value itself changed, and
+// diff compares two values that exist in JSON. It returns whether the value itself changed, and
 // the difference of the fields within it, equal to the result for the values as decoded JSON.
-func (p *plan) differ(a, b reflect.Value) (mark, Set, error) {
+func (p *plan) diff(a, b reflect.Value) (mark, Set, error) {
 	if p.leaf {
 		if p.equal(a, b) {
 			return 0, nil, nil
@@ -71,7 +71,7 @@ func (p *plan) differStruct(a, b reflect.Value) (Set, error) {
 		var err error
 		switch {
 		case inA && inB:
-			n.mark, n.kids, err = f.plan.differ(x, y)
+			n.mark, n.kids, err = f.plan.diff(x, y)
 		case inA:
 			n.mark = removed
 			n.kids, err = f.plan.allFields(x, removed)
@@ -110,7 +110,7 @@ func (p *plan) differMap(a, b reflect.Value) (Set, error) {
 		n := node{element: field(it.Key().String())}
 		var err error
 		if y := b.MapIndex(it.Key()); y.IsValid() {
-			n.mark, n.kids, err = p.elem.differ(it.Value(), y)
+			n.mark, n.kids, err = p.elem.diff(it.Value(), y)
 		} else {
 			n.mark = removed
 			n.kids, err = p.elem.allFields(it.Value(), removed)
@@ -178,7 +178,7 @@ func itemsOf(v reflect.Value) []reflect.Value {
 func (p *plan) items() itemOps[reflect.Value] {
 	return itemOps[reflect.Value]{
 		element:   p.element,
-		differ:    p.elem.differ,
+		diff:      p.elem.diff,
 		allFields: p.elem.allFields,
 		equal:     p.elem.equal,
 	}
@@ -198,5 +198,5 @@ func (p *plan) differOwn(a, b reflect.Value, nullA, nullB bool) (mark, Set, erro
 			return 0, nil, err
 		}
 	}
-	return differ(p.t, x, y)
+	return diff(p.t, x, y)
 }

@@ -41,7 +41,7 @@ type identities struct {
 // kube-apiserver's order: the listener of the request, the server's own token, an
 // authenticating proxy, a client certificate, other tokens; any other request is
 // anonymous.
-func (p *parts) buildAuthentication() error {
+func (p *builder) buildAuthentication() error {
 	o, audiences := &p.o, p.o.Authentication.audiences()
 	keys, err := p.keys()
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *parts) buildAuthentication() error {
 
 // attests returns the function by which service accounts are authorized to attest something to webhooks;
 // nil if the feature is disabled.
-func (p *parts) attests() func(context.Context, *request.User, *request.Info) error {
+func (p *builder) attests() func(context.Context, *request.User, *request.Info) error {
 	if !p.gates.Enabled(features.APIServerWebhookAuthenticationToken) {
 		return nil
 	}
@@ -148,7 +148,7 @@ func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousC
 }
 
 // keys returns the keys of service accounts: those of the external signer, or those in files.
-func (p *parts) keys() (*authn.Keys, error) {
+func (p *builder) keys() (*authn.Keys, error) {
 	metrics, err := externaljwt.NewMetrics(p.metrics) // kube-apiserver has them always
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (p *parts) keys() (*authn.Keys, error) {
 
 // connectSigner connects to the external signer. Its maximum lifetime of tokens bounds that of
 // the options.
-func (p *parts) connectSigner(ctx context.Context) error {
+func (p *builder) connectSigner(ctx context.Context) error {
 	if p.signer == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (p *parts) connectSigner(ctx context.Context) error {
 
 // readKeys reads the keys of service accounts. If none of them can sign, it adds a generated one. Beside
 // other servers on an external etcd it exists from the start, so that it can be copied to them.
-func (p *parts) readKeys() (*authn.Keys, error) {
+func (p *builder) readKeys() (*authn.Keys, error) {
 	a := &p.o.Authentication
 	keys, err := authn.ReadKeys(a.KeyFiles, a.SigningKeyFile, p.o.Logger)
 	if err != nil {
@@ -213,7 +213,7 @@ func (p *parts) readKeys() (*authn.Keys, error) {
 
 // warnOfNewKeys logs that keys were generated in this start although the store has the data of an earlier
 // one, or of another server: clients with the credentials of that time are refused.
-func (p *parts) warnOfNewKeys(context.Context) error {
+func (p *builder) warnOfNewKeys(context.Context) error {
 	isNewCA := p.own.IsNew && !p.ephemeral && !p.o.NoDataDir
 	if !isNewCA && !p.hasNewTokenKey {
 		return nil

@@ -39,9 +39,9 @@ func (t *Type) form(v any) form {
 	return formNone
 }
 
-// differ compares two values that exist. It returns whether the value itself changed, and the
+// diff compares two values that exist. It returns whether the value itself changed, and the
 // difference of the fields within it.
-func differ(t *Type, a, b any) (mark, Set, error) {
+func diff(t *Type, a, b any) (mark, Set, error) {
 	fa, fb := t.form(a), t.form(b)
 	m, kids, err := differAs(t, fa, a, b)
 	if err != nil || fa == fb {
@@ -92,7 +92,7 @@ func differFields(o *objectType, a, b map[string]any) (Set, error) {
 		n := node{element: field(name)}
 		var err error
 		if y, ok := b[name]; ok {
-			n.mark, n.kids, err = differ(t, x, y)
+			n.mark, n.kids, err = diff(t, x, y)
 		} else {
 			n.mark = removed
 			n.kids, err = allFields(t, x, removed)
@@ -154,7 +154,7 @@ func allFields(t *Type, v any, m mark) (Set, error) {
 func (l *listType) items() itemOps[any] {
 	return itemOps[any]{
 		element:   l.element,
-		differ:    func(a, b any) (mark, Set, error) { return differ(l.item, a, b) },
+		diff:      func(a, b any) (mark, Set, error) { return diff(l.item, a, b) },
 		allFields: func(v any, m mark) (Set, error) { return allFields(l.item, v, m) },
 		equal:     equalJSON,
 	}
