@@ -44,7 +44,7 @@ func TestInstall(t *testing.T) {
 	install := exec.CommandContext(t.Context(), "go", "install", modulePath+"/cmd/miniapiserver@latest")
 	install.Dir = bin // outside of any module
 	install.Env = append(os.Environ(), "GOBIN="+bin, "GOMODCACHE="+t.TempDir(), "GOSUMDB=off", "GOWORK=off",
-		"GOFLAGS=-modcacherw -trimpath", // -trimpath so that the build cache has what "make release" compiled
+		"GOFLAGS=-modcacherw -trimpath -gcflags=all=-dwarf=false", // as make release, whose packages the build cache has
 		"GOPROXY="+proxy+",file://"+filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")+","+goEnv(t, "GOPROXY"))
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

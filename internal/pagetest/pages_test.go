@@ -72,7 +72,8 @@ func newRunner(t *testing.T, dir string) *Runner {
 	r.Environment = []string{"HOME=" + home, "PATH=" + dir + ":" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(),
 		"USER=" + os.Getenv("USER"), "LANG=C.UTF-8",
 		// The caches of Go stay where they are, although the commands have another home.
-		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"), "GOFLAGS=" + os.Getenv("GOFLAGS"), "GOPROXY=off"}
+		"GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"),
+		"GOFLAGS=" + os.Getenv("GOFLAGS"), "CGO_ENABLED=" + goEnv(t, "CGO_ENABLED"), "GOPROXY=off"}
 	return r
 }
 
