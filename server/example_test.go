@@ -44,11 +44,11 @@ func ExampleStart() {
 	// Output: hello
 }
 
-// The options of a server are fields with the names of kube-apiserver's flags. This server has the API of
-// Kubernetes 1.35 and refuses requests that take longer than a second.
+// The options of a server are fields, each with its flag. This server has the API of Kubernetes 1.35, and ends
+// requests that take longer than a second.
 func ExampleOptions() {
 	ctx := context.Background()
-	srv, err := server.Start(ctx, server.Options{KubernetesVersion: "1.35", RequestTimeout: time.Second})
+	srv, err := server.Start(ctx, server.Options{KubernetesVersion: "1.35", FaithfulEmulation: true, RequestTimeout: time.Second})
 	if err != nil {
 		log.Fatal(err)
 	}
