@@ -1,5 +1,5 @@
 // Command flow measures the code path of a request: the functions and files of this
-// module that the server runs for it, how often a reader who follows the calls comes back
+// module that the server runs for it, how often the calls come back
 // to a file that the path has left, and how deep the stack is when storage is reached.
 // `make flow` builds it with coverage counters in every package, starts a server in the
 // process, clears the counters before a request, and reads them after the response. It

@@ -42,8 +42,8 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("no kind %q is registered for version %q", e.Kind.Kind, e.APIVersion)
 }
 
-// Expect returns err, or the error of text with the named and the expected kind in it if err is about the kind:
-// a flag's file is often one of another flag.
+// Expect returns err, or, if err is a KindError, the error that text makes of the kind in the file. The file of a
+// flag is often one of another flag, so that error says which kind the flag expects.
 func Expect(err error, text func(Kind) error) error {
 	if wrong := (*KindError)(nil); errors.As(err, &wrong) {
 		return text(wrong.Kind)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Walk visits values in objects of one Go type. It is safe for concurrent use. S is the type of what the
-// actions of one visit share, such as the errors found.
+// Walk visits values in objects of one Go type. It is safe for concurrent use. S is the type of the
+// state that the actions of one visit share, such as the errors found.
 type Walk[S any] struct {
 	root     *node[S]
 	visitors sync.Pool
