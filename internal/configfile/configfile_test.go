@@ -76,8 +76,14 @@ func TestReadPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// A pipe that is open for reading keeps what was written when its writer has ended, as that of a shell does.
+	held, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
 	for _, content := range [][]byte{[]byte("text"), bytes.Repeat([]byte("x"), MaxSize), bytes.Repeat([]byte("x"), MaxSize+1)} {
-		writer, err := os.OpenFile(path, os.O_RDWR, 0) // for reading too, so that it does not wait for a reader
+		writer, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
