@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/openapi"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -56,7 +57,7 @@ type Kind[T Object] struct {
 
 // NewResource returns the resource that k describes.
 func NewResource[T Object](k Kind[T]) *Resource {
-	if k.Table.Cells == nil {
+	if k.Table.Row == nil {
 		k.Table = plainTable[T]()
 	}
 	r := &Resource{
@@ -246,12 +247,9 @@ func (s Fields[T]) erase() Fields[Object] {
 
 func (t Table[T]) erase() *Table[Object] {
 	return &Table[Object]{
-		Columns:    t.Columns,
-		Cells:      eraseResult(t.Cells),
-		OnDemand:   t.OnDemand,
-		Conditions: eraseResult(t.Conditions),
-		Order:      eraseChangeResult(t.Order),
-
+		Row:             func(row *table.Row, obj Object) { t.Row(row, obj.(T)) },
+		OnDemand:        t.OnDemand,
+		Order:           eraseChangeResult(t.Order),
 		NullIfEmpty:     t.NullIfEmpty,
 		ColumnsInEvents: t.ColumnsInEvents,
 	}

@@ -4,7 +4,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
@@ -27,19 +26,14 @@ func MutatingAdmissionPolicy(gates features.Gates, functions expression.Library)
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
 			defaultMatchResources(s.MatchConstraints)
 		},
-		Table: api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
+		Table: api.Rows(mutatingAdmissionPolicyRow),
 	}, mutatingPolicyChanges(functions))
 }
 
-func mutatingAdmissionPolicyColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
-		paramKindColumn(),
-		table.AgeColumn(),
-	}
-}
-
-func mutatingAdmissionPolicyCells(p *admissionv1.MutatingAdmissionPolicy) []any {
-	return []any{p.Name, int64(len(p.Spec.Mutations)), paramKindCell(p.Spec.ParamKind), table.Age(p)}
+func mutatingAdmissionPolicyRow(row *table.Row, p *admissionv1.MutatingAdmissionPolicy) {
+	row.Name(p.Name)
+	row.Number("Mutations", "Mutation indicates the number of mutations rules defined in this configuration",
+		int64(len(p.Spec.Mutations)))
+	addParamKind(row, p.Spec.ParamKind)
+	row.Age(p)
 }

@@ -25,7 +25,7 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
 		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules)},
-		Table:  api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
+		Table:  api.Rows(mutatingAdmissionPolicyBindingRow),
 	}, nil)
 }
 
@@ -40,6 +40,6 @@ func bindingV1alpha1() api.Version {
 	return v
 }
 
-func mutatingAdmissionPolicyBindingCells(b *admissionv1.MutatingAdmissionPolicyBinding) []any {
-	return []any{b.Name, b.Spec.PolicyName, paramCell(b.Spec.ParamRef), table.Age(b)}
+func mutatingAdmissionPolicyBindingRow(row *table.Row, b *admissionv1.MutatingAdmissionPolicyBinding) {
+	policyBindingRow(row, b, b.Spec.PolicyName, b.Spec.ParamRef)
 }

@@ -3,7 +3,6 @@ package admissionregistration
 import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
@@ -39,20 +38,14 @@ func webhookConfiguration[T api.Object](
 		}
 	}
 	k.Update.ChangesGeneration = api.BodyDiffers[T]
-	k.Table = api.Table[T]{Columns: webhookColumns, Cells: func(obj T) []any {
-		return []any{obj.GetName(), int64(len(hooks(obj))), table.Age(obj)}
-	}}
+	k.Table = api.Rows(func(row *table.Row, obj T) {
+		row.Name(obj.GetName())
+		row.Number("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration",
+			int64(len(hooks(obj))))
+		row.Age(obj)
+	})
 	return newResource(gates, k, func(at *validation.Path, obj, old T) {
 		now, before := hooks(obj), hooks(old)
 		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
 	})
-}
-
-// webhookColumns returns the printer columns of both kinds of webhook configurations.
-func webhookColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration"),
-		table.AgeColumn(),
-	}
 }

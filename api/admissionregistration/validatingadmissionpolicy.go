@@ -4,7 +4,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
@@ -30,31 +29,23 @@ func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Librar
 		},
 		Status: api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, AllowCreateOnApply: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
 		Fields: api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},
+		Table:  api.Rows(validatingAdmissionPolicyRow),
 	}, validatingPolicyChanges(functions))
 }
 
-func validatingAdmissionPolicyColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Validations", "Validations indicates the number of validation rules defined in this configuration"),
-		paramKindColumn(),
-		table.AgeColumn(),
+func validatingAdmissionPolicyRow(row *table.Row, p *admissionv1.ValidatingAdmissionPolicy) {
+	row.Name(p.Name)
+	row.Number("Validations", "Validations indicates the number of validation rules defined in this configuration",
+		int64(len(p.Spec.Validations)))
+	addParamKind(row, p.Spec.ParamKind)
+	row.Age(p)
+}
+
+// addParamKind adds the column ParamKind of both kinds of policies.
+func addParamKind(row *table.Row, k *admissionv1.ParamKind) {
+	cell := table.CellUnset
+	if k != nil {
+		cell = k.APIVersion + "/" + k.Kind
 	}
-}
-
-func validatingAdmissionPolicyCells(p *admissionv1.ValidatingAdmissionPolicy) []any {
-	return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind), table.Age(p)}
-}
-
-// paramKindColumn returns the column ParamKind of both kinds of policies.
-func paramKindColumn() metav1.TableColumnDefinition {
-	return table.TextColumn("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy")
-}
-
-func paramKindCell(k *admissionv1.ParamKind) string {
-	if k == nil {
-		return table.CellUnset
-	}
-	return k.APIVersion + "/" + k.Kind
+	row.Text("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy", cell)
 }

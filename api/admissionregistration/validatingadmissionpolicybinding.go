@@ -28,22 +28,20 @@ func ValidatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
 		Create: api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{Validate: validation.Rules(validatingBindingRules)},
-		Table:  api.Table[*admissionv1.ValidatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: validatingAdmissionPolicyBindingCells},
+		Table:  api.Rows(validatingAdmissionPolicyBindingRow),
 	}, nil)
 }
 
-// policyBindingColumns returns the printer columns of both kinds of policy bindings.
-func policyBindingColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to"),
-		table.TextColumn("ParamRef", "ParamRef indicates the param resource which sets the configuration param"),
-		table.AgeColumn(),
-	}
+func validatingAdmissionPolicyBindingRow(row *table.Row, b *admissionv1.ValidatingAdmissionPolicyBinding) {
+	policyBindingRow(row, b, b.Spec.PolicyName, b.Spec.ParamRef)
 }
 
-func validatingAdmissionPolicyBindingCells(b *admissionv1.ValidatingAdmissionPolicyBinding) []any {
-	return []any{b.Name, b.Spec.PolicyName, paramCell(b.Spec.ParamRef), table.Age(b)}
+// policyBindingRow adds the columns of both kinds of policy bindings.
+func policyBindingRow(row *table.Row, b metav1.Object, policy string, ref *admissionv1.ParamRef) {
+	row.Name(b.GetName())
+	row.Text("PolicyName", "PolicyName indicates the policy definition which the policy binding binded to", policy)
+	row.Text("ParamRef", "ParamRef indicates the param resource which sets the configuration param", paramCell(ref))
+	row.Age(b)
 }
 
 // paramCell returns the cell ParamRef: namespace and name of the parameters, or their

@@ -72,26 +72,13 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			PreconditionError: "precondition failed",
 			MarkOnly:          true,
 		},
-		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Columns: definitionColumns, Cells: definitionCells, NullIfEmpty: true},
+		Table: api.Table[*apiextensionsv1.CustomResourceDefinition]{Row: definitionRow, NullIfEmpty: true},
 	})
 	res.RepeatsErrors = true
 	return res
 }
 
-func definitionColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Scope", "Cluster/Namespaced"),
-		table.TextColumn("Versions", "Served versions"),
-		{Name: "Created At", Type: "date", Description: table.AgeDescription()},
-		table.Wide(table.TextColumn("Group", "API group")),
-		table.Wide(table.TextColumn("Kind", "CustomResource kind")),
-		table.Wide(table.TextColumn("ShortNames", "Short names")),
-		table.Wide(table.BoolColumn("Established", "Established status")),
-	}
-}
-
-func definitionCells(d *apiextensionsv1.CustomResourceDefinition) []any {
+func definitionRow(row *table.Row, d *apiextensionsv1.CustomResourceDefinition) {
 	var versions []string
 	for _, v := range d.Spec.Versions {
 		switch {
@@ -105,10 +92,14 @@ func definitionCells(d *apiextensionsv1.CustomResourceDefinition) []any {
 	isEstablished := slices.ContainsFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
 	})
-	return []any{
-		d.Name, string(d.Spec.Scope), strings.Join(versions, ","), d.CreationTimestamp.UTC().Format(time.RFC3339),
-		d.Spec.Group, d.Spec.Names.Kind, strings.Join(d.Spec.Names.ShortNames, ","), isEstablished,
-	}
+	row.Name(d.Name)
+	row.Text("Scope", "Cluster/Namespaced", string(d.Spec.Scope))
+	row.Text("Versions", "Served versions", strings.Join(versions, ","))
+	row.Date("Created At", ".metadata.creationTimestamp", d.CreationTimestamp.UTC().Format(time.RFC3339))
+	row.Wide().Text("Group", "API group", d.Spec.Group)
+	row.Wide().Text("Kind", "CustomResource kind", d.Spec.Names.Kind)
+	row.Wide().Text("ShortNames", "Short names", strings.Join(d.Spec.Names.ShortNames, ","))
+	row.Wide().Bool("Established", "Established status", isEstablished)
 }
 
 func definitionDefaults(d *apiextensionsv1.CustomResourceDefinition) {

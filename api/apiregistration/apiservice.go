@@ -46,7 +46,7 @@ func APIService(now func() time.Time) *api.Resource {
 		Update: api.UpdateStrategy[*apiregistrationv1.APIService]{RequireResourceVersion: true, RevalidateMetadata: true},
 		Status: api.StatusStrategy[*apiregistrationv1.APIService]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*apiregistrationv1.APIService], ValidateUpdate: validation.Changes(apiServiceStatusRules)},
 		Fields: api.Fields[*apiregistrationv1.APIService]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*apiregistrationv1.APIService]{Columns: apiServiceColumns, Cells: apiServiceCells, ColumnsInEvents: true},
+		Table:  api.Table[*apiregistrationv1.APIService]{Row: apiServiceRow, ColumnsInEvents: true},
 	})
 }
 
@@ -70,16 +70,7 @@ func APIServiceAvailable(a *apiregistrationv1.APIService) *apiregistrationv1.API
 	return nil
 }
 
-func apiServiceColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Service", "The reference to the service that hosts this API endpoint."),
-		table.TextColumn("Available", "Whether this service is available."),
-		table.AgeColumn(),
-	}
-}
-
-func apiServiceCells(a *apiregistrationv1.APIService) []any {
+func apiServiceRow(row *table.Row, a *apiregistrationv1.APIService) {
 	service, available := "Local", string(apiregistrationv1.ConditionUnknown)
 	if s := a.Spec.Service; s != nil {
 		service = s.Namespace + "/" + s.Name
@@ -90,7 +81,10 @@ func apiServiceCells(a *apiregistrationv1.APIService) []any {
 			available = fmt.Sprintf("%s (%s)", c.Status, c.Reason)
 		}
 	}
-	return []any{a.Name, service, available, table.Age(a)}
+	row.Name(a.Name)
+	row.Text("Service", "The reference to the service that hosts this API endpoint.", service)
+	row.Text("Available", "Whether this service is available.", available)
+	row.Age(a)
 }
 
 // apiServiceName validates the name of an APIService. It contains group and version, so these are

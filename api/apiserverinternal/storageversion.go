@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	apiserverinternalv1alpha1 "k8s.io/api/apiserverinternal/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -26,32 +25,24 @@ func StorageVersion() *api.Resource {
 		Update:   api.UpdateStrategy[*apiserverinternalv1alpha1.StorageVersion]{RequireResourceVersion: true},
 		Status:   api.StatusStrategy[*apiserverinternalv1alpha1.StorageVersion]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*apiserverinternalv1alpha1.StorageVersion], ValidateUpdate: validation.Changes(storageVersionStatusRules)},
 		Fields:   api.Fields[*apiserverinternalv1alpha1.StorageVersion]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:    api.Table[*apiserverinternalv1alpha1.StorageVersion]{Columns: storageVersionColumns, Cells: storageVersionCells},
+		Table:    api.Rows(storageVersionRow),
 	})
 }
 
-func storageVersionColumns() []metav1.TableColumnDefinition {
-	status := apiserverinternalv1alpha1.StorageVersionStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("CommonEncodingVersion", table.Doc(status, "commonEncodingVersion")),
-		table.TextColumn("StorageVersions", table.Doc(status, "storageVersions")),
-		table.AgeColumn(),
-	}
-}
-
-func storageVersionCells(v *apiserverinternalv1alpha1.StorageVersion) []any {
+func storageVersionRow(row *table.Row, v *apiserverinternalv1alpha1.StorageVersion) {
 	common := table.CellUnset
 	if c := v.Status.CommonEncodingVersion; c != nil {
 		common = *c
 	}
+	versions := v.Status.StorageVersions
 	var servers []string
-	for i, s := range v.Status.StorageVersions {
-		if i < table.MaxListedInCell {
-			servers = append(servers, s.APIServerID+"="+s.EncodingVersion)
-		}
+	for _, s := range versions[:min(len(versions), table.MaxListedInCell)] {
+		servers = append(servers, s.APIServerID+"="+s.EncodingVersion)
 	}
-	return []any{v.Name, common, cmp.Or(table.JoinFirst(servers, len(v.Status.StorageVersions)), table.CellUnset), table.Age(v)}
+	row.Name(v.Name)
+	row.Text("CommonEncodingVersion", ".status.commonEncodingVersion", common)
+	row.Text("StorageVersions", ".status.storageVersions", cmp.Or(table.JoinFirst(servers, len(versions)), table.CellUnset))
+	row.Age(v)
 }
 
 // storageVersionName validates a name of the form GROUP.RESOURCE.

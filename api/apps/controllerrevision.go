@@ -25,21 +25,15 @@ func ControllerRevision() *api.Resource {
 		Storage:         api.Storage{Prefix: "controllerrevisions"},
 		Create:          api.CreateStrategy[*appsv1.ControllerRevision]{Validate: validation.Rules(revisionRules)},
 		Update:          api.UpdateStrategy[*appsv1.ControllerRevision]{ValidateUpdate: validation.Changes(revisionChanges), ValidateUpdateIsComplete: true, RevalidateMetadata: true},
-		Table:           api.Table[*appsv1.ControllerRevision]{Columns: controllerRevisionColumns, Cells: controllerRevisionCells},
+		Table:           api.Rows(controllerRevisionRow),
 	})
 }
 
-func controllerRevisionColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Controller", "Controller of the object"),
-		table.TextColumn("Revision", table.Doc(appsv1.ControllerRevision{}, "revision")),
-		table.AgeColumn(),
-	}
-}
-
-func controllerRevisionCells(r *appsv1.ControllerRevision) []any {
-	return []any{r.Name, controllerCell(r), r.Revision, table.Age(r)}
+func controllerRevisionRow(row *table.Row, r *appsv1.ControllerRevision) {
+	row.Name(r.Name)
+	row.Text("Controller", "Controller of the object", controllerCell(r))
+	row.Text("Revision", ".revision", r.Revision)
+	row.Age(r)
 }
 
 // controllerCell returns the controller of an object in the form of kubectl arguments:

@@ -61,7 +61,7 @@ func DaemonSet(gates features.Gates) *api.Resource {
 			ValidateUpdate:   validation.ChangesOf(strictness, daemonSetStatusChanges),
 		},
 		Fields: api.Fields[*appsv1.DaemonSet]{HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration}},
-		Table:  api.Table[*appsv1.DaemonSet]{Columns: daemonSetColumns, Cells: daemonSetCells},
+		Table:  api.Rows(daemonSetRow),
 	}))
 }
 
@@ -131,31 +131,18 @@ func defaultDaemonSet(obj *appsv1.DaemonSet) {
 	api.SetDefault(&s.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 }
 
-func daemonSetColumns() []metav1.TableColumnDefinition {
-	status := appsv1.DaemonSetStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Desired", table.Doc(status, "desiredNumberScheduled")),
-		table.NumberColumn("Current", table.Doc(status, "currentNumberScheduled")),
-		table.NumberColumn("Ready", table.Doc(status, "numberReady")),
-		table.NumberColumn("Up-to-date", table.Doc(status, "updatedNumberScheduled")),
-		table.NumberColumn("Available", table.Doc(status, "numberAvailable")),
-		table.TextColumn("Node Selector", table.Doc(corev1.PodSpec{}, "nodeSelector")),
-		table.AgeColumn(),
-		table.Wide(table.ContainersColumn()),
-		table.Wide(table.ImagesColumn()),
-		table.Wide(table.TextColumn("Selector", table.Doc(appsv1.DaemonSetSpec{}, "selector"))),
-	}
-}
-
-func daemonSetCells(d *appsv1.DaemonSet) []any {
+func daemonSetRow(row *table.Row, d *appsv1.DaemonSet) {
 	pod, s := &d.Spec.Template.Spec, &d.Status
-	names, images := table.ContainerCells(pod.Containers)
-	return []any{
-		d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
-		int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(pod.NodeSelector), table.Age(d),
-		names, images, metav1.FormatLabelSelector(d.Spec.Selector),
-	}
+	row.Name(d.Name)
+	row.Number("Desired", ".status.desiredNumberScheduled", int64(s.DesiredNumberScheduled))
+	row.Number("Current", ".status.currentNumberScheduled", int64(s.CurrentNumberScheduled))
+	row.Number("Ready", ".status.numberReady", int64(s.NumberReady))
+	row.Number("Up-to-date", ".status.updatedNumberScheduled", int64(s.UpdatedNumberScheduled))
+	row.Number("Available", ".status.numberAvailable", int64(s.NumberAvailable))
+	row.Text("Node Selector", ".spec.template.spec.nodeSelector", labels.FormatLabels(pod.NodeSelector))
+	row.Age(d)
+	row.Wide().Containers(pod.Containers)
+	row.Wide().Text("Selector", ".spec.selector", metav1.FormatLabelSelector(d.Spec.Selector))
 }
 
 func daemonSetRules(at *validation.Path, d *appsv1.DaemonSet) {

@@ -57,7 +57,7 @@ func Deployment(gates features.Gates) *api.Resource {
 			Reset:             map[string][]string{"status": {"metadata.labels", "spec"}},
 			HiddenAnnotations: []string{appsv1.DeprecatedRollbackTo},
 		},
-		Table: api.Table[*appsv1.Deployment]{Columns: deploymentColumns, Cells: deploymentCells},
+		Table: api.Rows(deploymentRow),
 	}))
 }
 
@@ -94,32 +94,20 @@ func scaleDeployment() *api.Subresource {
 	})
 }
 
-func deploymentColumns() []metav1.TableColumnDefinition {
-	status := appsv1.DeploymentStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Ready", "Number of the pod with ready state"),
-		table.TextColumn("Up-to-date", table.Doc(status, "updatedReplicas")),
-		table.TextColumn("Available", table.Doc(status, "availableReplicas")),
-		table.AgeColumn(),
-		table.Wide(table.ContainersColumn()),
-		table.Wide(table.ImagesColumn()),
-		table.Wide(table.TextColumn("Selector", table.Doc(appsv1.DeploymentSpec{}, "selector"))),
-	}
-}
-
-func deploymentCells(d *appsv1.Deployment) []any {
-	names, images := table.ContainerCells(d.Spec.Template.Spec.Containers)
+func deploymentRow(row *table.Row, d *appsv1.Deployment) {
 	// Unlike for other kinds, the cell of an empty selector is empty.
 	chosen := "<invalid>"
 	if selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
 		chosen = selector.String()
 	}
-	return []any{
-		d.Name, table.Ratio(d.Status.ReadyReplicas, table.ValueOrZero(d.Spec.Replicas)),
-		int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas), table.Age(d),
-		names, images, chosen,
-	}
+	row.Name(d.Name)
+	row.Text("Ready", "Number of the pod with ready state",
+		table.Ratio(d.Status.ReadyReplicas, table.ValueOrZero(d.Spec.Replicas)))
+	row.Text("Up-to-date", ".status.updatedReplicas", int64(d.Status.UpdatedReplicas))
+	row.Text("Available", ".status.availableReplicas", int64(d.Status.AvailableReplicas))
+	row.Age(d)
+	row.Wide().Containers(d.Spec.Template.Spec.Containers)
+	row.Wide().Text("Selector", ".spec.selector", chosen)
 }
 
 func deploymentRules(at *validation.Path, d *appsv1.Deployment) {

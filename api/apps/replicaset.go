@@ -41,7 +41,7 @@ func ReplicaSet(gates features.Gates) *api.Resource {
 		},
 		Status:       api.StatusStrategy[*appsv1.ReplicaSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicaSetStatusChanges)},
 		Subresources: []*api.Subresource{scaleReplicaSet()},
-		Table:        api.Table[*appsv1.ReplicaSet]{Columns: replicaSetColumns, Cells: replicaSetCells},
+		Table:        api.Rows(replicaSetRow),
 	}))
 }
 
@@ -65,16 +65,9 @@ func scaleReplicaSet() *api.Subresource {
 	})
 }
 
-func replicaSetColumns() []metav1.TableColumnDefinition {
-	return table.ReplicaColumns(appsv1.ReplicaSetSpec{}, appsv1.ReplicaSetStatus{})
-}
-
-func replicaSetCells(s *appsv1.ReplicaSet) []any {
-	names, images := table.ContainerCells(s.Spec.Template.Spec.Containers)
-	return []any{
-		s.Name, int64(table.ValueOrZero(s.Spec.Replicas)), int64(s.Status.Replicas), int64(s.Status.ReadyReplicas), table.Age(s),
-		names, images, metav1.FormatLabelSelector(s.Spec.Selector),
-	}
+func replicaSetRow(row *table.Row, s *appsv1.ReplicaSet) {
+	row.Replicas(s, s.Spec.Replicas, s.Status.Replicas, s.Status.ReadyReplicas,
+		s.Spec.Template.Spec.Containers, metav1.FormatLabelSelector(s.Spec.Selector))
 }
 
 func replicaSetRules(at *validation.Path, r *appsv1.ReplicaSet) {

@@ -48,7 +48,7 @@ func StatefulSet(gates features.Gates) *api.Resource {
 		},
 		Status:       api.StatusStrategy[*appsv1.StatefulSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, statefulSetStatusChanges)},
 		Subresources: []*api.Subresource{scaleStatefulSet()},
-		Table:        api.Table[*appsv1.StatefulSet]{Columns: statefulSetColumns, Cells: statefulSetCells},
+		Table:        api.Rows(statefulSetRow),
 	}))
 }
 
@@ -102,19 +102,12 @@ func scaleStatefulSet() *api.Subresource {
 	})
 }
 
-func statefulSetColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Ready", "Number of the pod with ready state"),
-		table.AgeColumn(),
-		table.Wide(table.ContainersColumn()),
-		table.Wide(table.ImagesColumn()),
-	}
-}
-
-func statefulSetCells(s *appsv1.StatefulSet) []any {
-	names, images := table.ContainerCells(s.Spec.Template.Spec.Containers)
-	return []any{s.Name, table.Ratio(s.Status.ReadyReplicas, table.ValueOrZero(s.Spec.Replicas)), table.Age(s), names, images}
+func statefulSetRow(row *table.Row, s *appsv1.StatefulSet) {
+	row.Name(s.Name)
+	row.Text("Ready", "Number of the pod with ready state",
+		table.Ratio(s.Status.ReadyReplicas, table.ValueOrZero(s.Spec.Replicas)))
+	row.Age(s)
+	row.Wide().Containers(s.Spec.Template.Spec.Containers)
 }
 
 func statefulSetRules(gates features.Gates, at *validation.Path, s *appsv1.StatefulSet) {

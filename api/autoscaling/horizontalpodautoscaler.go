@@ -7,7 +7,6 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -48,7 +47,7 @@ func HorizontalPodAutoscaler(gates features.Gates) *api.Resource {
 			HasGeneration: gates.Enabled(features.HPAGeneration),
 		},
 		Status: api.StatusStrategy[*autoscalingv2.HorizontalPodAutoscaler]{Served: true, ValidateUpdate: validation.Changes(autoscalerStatusChanges)},
-		Table:  api.Table[*autoscalingv2.HorizontalPodAutoscaler]{Columns: autoscalerColumns, Cells: autoscalerCells},
+		Table:  api.Rows(autoscalerRow),
 	})
 }
 
@@ -75,29 +74,18 @@ func cpuMetric(utilization int32) autoscalingv2.MetricSpec {
 	}
 }
 
-func autoscalerColumns() []metav1.TableColumnDefinition {
-	spec := autoscalingv2.HorizontalPodAutoscalerSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Reference", table.Doc(spec, "scaleTargetRef")),
-		table.TextColumn("Targets", table.Doc(spec, "metrics")),
-		table.TextColumn("MinPods", table.Doc(spec, "minReplicas")),
-		table.TextColumn("MaxPods", table.Doc(spec, "maxReplicas")),
-		table.TextColumn("Replicas", table.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
-		table.AgeColumn(),
-	}
-}
-
-func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler) []any {
-	least := table.CellUnset
+func autoscalerRow(row *table.Row, a *autoscalingv2.HorizontalPodAutoscaler) {
+	least, target := table.CellUnset, a.Spec.ScaleTargetRef
 	if n := a.Spec.MinReplicas; n != nil {
 		least = strconv.Itoa(int(*n))
 	}
-	return []any{
-		a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name,
-		metricsCell(a.Spec.Metrics, a.Status.CurrentMetrics), least, int64(a.Spec.MaxReplicas),
-		int64(a.Status.CurrentReplicas), table.Age(a),
-	}
+	row.Name(a.Name)
+	row.Text("Reference", ".spec.scaleTargetRef", target.Kind+"/"+target.Name)
+	row.Text("Targets", ".spec.metrics", metricsCell(a.Spec.Metrics, a.Status.CurrentMetrics))
+	row.Text("MinPods", ".spec.minReplicas", least)
+	row.Text("MaxPods", ".spec.maxReplicas", int64(a.Spec.MaxReplicas))
+	row.Text("Replicas", ".status.currentReplicas", int64(a.Status.CurrentReplicas))
+	row.Age(a)
 }
 
 // maxMetricsShown is the maximum number of metrics in a cell.

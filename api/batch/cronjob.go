@@ -41,7 +41,7 @@ func CronJob(gates features.Gates) *api.Resource {
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*batchv1.CronJob]{Served: true, SkipFinalizers: true},
-		Table:  api.Table[*batchv1.CronJob]{Columns: cronJobColumns, Cells: cronJobCells},
+		Table:  api.Rows(cronJobRow),
 	}))
 }
 
@@ -61,23 +61,7 @@ func defaultCronJob(obj *batchv1.CronJob) {
 	api.SetDefault(&s.FailedJobsHistoryLimit, 1)
 }
 
-func cronJobColumns() []metav1.TableColumnDefinition {
-	spec, status := batchv1.CronJobSpec{}, batchv1.CronJobStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Schedule", table.Doc(spec, "schedule")),
-		table.TextColumn("Timezone", table.Doc(spec, "timeZone")),
-		table.BoolColumn("Suspend", table.Doc(spec, "suspend")),
-		table.NumberColumn("Active", table.Doc(status, "active")),
-		table.TextColumn("Last Schedule", table.Doc(status, "lastScheduleTime")),
-		table.AgeColumn(),
-		table.Wide(table.ContainersColumn()),
-		table.Wide(table.ImagesColumn()),
-		table.Wide(table.TextColumn("Selector", table.Doc(batchv1.JobSpec{}, "selector"))),
-	}
-}
-
-func cronJobCells(c *batchv1.CronJob) []any {
+func cronJobRow(row *table.Row, c *batchv1.CronJob) {
 	zone, suspended, last := table.CellNone, table.CellUnset, any(table.CellNone)
 	if c.Spec.TimeZone != nil {
 		zone = *c.Spec.TimeZone
@@ -90,11 +74,15 @@ func cronJobCells(c *batchv1.CronJob) []any {
 		last = table.Elapsed{Since: at.Time}
 	}
 	job := &c.Spec.JobTemplate.Spec
-	names, images := table.ContainerCells(job.Template.Spec.Containers)
-	return []any{
-		c.Name, c.Spec.Schedule, zone, suspended, int64(len(c.Status.Active)), last, table.Age(c),
-		names, images, metav1.FormatLabelSelector(job.Selector),
-	}
+	row.Name(c.Name)
+	row.Text("Schedule", ".spec.schedule", c.Spec.Schedule)
+	row.Text("Timezone", ".spec.timeZone", zone)
+	row.Bool("Suspend", ".spec.suspend", suspended)
+	row.Number("Active", ".status.active", int64(len(c.Status.Active)))
+	row.Text("Last Schedule", ".status.lastScheduleTime", last)
+	row.Age(c)
+	row.Wide().Containers(job.Template.Spec.Containers)
+	row.Wide().Text("Selector", ".spec.jobTemplate.spec.selector", metav1.FormatLabelSelector(job.Selector))
 }
 
 // maxCronJobName leaves room for the suffix of eleven characters in the names of its jobs.

@@ -47,7 +47,7 @@ func Job(gates features.Gates) *api.Resource {
 				return map[string]string{"status.successful": strconv.Itoa(int(obj.Status.Succeeded))}
 			},
 		},
-		Table: api.Table[*batchv1.Job]{Columns: jobColumns, Cells: jobCells},
+		Table: api.Rows(jobRow),
 	}))
 }
 
@@ -117,20 +117,7 @@ func selectJobPods(j *batchv1.Job) {
 	}
 }
 
-func jobColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Status", "Status of the job."),
-		table.TextColumn("Completions", table.Doc(batchv1.JobStatus{}, "succeeded")),
-		table.TextColumn("Duration", "Time required to complete the job."),
-		table.AgeColumn(),
-		table.Wide(table.ContainersColumn()),
-		table.Wide(table.ImagesColumn()),
-		table.Wide(table.TextColumn("Selector", table.Doc(batchv1.JobSpec{}, "selector"))),
-	}
-}
-
-func jobCells(j *batchv1.Job) []any {
+func jobRow(row *table.Row, j *batchv1.Job) {
 	took := any("")
 	switch start, end := j.Status.StartTime, j.Status.CompletionTime; {
 	case start == nil:
@@ -139,11 +126,13 @@ func jobCells(j *batchv1.Job) []any {
 	default:
 		took = duration.HumanDuration(end.Sub(start.Time))
 	}
-	names, images := table.ContainerCells(j.Spec.Template.Spec.Containers)
-	return []any{
-		j.Name, jobState(j), completionsCell(j), took, table.Age(j),
-		names, images, metav1.FormatLabelSelector(j.Spec.Selector),
-	}
+	row.Name(j.Name)
+	row.Text("Status", "Status of the job.", jobState(j))
+	row.Text("Completions", ".status.succeeded", completionsCell(j))
+	row.Text("Duration", "Time required to complete the job.", took)
+	row.Age(j)
+	row.Wide().Containers(j.Spec.Template.Spec.Containers)
+	row.Wide().Text("Selector", ".spec.selector", metav1.FormatLabelSelector(j.Spec.Selector))
 }
 
 // jobState returns the cell Status: the first state that applies.

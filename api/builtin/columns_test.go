@@ -33,7 +33,7 @@ func TestColumns(t *testing.T) {
 	}
 	checked := 0
 	for _, r := range Kinds() {
-		got := columnLine(r.Table.Columns())
+		got := columnLine(r.Columns())
 		for _, v := range r.Versions {
 			columns, ok := want[v.GroupVersion.String()+" "+r.Name]
 			if !ok {
@@ -76,7 +76,7 @@ func columnLine(columns []metav1.TableColumnDefinition) string {
 func TestColumnsAreDescribed(t *testing.T) {
 	bare := []string{"runtimeclasses Handler", "leasecandidates BinaryVersion", "leasecandidates EmulationVersion"}
 	for _, r := range Kinds() {
-		for _, c := range r.Table.Columns() {
+		for _, c := range r.Columns() {
 			if (c.Description == "") != slices.Contains(bare, r.Name+" "+c.Name) {
 				t.Errorf("%s: column %q is described by %q", r.Name, c.Name, c.Description)
 			}
@@ -87,7 +87,7 @@ func TestColumnsAreDescribed(t *testing.T) {
 // TestCellsOfNothing checks the rows of empty objects, as in the bookmarks of a watch.
 func TestCellsOfNothing(t *testing.T) {
 	for _, r := range Kinds() {
-		cells, want := r.Table.Cells(r.New()), len(r.Table.Columns())
+		cells, want := r.Row(r.New()).Cells(), len(r.Columns())
 		if r.Name == "ipaddresses" {
 			want++ // the row has an age without a column
 		}
@@ -118,7 +118,7 @@ func testCells(t *testing.T, r *api.Resource, tests []cellsTest) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got := cellLine(r.Table.Cells(obj)); got != c.want {
+		if got := cellLine(r.Row(obj).Cells()); got != c.want {
 			t.Errorf("%s %s:\n got %s\nwant %s", r.Name, c.name, got, c.want)
 		}
 	}

@@ -112,7 +112,7 @@ func TestPodConditions(t *testing.T) {
 		corev1.PodRunning: "", corev1.PodSucceeded: "Succeeded: The pod has completed successfully.", corev1.PodFailed: "Failed: The pod failed.",
 	} {
 		got := ""
-		for _, c := range pod.Pod(features.Default()).Table.Conditions(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}) {
+		for _, c := range pod.Pod(features.Default()).Row(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}).Conditions() {
 			if c.Type == metav1.RowCompleted && c.Status == metav1.ConditionTrue {
 				got += c.Reason + ": " + c.Message
 			}
@@ -134,8 +134,9 @@ status: {phase: Running, podIPs: [{ip: 10.0.0.1}],
     lastState: {terminated: {finishedAt: 2026-05-04T11:50:00Z}}}]}`), p); err != nil {
 		b.Fatal(err)
 	}
+	kind := pod.Pod(features.Default())
 	b.ReportAllocs()
 	for b.Loop() {
-		pod.Pod(features.Default()).Table.Cells(p)
+		kind.Row(p)
 	}
 }

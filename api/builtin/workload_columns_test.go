@@ -108,7 +108,7 @@ func TestAutoscalerCells(t *testing.T) {
 func TestScaleCells(t *testing.T) {
 	scale := apps.Deployment(features.Default()).Subresource("scale").Kind
 	testCells(t, scale, []cellsTest{{"full", testMeta + "spec: {replicas: 2}\nstatus: {replicas: 1}", "a|2|1|60m"}})
-	if got := columnLine(scale.Table.Columns()); got != "Name; Desired (integer); Available (integer); Age" {
+	if got := columnLine(scale.Columns()); got != "Name; Desired (integer); Available (integer); Age" {
 		t.Errorf("columns %s", got)
 	}
 }

@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"cmp"
+	"reflect"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -46,7 +47,7 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 			},
 			Reset: map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
 		},
-		Table: api.Table[*certificatesv1.CertificateSigningRequest]{Columns: certificateSigningRequestColumns, Cells: certificateSigningRequestCells},
+		Table: api.Rows(certificateSigningRequestRow),
 	})
 }
 
@@ -115,25 +116,18 @@ func stampConditions(obj, old *certificatesv1.CertificateSigningRequest, now tim
 	}
 }
 
-func certificateSigningRequestColumns() []metav1.TableColumnDefinition {
-	// As in kube-apiserver, the descriptions are those of v1beta1.
-	spec := certificatesv1beta1.CertificateSigningRequestSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.AgeColumn(),
-		table.TextColumn("SignerName", table.Doc(spec, "signerName")),
-		table.TextColumn("Requestor", table.Doc(spec, "request")),
-		table.TextColumn("RequestedDuration", table.Doc(spec, "expirationSeconds")),
-		table.TextColumn("Condition", table.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
-	}
-}
-
-func certificateSigningRequestCells(r *certificatesv1.CertificateSigningRequest) []any {
+func certificateSigningRequestRow(row *table.Row, r *certificatesv1.CertificateSigningRequest) {
 	lifetime := table.CellNone
 	if s := r.Spec.ExpirationSeconds; s != nil {
 		lifetime = duration.HumanDuration(time.Duration(*s) * time.Second)
 	}
-	return []any{r.Name, table.Age(r), cmp.Or(r.Spec.SignerName, table.CellNone), r.Spec.Username, lifetime, requestState(&r.Status)}
+	row.DescribedBy(reflect.TypeFor[certificatesv1beta1.CertificateSigningRequest]())
+	row.Name(r.Name)
+	row.Age(r)
+	row.Text("SignerName", ".spec.signerName", cmp.Or(r.Spec.SignerName, table.CellNone))
+	row.Text("Requestor", ".spec.request", r.Spec.Username)
+	row.Text("RequestedDuration", ".spec.expirationSeconds", lifetime)
+	row.Text("Condition", ".status.conditions", requestState(&r.Status))
 }
 
 // requestState returns the cell Condition. A request that is both approved and denied counts

@@ -10,7 +10,6 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1alpha1 "k8s.io/api/certificates/v1alpha1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -38,18 +37,13 @@ func ClusterTrustBundle() *api.Resource {
 				return map[string]string{"spec.signerName": obj.Spec.SignerName}
 			},
 		},
-		Table: api.Table[*certificatesv1.ClusterTrustBundle]{Columns: clusterTrustBundleColumns, Cells: clusterTrustBundleCells},
+		Table: api.Rows(clusterTrustBundleRow),
 	})
 }
 
-func clusterTrustBundleColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("SignerName", table.Doc(certificatesv1.ClusterTrustBundleSpec{}, "signerName")),
-	}
-}
-
-func clusterTrustBundleCells(b *certificatesv1.ClusterTrustBundle) []any {
-	return []any{b.Name, cmp.Or(b.Spec.SignerName, table.CellNone)}
+func clusterTrustBundleRow(row *table.Row, b *certificatesv1.ClusterTrustBundle) {
+	row.Name(b.Name)
+	row.Text("SignerName", ".spec.signerName", cmp.Or(b.Spec.SignerName, table.CellNone))
 }
 
 // maxTrustBundle is the maximum size of the PEM text of a bundle, in bytes.

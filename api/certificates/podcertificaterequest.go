@@ -20,7 +20,6 @@ import (
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -68,7 +67,7 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 			},
 			Reset: map[string][]string{"status": {"metadata", "spec"}},
 		},
-		Table: api.Table[*certificatesv1beta1.PodCertificateRequest]{Columns: podCertificateRequestColumns, Cells: podCertificateRequestCells},
+		Table: api.Rows(podCertificateRequestRow),
 	})
 }
 
@@ -149,28 +148,21 @@ func checkSigner(ctx context.Context, access api.Access, obj, old *certificatesv
 		fmt.Sprintf("User %q is not permitted to \"sign\" for signer %q", user, signer))}
 }
 
-func podCertificateRequestColumns() []metav1.TableColumnDefinition {
-	spec := certificatesv1beta1.PodCertificateRequestSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("PodName", table.Doc(spec, "podName")),
-		table.TextColumn("ServiceAccountName", table.Doc(spec, "serviceAccountName")),
-		table.TextColumn("NodeName", table.Doc(spec, "nodeName")),
-		table.TextColumn("SignerName", table.Doc(spec, "signerName")),
-		table.TextColumn("State", "Is the request Pending, Issued, Denied, or Failed?"),
-		table.TextColumn("UnverifiedUserAnnotations", table.Doc(spec, "unverifiedUserAnnotations")),
-	}
-}
-
-func podCertificateRequestCells(r *certificatesv1beta1.PodCertificateRequest) []any {
+func podCertificateRequestRow(row *table.Row, r *certificatesv1beta1.PodCertificateRequest) {
 	state := "Pending"
 	for _, c := range r.Status.Conditions {
 		if validation.IsOneOf(c.Type, finalCertificateConditions()...) {
 			state = c.Type
 		}
 	}
-	s := &r.Spec
-	return []any{r.Name, s.PodName, s.ServiceAccountName, string(s.NodeName), s.SignerName, state, labels.FormatLabels(s.UnverifiedUserAnnotations)}
+	row.Name(r.Name)
+	row.Text("PodName", ".spec.podName", r.Spec.PodName)
+	row.Text("ServiceAccountName", ".spec.serviceAccountName", r.Spec.ServiceAccountName)
+	row.Text("NodeName", ".spec.nodeName", string(r.Spec.NodeName))
+	row.Text("SignerName", ".spec.signerName", r.Spec.SignerName)
+	row.Text("State", "Is the request Pending, Issued, Denied, or Failed?", state)
+	row.Text("UnverifiedUserAnnotations", ".spec.unverifiedUserAnnotations",
+		labels.FormatLabels(r.Spec.UnverifiedUserAnnotations))
 }
 
 // Maximum sizes of the fields of a request, in bytes.

@@ -3,7 +3,6 @@ package coordination
 import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -25,18 +24,14 @@ func Lease() *api.Resource {
 			AllowCreateOnUpdate:    true,
 			RequireResourceVersion: true,
 		},
-		Table: api.Table[*coordinationv1.Lease]{Columns: leaseColumns, Cells: leaseCells},
+		Table: api.Rows(leaseRow),
 	})
 }
 
-func leaseColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("Holder", table.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), table.AgeColumn(),
-	}
-}
-
-func leaseCells(l *coordinationv1.Lease) []any {
-	return []any{l.Name, table.ValueOrZero(l.Spec.HolderIdentity), table.Age(l)}
+func leaseRow(row *table.Row, l *coordinationv1.Lease) {
+	row.Name(l.Name)
+	row.Text("Holder", ".spec.holderIdentity", table.ValueOrZero(l.Spec.HolderIdentity))
+	row.Age(l)
 }
 
 func leaseRules(at *validation.Path, l *coordinationv1.Lease) {

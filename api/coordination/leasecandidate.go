@@ -1,13 +1,13 @@
 package coordination
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/blang/semver/v4"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1alpha2 "k8s.io/api/coordination/v1alpha2"
 	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -34,19 +34,17 @@ func LeaseCandidate() *api.Resource {
 			ValidateUpdate:           validation.Changes(leaseCandidateChanges),
 			ValidateUpdateIsComplete: true,
 		},
-		Table: api.Table[*coordinationv1beta1.LeaseCandidate]{Columns: leaseCandidateColumns, Cells: leaseCandidateCells},
+		Table: api.Rows(leaseCandidateRow),
 	})
 }
 
-func leaseCandidateColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("LeaseName", table.Doc(coordinationv1alpha2.LeaseCandidateSpec{}, "leaseName")),
-		table.TextColumn("BinaryVersion", ""), table.TextColumn("EmulationVersion", ""), table.AgeColumn(),
-	}
-}
-
-func leaseCandidateCells(c *coordinationv1beta1.LeaseCandidate) []any {
-	return []any{c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, table.Age(c)}
+func leaseCandidateRow(row *table.Row, c *coordinationv1beta1.LeaseCandidate) {
+	row.DescribedBy(reflect.TypeFor[coordinationv1alpha2.LeaseCandidate]())
+	row.Name(c.Name)
+	row.Text("LeaseName", ".spec.leaseName", c.Spec.LeaseName)
+	row.Text("BinaryVersion", "", c.Spec.BinaryVersion)
+	row.Text("EmulationVersion", "", c.Spec.EmulationVersion)
+	row.Age(c)
 }
 
 func leaseCandidateRules(at *validation.Path, c *coordinationv1beta1.LeaseCandidate) {

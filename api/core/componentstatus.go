@@ -2,7 +2,6 @@ package core
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -19,29 +18,24 @@ func ComponentStatus() *api.Resource {
 		},
 		Versions:   api.Served(corev1.SchemeGroupVersion),
 		Deprecated: "v1 ComponentStatus is deprecated in v1.19+",
-		Table:      api.Table[*corev1.ComponentStatus]{Columns: componentStatusColumns, Cells: componentStatusCells},
+		Table:      api.Rows(componentStatusRow),
 		Virtual:    &api.Virtual{Source: "componentstatuses"},
 	})
 }
 
-func componentStatusColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Status", "Status of the component conditions"),
-		table.TextColumn("Message", "Message of the component conditions"),
-		table.TextColumn("Error", "Error of the component conditions"),
-	}
-}
-
-func componentStatusCells(s *corev1.ComponentStatus) []any {
+func componentStatusRow(row *table.Row, s *corev1.ComponentStatus) {
+	state, message, failure := "Unknown", "", ""
 	for _, c := range s.Conditions {
-		switch {
-		case c.Type != corev1.ComponentHealthy:
-		case c.Status == corev1.ConditionTrue:
-			return []any{s.Name, "Healthy", c.Message, c.Error}
-		default:
-			return []any{s.Name, "Unhealthy", c.Message, c.Error}
+		if c.Type == corev1.ComponentHealthy {
+			state, message, failure = "Unhealthy", c.Message, c.Error
+			if c.Status == corev1.ConditionTrue {
+				state = "Healthy"
+			}
+			break
 		}
 	}
-	return []any{s.Name, "Unknown", "", ""}
+	row.Name(s.Name)
+	row.Text("Status", "Status of the component conditions", state)
+	row.Text("Message", "Message of the component conditions", message)
+	row.Text("Error", "Error of the component conditions", failure)
 }

@@ -1,11 +1,11 @@
 package core
 
 import (
+	"reflect"
+
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"reflect"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -23,7 +23,7 @@ func ConfigMap() *api.Resource {
 		Storage:  api.Storage{Prefix: "configmaps"},
 		Create:   api.CreateStrategy[*corev1.ConfigMap]{Validate: validateConfigMap},
 		Update:   api.UpdateStrategy[*corev1.ConfigMap]{ValidateUpdate: validateConfigMapUpdate, RevalidateMetadata: true},
-		Table:    api.Table[*corev1.ConfigMap]{Columns: configMapColumns, Cells: configMapCells},
+		Table:    api.Rows(configMapRow),
 	})
 }
 
@@ -79,10 +79,8 @@ func validateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
 
 const immutableMessage = "field is immutable when `immutable` is set"
 
-func configMapColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Data", table.Doc(corev1.ConfigMap{}, "data")), table.AgeColumn()}
-}
-
-func configMapCells(c *corev1.ConfigMap) []any {
-	return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), table.Age(c)}
+func configMapRow(row *table.Row, c *corev1.ConfigMap) {
+	row.Name(c.Name)
+	row.Text("Data", ".data", int64(len(c.Data)+len(c.BinaryData)))
+	row.Age(c)
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/service"
@@ -32,7 +31,7 @@ func Endpoints(gates features.Gates) *api.Resource {
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.IgnoreOld(endpointsWarnings),
 		},
-		Table: api.Table[*corev1.Endpoints]{Columns: endpointsColumns, Cells: endpointsCells},
+		Table: api.Rows(endpointsRow),
 	})
 }
 
@@ -47,12 +46,10 @@ func defaultEndpoints(obj *corev1.Endpoints) {
 	}
 }
 
-func endpointsColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Endpoints", table.Doc(corev1.Endpoints{}, "subsets")), table.AgeColumn()}
-}
-
-func endpointsCells(e *corev1.Endpoints) []any {
-	return []any{e.Name, endpointsCell(e.Subsets), table.Age(e)}
+func endpointsRow(row *table.Row, e *corev1.Endpoints) {
+	row.Name(e.Name)
+	row.Text("Endpoints", ".subsets", endpointsCell(e.Subsets))
+	row.Age(e)
 }
 
 // endpointsCell lists the first addresses, each with each of the ports. The addresses of a

@@ -48,7 +48,7 @@ func Event() *api.Resource {
 		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
 		Delete: api.DeleteStrategy[*corev1.Event]{NoDependents: true},
 		Fields: api.Fields[*corev1.Event]{Selectable: eventFields},
-		Table:  api.Table[*corev1.Event]{Columns: eventColumns, Cells: eventCells},
+		Table:  api.Rows(eventRow),
 	})
 }
 
@@ -89,24 +89,7 @@ func eventFields(e *corev1.Event) map[string]string {
 	}
 }
 
-// eventColumns returns the columns, which are equal in both groups.
-func eventColumns() []metav1.TableColumnDefinition {
-	e := corev1.Event{}
-	return []metav1.TableColumnDefinition{
-		table.TextColumn("Last Seen", table.Doc(e, "lastTimestamp")),
-		table.TextColumn("Type", table.Doc(e, "type")),
-		table.TextColumn("Reason", table.Doc(e, "reason")),
-		table.TextColumn("Object", table.Doc(e, "involvedObject")),
-		table.Wide(table.TextColumn("Subobject", table.Doc(corev1.ObjectReference{}, "fieldPath"))),
-		table.Wide(table.TextColumn("Source", table.Doc(e, "source"))),
-		table.TextColumn("Message", table.Doc(e, "message")),
-		table.Wide(table.TextColumn("First Seen", table.Doc(e, "firstTimestamp"))),
-		table.Wide(table.TextColumn("Count", table.Doc(e, "count"))),
-		table.Wide(table.NameColumn()),
-	}
-}
-
-func eventCells(e *corev1.Event) []any {
+func eventRow(row *table.Row, e *corev1.Event) {
 	first := table.Elapsed{Since: e.FirstTimestamp.Time}
 	if e.FirstTimestamp.IsZero() {
 		first.Since = e.EventTime.Time
@@ -126,10 +109,16 @@ func eventCells(e *corev1.Event) []any {
 	if e.InvolvedObject.Name != "" {
 		target += "/" + e.InvolvedObject.Name
 	}
-	return []any{
-		last, e.Type, e.Reason, target, e.InvolvedObject.FieldPath, eventSource(e), strings.TrimSpace(e.Message),
-		first, int64(count), e.Name,
-	}
+	row.Text("Last Seen", ".lastTimestamp", last)
+	row.Text("Type", ".type", e.Type)
+	row.Text("Reason", ".reason", e.Reason)
+	row.Text("Object", ".involvedObject", target)
+	row.Wide().Text("Subobject", ".involvedObject.fieldPath", e.InvolvedObject.FieldPath)
+	row.Wide().Text("Source", ".source", eventSource(e))
+	row.Text("Message", ".message", strings.TrimSpace(e.Message))
+	row.Wide().Text("First Seen", ".firstTimestamp", first)
+	row.Wide().Text("Count", ".count", int64(count))
+	row.Wide().Name(e.Name)
 }
 
 // eventSource returns the component and host that reported an event.

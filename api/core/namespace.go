@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -46,7 +45,7 @@ func Namespace() *api.Resource {
 			},
 			Reset: map[string][]string{"finalize": {"status"}},
 		},
-		Table: api.Table[*corev1.Namespace]{Columns: namespaceColumns, Cells: namespaceCells},
+		Table: api.Rows(namespaceRow),
 	})
 }
 
@@ -123,12 +122,10 @@ func finalizeNamespace() *api.Subresource {
 	})
 }
 
-func namespaceColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Status", "The status of the namespace"), table.AgeColumn()}
-}
-
-func namespaceCells(n *corev1.Namespace) []any {
-	return []any{n.Name, string(n.Status.Phase), table.Age(n)}
+func namespaceRow(row *table.Row, n *corev1.Namespace) {
+	row.Name(n.Name)
+	row.Text("Status", "The status of the namespace", string(n.Status.Phase))
+	row.Age(n)
 }
 
 // namespaceStatusRules validates that the phase is Terminating if and only if the namespace

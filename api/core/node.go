@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
@@ -63,7 +62,7 @@ func Node(gates features.Gates) *api.Resource {
 				return map[string]string{"spec.unschedulable": strconv.FormatBool(obj.Spec.Unschedulable)}
 			},
 		},
-		Table: api.Table[*corev1.Node]{Columns: nodeColumns, Cells: nodeCells},
+		Table: api.Rows(nodeRow),
 	})
 }
 
@@ -78,33 +77,23 @@ func alignPodCIDRs(s *corev1.NodeSpec) {
 	}
 }
 
-func nodeColumns() []metav1.TableColumnDefinition {
-	info, addresses := corev1.NodeSystemInfo{}, table.Doc(corev1.NodeStatus{}, "addresses")
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Status", "The status of the node"),
-		table.TextColumn("Roles", "The roles of the node"),
-		table.AgeColumn(),
-		table.TextColumn("Version", table.Doc(info, "kubeletVersion")),
-		table.Wide(table.TextColumn("Internal-IP", addresses)),
-		table.Wide(table.TextColumn("External-IP", addresses)),
-		table.Wide(table.TextColumn("OS-Image", table.Doc(info, "osImage"))),
-		table.Wide(table.TextColumn("Kernel-Version", table.Doc(info, "kernelVersion"))),
-		table.Wide(table.TextColumn("Container-Runtime", table.Doc(info, "containerRuntimeVersion"))),
-	}
-}
-
-func nodeCells(n *corev1.Node) []any {
+func nodeRow(row *table.Row, n *corev1.Node) {
 	info := &n.Status.NodeInfo
 	kernel := cmp.Or(info.KernelVersion, table.CellUnknown)
 	if info.Architecture != "" {
 		kernel += " (" + info.Architecture + ")"
 	}
-	return []any{
-		n.Name, nodeState(n), cmp.Or(strings.Join(nodeRoles(n.Labels), ","), table.CellNone), table.Age(n), info.KubeletVersion,
-		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
-		cmp.Or(info.OSImage, table.CellUnknown), kernel, cmp.Or(info.ContainerRuntimeVersion, table.CellUnknown),
-	}
+	row.Name(n.Name)
+	row.Text("Status", "The status of the node", nodeState(n))
+	row.Text("Roles", "The roles of the node", cmp.Or(strings.Join(nodeRoles(n.Labels), ","), table.CellNone))
+	row.Age(n)
+	row.Text("Version", ".status.nodeInfo.kubeletVersion", info.KubeletVersion)
+	row.Wide().Text("Internal-IP", ".status.addresses", nodeAddress(n, corev1.NodeInternalIP))
+	row.Wide().Text("External-IP", ".status.addresses", nodeAddress(n, corev1.NodeExternalIP))
+	row.Wide().Text("OS-Image", ".status.nodeInfo.osImage", cmp.Or(info.OSImage, table.CellUnknown))
+	row.Wide().Text("Kernel-Version", ".status.nodeInfo.kernelVersion", kernel)
+	row.Wide().Text("Container-Runtime", ".status.nodeInfo.containerRuntimeVersion",
+		cmp.Or(info.ContainerRuntimeVersion, table.CellUnknown))
 }
 
 // nodeState returns the cell Status: whether a node is ready and whether it is cordoned.

@@ -77,28 +77,11 @@ func PersistentVolume(gates features.Gates, now func() time.Time) *api.Resource 
 			},
 			Indexed: []string{ClaimRefField},
 		},
-		Table: api.Table[*corev1.PersistentVolume]{Columns: persistentVolumeColumns, Cells: persistentVolumeCells},
+		Table: api.Rows(persistentVolumeRow),
 	})
 }
 
-func persistentVolumeColumns() []metav1.TableColumnDefinition {
-	spec, status := corev1.PersistentVolumeSpec{}, corev1.PersistentVolumeStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Capacity", table.Doc(spec, "capacity")),
-		table.TextColumn("Access Modes", table.Doc(spec, "accessModes")),
-		table.TextColumn("Reclaim Policy", table.Doc(spec, "persistentVolumeReclaimPolicy")),
-		table.TextColumn("Status", table.Doc(status, "phase")),
-		table.TextColumn("Claim", table.Doc(spec, "claimRef")),
-		table.TextColumn("StorageClass", "StorageClass of the pv"),
-		table.TextColumn("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
-		table.TextColumn("Reason", table.Doc(status, "reason")),
-		table.AgeColumn(),
-		table.Wide(table.TextColumn("VolumeMode", table.Doc(spec, "volumeMode"))),
-	}
-}
-
-func persistentVolumeCells(v *corev1.PersistentVolume) []any {
+func persistentVolumeRow(row *table.Row, v *corev1.PersistentVolume) {
 	s := &v.Spec
 	claim, attributes, mode := "", table.CellUnset, table.CellUnset
 	if s.ClaimRef != nil {
@@ -110,11 +93,17 @@ func persistentVolumeCells(v *corev1.PersistentVolume) []any {
 	if s.VolumeMode != nil {
 		mode = string(*s.VolumeMode)
 	}
-	return []any{
-		v.Name, table.CapacityCell(s.Capacity), table.AccessModes(s.AccessModes), string(s.PersistentVolumeReclaimPolicy),
-		table.PhaseCell(v, string(v.Status.Phase)), claim, table.StorageClassOf(v.Annotations, s.StorageClassName), attributes,
-		v.Status.Reason, table.Age(v), mode,
-	}
+	row.Name(v.Name)
+	row.Text("Capacity", ".spec.capacity", table.CapacityCell(s.Capacity))
+	row.Text("Access Modes", ".spec.accessModes", table.AccessModes(s.AccessModes))
+	row.Text("Reclaim Policy", ".spec.persistentVolumeReclaimPolicy", string(s.PersistentVolumeReclaimPolicy))
+	row.Text("Status", ".status.phase", table.PhaseCell(v, string(v.Status.Phase)))
+	row.Text("Claim", ".spec.claimRef", claim)
+	row.Text("StorageClass", "StorageClass of the pv", table.StorageClassOf(v.Annotations, s.StorageClassName))
+	row.Text("VolumeAttributesClass", "VolumeAttributesClass of the pv", attributes)
+	row.Text("Reason", ".status.reason", v.Status.Reason)
+	row.Age(v)
+	row.Wide().Text("VolumeMode", ".spec.volumeMode", mode)
 }
 
 func persistentVolumeRules(at *validation.Path, v *corev1.PersistentVolume) {

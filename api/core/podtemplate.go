@@ -2,7 +2,6 @@ package core
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -28,19 +27,14 @@ func PodTemplate(gates features.Gates) *api.Resource {
 			HasGeneration:            true,
 		},
 		Delete: api.DeleteStrategy[*corev1.PodTemplate]{ReturnDeletedObject: true},
-		Table:  api.Table[*corev1.PodTemplate]{Columns: podTemplateColumns, Cells: podTemplateCells},
+		Table:  api.Rows(podTemplateRow),
 	}))
 }
 
 func podTemplateOf(obj *corev1.PodTemplate) *corev1.PodTemplateSpec { return &obj.Template }
 
-func podTemplateColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.ContainersColumn(), table.ImagesColumn(), table.TextColumn("Pod Labels", "The labels for the pod template."),
-	}
-}
-
-func podTemplateCells(t *corev1.PodTemplate) []any {
-	names, images := table.ContainerCells(t.Template.Spec.Containers)
-	return []any{t.Name, names, images, labels.FormatLabels(t.Template.Labels)}
+func podTemplateRow(row *table.Row, t *corev1.PodTemplate) {
+	row.Name(t.Name)
+	row.Containers(t.Template.Spec.Containers)
+	row.Text("Pod Labels", "The labels for the pod template.", labels.FormatLabels(t.Template.Labels))
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -52,7 +51,7 @@ func ReplicationController(gates features.Gates) *api.Resource {
 				return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
 			},
 		},
-		Table: api.Table[*corev1.ReplicationController]{Columns: replicationControllerColumns, Cells: replicationControllerCells},
+		Table: api.Rows(replicationControllerRow),
 	}))
 }
 
@@ -90,16 +89,9 @@ func scaleReplicationController() *api.Subresource {
 	})
 }
 
-func replicationControllerColumns() []metav1.TableColumnDefinition {
-	return table.ReplicaColumns(corev1.ReplicationControllerSpec{}, corev1.ReplicationControllerStatus{})
-}
-
-func replicationControllerCells(c *corev1.ReplicationController) []any {
-	names, images := table.ContainerCells(table.ValueOrZero(c.Spec.Template).Spec.Containers)
-	return []any{
-		c.Name, int64(table.ValueOrZero(c.Spec.Replicas)), int64(c.Status.Replicas), int64(c.Status.ReadyReplicas), table.Age(c),
-		names, images, labels.FormatLabels(c.Spec.Selector),
-	}
+func replicationControllerRow(row *table.Row, c *corev1.ReplicationController) {
+	row.Replicas(c, c.Spec.Replicas, c.Status.Replicas, c.Status.ReadyReplicas,
+		table.ValueOrZero(c.Spec.Template).Spec.Containers, labels.FormatLabels(c.Spec.Selector))
 }
 
 func replicationControllerRules(at *validation.Path, c *corev1.ReplicationController) {

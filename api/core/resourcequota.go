@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -34,20 +33,11 @@ func ResourceQuota() *api.Resource {
 		Update:  api.UpdateStrategy[*corev1.ResourceQuota]{ValidateUpdate: validation.Changes(resourceQuotaChanges)},
 		Status:  api.StatusStrategy[*corev1.ResourceQuota]{Served: true, ValidateUpdate: validation.Changes(resourceQuotaStatusRules)},
 		Delete:  api.DeleteStrategy[*corev1.ResourceQuota]{ReturnDeletedObject: true},
-		Table:   api.Table[*corev1.ResourceQuota]{Columns: resourceQuotaColumns, Cells: resourceQuotaCells},
+		Table:   api.Rows(resourceQuotaRow),
 	})
 }
 
-func resourceQuotaColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Request", "Request represents a minimum amount of cpu/memory that a container may consume."),
-		table.TextColumn("Limit", "Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node."),
-		table.AgeColumn(),
-	}
-}
-
-func resourceQuotaCells(q *corev1.ResourceQuota) []any {
+func resourceQuotaRow(row *table.Row, q *corev1.ResourceQuota) {
 	var requests, limits []string
 	for _, name := range slices.Sorted(maps.Keys(q.Status.Hard)) {
 		used, hard := q.Status.Used[name], q.Status.Hard[name]
@@ -58,7 +48,12 @@ func resourceQuotaCells(q *corev1.ResourceQuota) []any {
 			requests = append(requests, text)
 		}
 	}
-	return []any{q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), table.Age(q)}
+	row.Name(q.Name)
+	row.Text("Request", "Request represents a minimum amount of cpu/memory that a container may consume.",
+		strings.Join(requests, ", "))
+	row.Text("Limit", "Limits control the maximum amount of cpu/memory that a container may use "+
+		"independent of contention on the node.", strings.Join(limits, ", "))
+	row.Age(q)
 }
 
 func resourceQuotaRules(at *validation.Path, q *corev1.ResourceQuota) {

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -28,7 +27,7 @@ func Secret() *api.Resource {
 				return map[string]string{"type": string(obj.Type)}
 			},
 		},
-		Table: api.Table[*corev1.Secret]{Columns: secretColumns, Cells: secretCells},
+		Table: api.Rows(secretRow),
 	})
 }
 
@@ -134,11 +133,9 @@ func secretWarnings(s *corev1.Secret) []string {
 	return nil
 }
 
-func secretColumns() []metav1.TableColumnDefinition {
-	s := corev1.Secret{}
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Type", table.Doc(s, "type")), table.TextColumn("Data", table.Doc(s, "data")), table.AgeColumn()}
-}
-
-func secretCells(s *corev1.Secret) []any {
-	return []any{s.Name, string(s.Type), int64(len(s.Data)), table.Age(s)}
+func secretRow(row *table.Row, s *corev1.Secret) {
+	row.Name(s.Name)
+	row.Text("Type", ".type", string(s.Type))
+	row.Text("Data", ".data", int64(len(s.Data)))
+	row.Age(s)
 }

@@ -18,19 +18,30 @@ import (
 
 // column is a printer column of a definition.
 type column struct {
-	apiextensionsv1.CustomResourceColumnDefinition
+	metav1.TableColumnDefinition
+	jsonPath           string
 	path               *jsonpath.JSONPath
 	cost               pathCost
 	readsManagedFields bool // see mayReadManagedFields
 }
 
 // newColumn returns the column of a definition; false if its path cannot be parsed.
-func newColumn(a apiextensionsv1.CustomResourceColumnDefinition) (column, bool) {
+func newColumn(a *apiextensionsv1.CustomResourceColumnDefinition) (column, bool) {
 	parsed, err := jsonpath.Parse(a.Name, pathText(a.JSONPath))
 	if err != nil {
 		return column{}, false
 	}
-	c := column{CustomResourceColumnDefinition: a, cost: costOf(parsed), readsManagedFields: mayReadManagedFields(a.JSONPath)}
+	c := column{
+		TableColumnDefinition: metav1.TableColumnDefinition{
+			Name: a.Name, Type: a.Type, Format: a.Format, Description: a.Description, Priority: a.Priority,
+		},
+		jsonPath:           a.JSONPath,
+		cost:               costOf(parsed),
+		readsManagedFields: mayReadManagedFields(a.JSONPath),
+	}
+	if c.Description == "" {
+		c.Description = "Custom resource definition column (in JSONPath format): " + a.JSONPath
+	}
 	c.path, err = c.parse()
 	return c, err == nil
 }
@@ -40,7 +51,7 @@ func pathText(path string) string { return "{" + path + "}" }
 // parse returns the path for evaluation.
 func (c *column) parse() (*jsonpath.JSONPath, error) {
 	p := jsonpath.New(c.Name).AllowMissingKeys(true)
-	return p, p.Parse(pathText(c.JSONPath))
+	return p, p.Parse(pathText(c.jsonPath))
 }
 
 // printerColumns returns the table of a version: the name and the additional printer
@@ -48,12 +59,13 @@ func (c *column) parse() (*jsonpath.JSONPath, error) {
 func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *api.Table[api.Object] {
 	if len(definitions) == 0 {
 		definitions = []apiextensionsv1.CustomResourceColumnDefinition{{
-			Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp", Description: table.AgeDescription(),
+			Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp",
+			Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"],
 		}}
 	}
 	columns, onDemand := make([]column, 0, len(definitions)), len(definitions) > maxColumnsOnWrite
-	for _, a := range definitions {
-		c, ok := newColumn(a)
+	for i := range definitions {
+		c, ok := newColumn(&definitions[i])
 		if !ok {
 			break // kube-apiserver drops the later columns too
 		}
@@ -61,26 +73,13 @@ func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition
 	}
 	return &api.Table[api.Object]{
 		OnDemand: onDemand,
-		Columns: func() []metav1.TableColumnDefinition {
-			out := []metav1.TableColumnDefinition{table.NameColumn()}
-			for _, c := range columns {
-				description := c.Description
-				if description == "" {
-					description = "Custom resource definition column (in JSONPath format): " + c.JSONPath
-				}
-				out = append(out, metav1.TableColumnDefinition{
-					Name: c.Name, Type: c.Type, Format: c.Format, Description: description, Priority: c.Priority,
-				})
-			}
-			return out
-		},
-		Cells: func(obj api.Object) []any { return cells(columns, obj) },
+		Row:      func(row *table.Row, obj api.Object) { addColumns(row, columns, obj) },
 	}
 }
 
-// cells returns a row: the name and the cells of the columns within the limits.
-func cells(columns []column, obj api.Object) []any {
-	out := append(make([]any, 0, 1+len(columns)), obj.GetName())
+// addColumns adds the name and the columns, with the cells that are within the limits.
+func addColumns(row *table.Row, columns []column, obj api.Object) {
+	row.Name(obj.GetName())
 	var content, withManaged objectSize
 	content.content = contentOf(obj)
 	cost, text := 0, 0
@@ -101,9 +100,8 @@ func cells(columns []column, obj api.Object) []any {
 				cell = nil
 			}
 		}
-		out = append(out, cell)
+		row.Add(c.TableColumnDefinition, cell)
 	}
-	return out
 }
 
 // nestedFieldPath matches a path of nothing but field names.

@@ -8,7 +8,6 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -31,7 +30,7 @@ func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefini
 	return scale.NewForAccessors(res.Namespaced, scale.Accessors{
 		Replicas: specReplicasPaths(d),
 		OwnRules: true, Unregistered: true,
-		Columns: scaleColumns,
+		Row: scaleRow,
 		Wanted: func(obj api.Object) (int32, error) {
 			n, _, err := unstructured.NestedInt64(contentOf(obj), wanted...)
 			return int32(n), err
@@ -113,15 +112,11 @@ func validateScaleFields(s *apiextensionsv1.CustomResourceSubresourceScale, cont
 
 func splitPath(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
 
-// scaleColumns returns the columns of a Scale of a custom kind, which differ from those of
+// scaleRow adds the columns of a Scale of a custom kind, which differ from those of
 // built-in kinds as in kube-apiserver.
-func scaleColumns() []metav1.TableColumnDefinition {
-	age := table.AgeColumn()
-	age.Type = "date"
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Desired", "Number of desired replicas"),
-		table.NumberColumn("Available", "Number of actual replicas"),
-		age,
-	}
+func scaleRow(row *table.Row, s *autoscalingv1.Scale) {
+	row.Name(s.Name)
+	row.Number("Desired", "Number of desired replicas", int64(s.Spec.Replicas))
+	row.Number("Available", "Number of actual replicas", int64(s.Status.Replicas))
+	row.Date("Age", ".metadata.creationTimestamp", table.Age(s))
 }

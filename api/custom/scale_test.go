@@ -14,7 +14,7 @@ func TestScaleColumns(t *testing.T) {
 	sub := scaleSubresource(&api.Resource{}, &apiextensionsv1.CustomResourceDefinition{},
 		&apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas"})
 	got := ""
-	for _, c := range sub.Kind.Table.Columns() {
+	for _, c := range sub.Kind.Columns() {
 		got += fmt.Sprintf("%s %s %q %.26s\n", c.Name, c.Type, c.Format, c.Description)
 	}
 	if want := `Name string "name" Name must be unique within

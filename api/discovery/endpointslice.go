@@ -9,7 +9,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -43,7 +42,7 @@ func EndpointSlice(gates features.Gates) *api.Resource {
 				return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())
 			},
 		},
-		Table: api.Table[*discoveryv1.EndpointSlice]{Columns: endpointSliceColumns, Cells: endpointSliceCells},
+		Table: api.Rows(endpointSliceRow),
 	})
 }
 
@@ -77,18 +76,7 @@ func dropTopology(s, old *discoveryv1.EndpointSlice) {
 	}
 }
 
-func endpointSliceColumns() []metav1.TableColumnDefinition {
-	slice := discoveryv1.EndpointSlice{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("AddressType", table.Doc(slice, "addressType")),
-		table.TextColumn("Ports", table.Doc(slice, "ports")),
-		table.TextColumn("Endpoints", table.Doc(slice, "endpoints")),
-		table.AgeColumn(),
-	}
-}
-
-func endpointSliceCells(s *discoveryv1.EndpointSlice) []any {
+func endpointSliceRow(row *table.Row, s *discoveryv1.EndpointSlice) {
 	var ports, addresses []string
 	for _, p := range s.Ports[:min(len(s.Ports), table.MaxListedInCell)] {
 		switch {
@@ -108,10 +96,11 @@ func endpointSliceCells(s *discoveryv1.EndpointSlice) []any {
 			}
 		}
 	}
-	return []any{
-		s.Name, string(s.AddressType),
-		cmp.Or(table.JoinFirst(ports, len(s.Ports)), table.CellUnset), cmp.Or(table.JoinFirst(addresses, total), table.CellUnset), table.Age(s),
-	}
+	row.Name(s.Name)
+	row.Text("AddressType", ".addressType", string(s.AddressType))
+	row.Text("Ports", ".ports", cmp.Or(table.JoinFirst(ports, len(s.Ports)), table.CellUnset))
+	row.Text("Endpoints", ".endpoints", cmp.Or(table.JoinFirst(addresses, total), table.CellUnset))
+	row.Age(s)
 }
 
 // endpointSliceV1beta1 returns v1beta1, in which the zone and node of an endpoint are in the

@@ -34,7 +34,7 @@ func FlowSchema() *api.Resource {
 		Update:  api.UpdateStrategy[*flowcontrolv1.FlowSchema]{HasGeneration: true, RevalidateMetadata: true},
 		Status:  api.StatusStrategy[*flowcontrolv1.FlowSchema]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.FlowSchema], ValidateUpdate: validation.Changes(flowSchemaStatusRules), SkipFinalizers: true},
 		Fields:  api.Fields[*flowcontrolv1.FlowSchema]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Table[*flowcontrolv1.FlowSchema]{Columns: flowSchemaColumns, Cells: flowSchemaCells, Order: flowSchemaOrder},
+		Table:   api.Table[*flowcontrolv1.FlowSchema]{Row: flowSchemaRow, Order: flowSchemaOrder},
 	})
 }
 
@@ -46,19 +46,7 @@ func keepMetadata[T metav1.ObjectMetaAccessor](obj, old T) {
 	to.ManagedFields = managed
 }
 
-func flowSchemaColumns() []metav1.TableColumnDefinition {
-	spec := flowcontrolv1.FlowSchemaSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("PriorityLevel", table.Doc(flowcontrolv1.PriorityLevelConfigurationReference{}, "name")),
-		table.TextColumn("MatchingPrecedence", table.Doc(spec, "matchingPrecedence")),
-		table.TextColumn("DistinguisherMethod", table.Doc(spec, "distinguisherMethod")),
-		table.AgeColumn(),
-		table.TextColumn("MissingPL", "references a broken or non-existent PriorityLevelConfiguration"),
-	}
-}
-
-func flowSchemaCells(s *flowcontrolv1.FlowSchema) []any {
+func flowSchemaRow(row *table.Row, s *flowcontrolv1.FlowSchema) {
 	method, dangling := table.CellNone, "?"
 	if m := s.Spec.DistinguisherMethod; m != nil {
 		method = string(m.Type)
@@ -69,9 +57,12 @@ func flowSchemaCells(s *flowcontrolv1.FlowSchema) []any {
 			break
 		}
 	}
-	return []any{
-		s.Name, s.Spec.PriorityLevelConfiguration.Name, int64(s.Spec.MatchingPrecedence), method, table.Age(s), dangling,
-	}
+	row.Name(s.Name)
+	row.Text("PriorityLevel", ".spec.priorityLevelConfiguration.name", s.Spec.PriorityLevelConfiguration.Name)
+	row.Text("MatchingPrecedence", ".spec.matchingPrecedence", int64(s.Spec.MatchingPrecedence))
+	row.Text("DistinguisherMethod", ".spec.distinguisherMethod", method)
+	row.Age(s)
+	row.Text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", dangling)
 }
 
 // flowSchemaOrder compares flow schemas by precedence, the order in which requests are

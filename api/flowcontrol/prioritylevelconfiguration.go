@@ -10,7 +10,6 @@ import (
 	flowcontrolv1beta2 "k8s.io/api/flowcontrol/v1beta2"
 	flowcontrolv1beta3 "k8s.io/api/flowcontrol/v1beta3"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -31,33 +30,25 @@ func PriorityLevelConfiguration() *api.Resource {
 		Update:   api.UpdateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{HasGeneration: true, RevalidateMetadata: true},
 		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.PriorityLevelConfiguration], ValidateUpdate: validation.Changes(priorityLevelStatusRules), SkipFinalizers: true},
 		Fields:   api.Fields[*flowcontrolv1.PriorityLevelConfiguration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:    api.Table[*flowcontrolv1.PriorityLevelConfiguration]{Columns: priorityLevelConfigurationColumns, Cells: priorityLevelConfigurationCells},
+		Table:    api.Rows(priorityLevelConfigurationRow),
 	})
 }
 
-func priorityLevelConfigurationColumns() []metav1.TableColumnDefinition {
-	queuing := flowcontrolv1.QueuingConfiguration{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Type", table.Doc(flowcontrolv1.PriorityLevelConfigurationSpec{}, "type")),
-		table.TextColumn("NominalConcurrencyShares", table.Doc(flowcontrolv1.LimitedPriorityLevelConfiguration{}, "nominalConcurrencyShares")),
-		table.TextColumn("Queues", table.Doc(queuing, "queues")),
-		table.TextColumn("HandSize", table.Doc(queuing, "handSize")),
-		table.TextColumn("QueueLengthLimit", table.Doc(queuing, "queueLengthLimit")),
-		table.AgeColumn(),
-	}
-}
-
-// priorityLevelConfigurationCells returns numbers in text columns, as kube-apiserver does.
-func priorityLevelConfigurationCells(l *flowcontrolv1.PriorityLevelConfiguration) []any {
-	cells := []any{l.Name, string(l.Spec.Type), table.CellNone, table.CellNone, table.CellNone, table.CellNone, table.Age(l)}
+func priorityLevelConfigurationRow(row *table.Row, l *flowcontrolv1.PriorityLevelConfiguration) {
+	var shares, queues, handSize, queueLength any = table.CellNone, table.CellNone, table.CellNone, table.CellNone
 	if limited := l.Spec.Limited; limited != nil {
-		cells[2] = int64(table.ValueOrZero(limited.NominalConcurrencyShares))
+		shares = int64(table.ValueOrZero(limited.NominalConcurrencyShares))
 		if q := limited.LimitResponse.Queuing; q != nil {
-			cells[3], cells[4], cells[5] = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
+			queues, handSize, queueLength = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
 		}
 	}
-	return cells
+	row.Name(l.Name)
+	row.Text("Type", ".spec.type", string(l.Spec.Type))
+	row.Text("NominalConcurrencyShares", ".spec.limited.nominalConcurrencyShares", shares)
+	row.Text("Queues", ".spec.limited.limitResponse.queuing.queues", queues)
+	row.Text("HandSize", ".spec.limited.limitResponse.queuing.handSize", handSize)
+	row.Text("QueueLengthLimit", ".spec.limited.limitResponse.queuing.queueLengthLimit", queueLength)
+	row.Age(l)
 }
 
 // Zero shares in older versions, where 0 means the default, because a missing number decodes

@@ -7,7 +7,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -34,22 +33,11 @@ func Ingress(gates features.Gates) *api.Resource {
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*networkingv1.Ingress]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, ingressStatusChanges), WarningsOnUpdate: ingressStatusWarnings},
-		Table:  api.Table[*networkingv1.Ingress]{Columns: ingressColumns, Cells: ingressCells},
+		Table:  api.Rows(ingressRow),
 	})
 }
 
-func ingressColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Class", "The name of the IngressClass resource that should be used for additional configuration"),
-		table.TextColumn("Hosts", "Hosts that incoming requests are matched against before the ingress rule"),
-		table.TextColumn("Address", "Address is a list containing ingress points for the load-balancer"),
-		table.TextColumn("Ports", "Ports of TLS configurations that open"),
-		table.AgeColumn(),
-	}
-}
-
-func ingressCells(i *networkingv1.Ingress) []any {
+func ingressRow(row *table.Row, i *networkingv1.Ingress) {
 	class, ports := table.CellNone, "80"
 	if i.Spec.IngressClassName != nil {
 		class = *i.Spec.IngressClassName
@@ -61,7 +49,12 @@ func ingressCells(i *networkingv1.Ingress) []any {
 	for _, p := range i.Status.LoadBalancer.Ingress {
 		points = append(points, cmp.Or(p.IP, p.Hostname))
 	}
-	return []any{i.Name, class, hostsCell(i.Spec.Rules), service.LoadBalancerCell(points), ports, table.Age(i)}
+	row.Name(i.Name)
+	row.Text("Class", "The name of the IngressClass resource that should be used for additional configuration", class)
+	row.Text("Hosts", "Hosts that incoming requests are matched against before the ingress rule", hostsCell(i.Spec.Rules))
+	row.Text("Address", "Address is a list containing ingress points for the load-balancer", service.LoadBalancerCell(points))
+	row.Text("Ports", "Ports of TLS configurations that open", ports)
+	row.Age(i)
 }
 
 // hostsCell returns the first hosts. The number of further hosts includes rules without a

@@ -3,7 +3,6 @@ package networking
 import (
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -25,20 +24,11 @@ func IngressClass() *api.Resource {
 			RevalidateMetadata:       true,
 			HasGeneration:            true,
 		},
-		Table: api.Table[*networkingv1.IngressClass]{Columns: ingressClassColumns, Cells: ingressClassCells},
+		Table: api.Rows(ingressClassRow),
 	})
 }
 
-func ingressClassColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Controller", "Controller that is responsible for handling this class"),
-		table.TextColumn("Parameters", "A reference to a resource with additional parameters"),
-		table.AgeColumn(),
-	}
-}
-
-func ingressClassCells(c *networkingv1.IngressClass) []any {
+func ingressClassRow(row *table.Row, c *networkingv1.IngressClass) {
 	parameters := table.CellNone
 	if p := c.Spec.Parameters; p != nil {
 		parameters = p.Kind
@@ -47,5 +37,8 @@ func ingressClassCells(c *networkingv1.IngressClass) []any {
 		}
 		parameters += "/" + p.Name
 	}
-	return []any{c.Name, c.Spec.Controller, parameters, table.Age(c)}
+	row.Name(c.Name)
+	row.Text("Controller", "Controller that is responsible for handling this class", c.Spec.Controller)
+	row.Text("Parameters", "A reference to a resource with additional parameters", parameters)
+	row.Age(c)
 }

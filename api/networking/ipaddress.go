@@ -5,7 +5,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -22,16 +21,11 @@ func IPAddress() *api.Resource {
 		Storage: api.Storage{Prefix: "ipaddresses"},
 		Create:  api.CreateStrategy[*networkingv1.IPAddress]{ValidateName: validation.IPAddressName, KeepGenerateName: true, ValidateOnCreate: validation.Rules(ipAddressRules)},
 		Update:  api.UpdateStrategy[*networkingv1.IPAddress]{ValidateUpdate: validation.Changes(ipAddressChanges), RevalidateMetadata: true},
-		Table:   api.Table[*networkingv1.IPAddress]{Columns: ipAddressColumns, Cells: ipAddressCells},
+		Table:   api.Rows(ipAddressRow),
 	})
 }
 
-func ipAddressColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("ParentRef", table.Doc(networkingv1.IPAddressSpec{}, "parentRef"))}
-}
-
-// ipAddressCells returns an age without a column, like kube-apiserver. Clients ignore it.
-func ipAddressCells(a *networkingv1.IPAddress) []any {
+func ipAddressRow(row *table.Row, a *networkingv1.IPAddress) {
 	parent := table.CellNone
 	if p := a.Spec.ParentRef; p != nil {
 		parent = strings.ToLower(schema.GroupResource{Group: p.Group, Resource: p.Resource}.String()) + "/"
@@ -40,5 +34,7 @@ func ipAddressCells(a *networkingv1.IPAddress) []any {
 		}
 		parent += p.Name
 	}
-	return []any{a.Name, parent, table.Age(a)}
+	row.Name(a.Name)
+	row.Text("ParentRef", ".spec.parentRef", parent)
+	row.AddCell(table.Age(a)) // as in kube-apiserver; clients ignore it
 }

@@ -35,18 +35,14 @@ func NetworkPolicy(gates features.Gates) *api.Resource {
 			HasGeneration:            true,
 			ChangesGeneration:        api.BodyDiffers[*networkingv1.NetworkPolicy],
 		},
-		Table: api.Table[*networkingv1.NetworkPolicy]{Columns: networkPolicyColumns, Cells: networkPolicyCells},
+		Table: api.Rows(networkPolicyRow),
 	})
 }
 
-func networkPolicyColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("Pod-Selector", table.Doc(networkingv1.NetworkPolicySpec{}, "podSelector")), table.AgeColumn(),
-	}
-}
-
-func networkPolicyCells(p *networkingv1.NetworkPolicy) []any {
-	return []any{p.Name, metav1.FormatLabelSelector(&p.Spec.PodSelector), table.Age(p)}
+func networkPolicyRow(row *table.Row, p *networkingv1.NetworkPolicy) {
+	row.Name(p.Name)
+	row.Text("Pod-Selector", ".spec.podSelector", metav1.FormatLabelSelector(&p.Spec.PodSelector))
+	row.Age(p)
 }
 
 // defaultNetworkPolicy sets the policy types: Ingress, and Egress if there are egress

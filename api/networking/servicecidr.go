@@ -5,7 +5,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -29,14 +28,12 @@ func ServiceCIDR(gates features.Gates) *api.Resource {
 		Update:  api.UpdateStrategy[*networkingv1.ServiceCIDR]{ValidateUpdate: validation.Changes(serviceCIDRChanges)},
 		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true, WithObject: withStatus, PrepareForUpdate: api.KeepMetadataOf[*networkingv1.ServiceCIDR]},
 		Fields:  api.Fields[*networkingv1.ServiceCIDR]{Reset: reset},
-		Table:   api.Table[*networkingv1.ServiceCIDR]{Columns: serviceCIDRColumns, Cells: serviceCIDRCells},
+		Table:   api.Rows(serviceCIDRRow),
 	})
 }
 
-func serviceCIDRColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("CIDRs", table.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), table.AgeColumn()}
-}
-
-func serviceCIDRCells(c *networkingv1.ServiceCIDR) []any {
-	return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), table.Age(c)}
+func serviceCIDRRow(row *table.Row, c *networkingv1.ServiceCIDR) {
+	row.Name(c.Name)
+	row.Text("CIDRs", ".spec.cidrs", strings.Join(c.Spec.CIDRs, ","))
+	row.Age(c)
 }

@@ -7,7 +7,6 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	nodev1alpha1 "k8s.io/api/node/v1alpha1"
 	nodev1beta1 "k8s.io/api/node/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
@@ -34,17 +33,14 @@ func RuntimeClass() *api.Resource {
 			}),
 			WarningsOnUpdate: api.IgnoreOld(runtimeClassWarnings),
 		},
-		Table: api.Table[*nodev1.RuntimeClass]{Columns: runtimeClassColumns, Cells: runtimeClassCells},
+		Table: api.Rows(runtimeClassRow),
 	})
 }
 
-func runtimeClassColumns() []metav1.TableColumnDefinition {
-	// kube-apiserver's description of the handler is empty.
-	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Handler", ""), table.AgeColumn()}
-}
-
-func runtimeClassCells(c *nodev1.RuntimeClass) []any {
-	return []any{c.Name, c.Handler, table.Age(c)}
+func runtimeClassRow(row *table.Row, c *nodev1.RuntimeClass) {
+	row.Name(c.Name)
+	row.Text("Handler", "", c.Handler) // kube-apiserver's description is empty
+	row.Age(c)
 }
 
 // runtimeClassV1alpha1 returns v1alpha1, which has the fields in a spec and another name for

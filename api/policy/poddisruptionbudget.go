@@ -42,28 +42,23 @@ func PodDisruptionBudget() *api.Resource {
 			HasGeneration:            true,
 		},
 		Status: api.StatusStrategy[*policyv1.PodDisruptionBudget]{Served: true, ValidateUpdate: validation.Changes(disruptionStatusChanges)},
-		Table:  api.Table[*policyv1.PodDisruptionBudget]{Columns: podDisruptionBudgetColumns, Cells: podDisruptionBudgetCells},
+		Table:  api.Rows(podDisruptionBudgetRow),
 	})
 }
 
-func podDisruptionBudgetColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Min Available", "The minimum number of pods that must be available."),
-		table.TextColumn("Max Unavailable", "The maximum number of pods that may be unavailable."),
-		table.NumberColumn("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
-		table.AgeColumn(),
-	}
-}
-
-func podDisruptionBudgetCells(b *policyv1.PodDisruptionBudget) []any {
+func podDisruptionBudgetRow(row *table.Row, b *policyv1.PodDisruptionBudget) {
 	limit := func(n *intstr.IntOrString) string {
 		if n == nil {
 			return "N/A"
 		}
 		return n.String()
 	}
-	return []any{b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), table.Age(b)}
+	row.Name(b.Name)
+	row.Text("Min Available", "The minimum number of pods that must be available.", limit(b.Spec.MinAvailable))
+	row.Text("Max Unavailable", "The maximum number of pods that may be unavailable.", limit(b.Spec.MaxUnavailable))
+	row.Number("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time.",
+		int64(b.Status.DisruptionsAllowed))
+	row.Age(b)
 }
 
 // budgetSelectorLabel is a label that no pod has. An empty selector selects all pods in v1 and

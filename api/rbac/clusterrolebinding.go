@@ -1,12 +1,13 @@
 package rbac
 
 import (
+	"reflect"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
 // ClusterRoleBinding describes the kind ClusterRoleBinding, which grants a ClusterRole to
@@ -17,7 +18,7 @@ func ClusterRoleBinding() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
 			api.SameFields[rbacv1.ClusterRoleBinding, rbacv1beta1.ClusterRoleBinding](rbacv1beta1.SchemeGroupVersion),
 			bindingV1alpha1(clusterGrant, clusterSubjects)),
-	}, clusterGrant, clusterRoleBindingRules, table.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding")
+	}, clusterGrant, clusterRoleBindingRules, reflect.TypeFor[rbacv1beta1.ClusterRoleBinding](), "clusterRoleBinding")
 }
 
 func clusterGrant(b *rbacv1.ClusterRoleBinding) grant { return grant{&b.RoleRef, b.Subjects} }

@@ -1,12 +1,12 @@
 package rbac
 
 import (
+	"reflect"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -21,7 +21,7 @@ func RoleBinding() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
 			api.SameFields[rbacv1.RoleBinding, rbacv1beta1.RoleBinding](rbacv1beta1.SchemeGroupVersion),
 			bindingV1alpha1(namespacedGrant, namespacedSubjects)),
-	}, namespacedGrant, roleBindingRules, table.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
+	}, namespacedGrant, roleBindingRules, reflect.TypeFor[rbacv1beta1.RoleBinding](), "roleBinding")
 }
 
 func namespacedGrant(b *rbacv1.RoleBinding) grant { return grant{&b.RoleRef, b.Subjects} }
@@ -35,9 +35,9 @@ type grant struct {
 }
 
 // binding describes a kind of binding, of which k has the names and versions. As in kube-apiserver, its columns
-// have the description of the role in v1beta1, and a name of the kind of their own.
+// are described by v1beta1, and have a name of the kind of their own.
 func binding[T api.Object](
-	k api.Kind[T], grantOf func(T) grant, rules func(*validation.Path, T), roleDescription, nameInColumns string,
+	k api.Kind[T], grantOf func(T) grant, rules func(*validation.Path, T), described reflect.Type, nameInColumns string,
 ) *api.Resource {
 	k.Default = func(b T) { grantOf(b).setDefaults() }
 	k.Storage = api.Storage{Prefix: k.Names.Name}
@@ -50,24 +50,20 @@ func binding[T api.Object](
 			validation.Immutable(at.Child("roleRef"), *grantOf(obj).role, *grantOf(old).role)
 		}),
 	}
-	k.Table.Columns = func() []metav1.TableColumnDefinition { return bindingColumns(roleDescription, nameInColumns) }
-	k.Table.Cells = func(b T) []any {
+	inUsers, inGroups := "Users in the "+nameInColumns, "Groups in the "+nameInColumns
+	inAccounts := "ServiceAccounts in the " + nameInColumns
+	k.Table = api.Rows(func(row *table.Row, b T) {
 		g := grantOf(b)
 		users, groups, accounts := subjectCells(g.subjects)
-		return []any{b.GetName(), g.role.Kind + "/" + g.role.Name, table.Age(b), users, groups, accounts}
-	}
+		row.DescribedBy(described)
+		row.Name(b.GetName())
+		row.Text("Role", ".roleRef", g.role.Kind+"/"+g.role.Name)
+		row.Age(b)
+		row.Wide().Text("Users", inUsers, users)
+		row.Wide().Text("Groups", inGroups, groups)
+		row.Wide().Text("ServiceAccounts", inAccounts, accounts)
+	})
 	return api.NewResource(k)
-}
-
-func bindingColumns(roleDescription, kind string) []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Role", roleDescription),
-		table.AgeColumn(),
-		table.Wide(table.TextColumn("Users", "Users in the "+kind)),
-		table.Wide(table.TextColumn("Groups", "Groups in the "+kind)),
-		table.Wide(table.TextColumn("ServiceAccounts", "ServiceAccounts in the "+kind)),
-	}
 }
 
 // subjectCells returns the cells Users, Groups and ServiceAccounts.

@@ -37,7 +37,7 @@ func DeviceTaintRule(now func() time.Time) *api.Resource {
 		},
 		Status: api.StatusStrategy[*resourcev1.DeviceTaintRule]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
 		Fields: api.Fields[*resourcev1.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*resourcev1.DeviceTaintRule]{Columns: deviceTaintRuleColumns, Cells: deviceTaintRuleCells},
+		Table:  api.Rows(deviceTaintRuleRow),
 	})
 }
 
@@ -57,25 +57,18 @@ func renewRuleTimeAdded(obj, old *resourcev1.DeviceTaintRule, now func() time.Ti
 	}
 }
 
-func deviceTaintRuleColumns() []metav1.TableColumnDefinition {
-	taint := resourcev1.DeviceTaint{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Key", table.Doc(taint, "key")),
-		table.TextColumn("Value", table.Doc(taint, "value")),
-		table.TextColumn("Effect", table.Doc(taint, "effect")),
-		table.TextColumn("TimeAdded", table.Doc(taint, "timeAdded")),
-		table.AgeColumn(),
-	}
-}
-
-func deviceTaintRuleCells(r *resourcev1.DeviceTaintRule) []any {
-	t := &r.Spec.Taint
+func deviceTaintRuleRow(row *table.Row, r *resourcev1.DeviceTaintRule) {
+	taint := &r.Spec.Taint
 	var added any = ""
-	if t.TimeAdded != nil {
-		added = table.Elapsed{Since: t.TimeAdded.Time}
+	if taint.TimeAdded != nil {
+		added = table.Elapsed{Since: taint.TimeAdded.Time}
 	}
-	return []any{r.Name, t.Key, t.Value, string(t.Effect), added, table.Age(r)}
+	row.Name(r.Name)
+	row.Text("Key", ".spec.taint.key", taint.Key)
+	row.Text("Value", ".spec.taint.value", taint.Value)
+	row.Text("Effect", ".spec.taint.effect", string(taint.Effect))
+	row.Text("TimeAdded", ".spec.taint.timeAdded", added)
+	row.Age(r)
 }
 
 // maxTaintRuleConditions is the maximum number of conditions of a rule.

@@ -10,7 +10,6 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,19 +34,11 @@ func ResourceClaim(rules *Rules) *api.Resource {
 		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, NoTable: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(rules.resourceClaimStatusRules)},
 		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*resourcev1.ResourceClaim]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Table[*resourcev1.ResourceClaim]{Columns: resourceClaimColumns, Cells: resourceClaimCells},
+		Table:   api.Rows(resourceClaimRow),
 	})
 }
 
-func resourceClaimColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("State", "A summary of the current state (allocated, pending, reserved, etc.)."),
-		table.AgeColumn(),
-	}
-}
-
-func resourceClaimCells(c *resourcev1.ResourceClaim) []any {
+func resourceClaimRow(row *table.Row, c *resourcev1.ResourceClaim) {
 	var states []string
 	if c.DeletionTimestamp != nil {
 		states = append(states, "deleted")
@@ -60,7 +51,9 @@ func resourceClaimCells(c *resourcev1.ResourceClaim) []any {
 	case c.DeletionTimestamp == nil:
 		states = append(states, "pending")
 	}
-	return []any{c.Name, strings.Join(states, ","), table.Age(c)}
+	row.Name(c.Name)
+	row.Text("State", "A summary of the current state (allocated, pending, reserved, etc.).", strings.Join(states, ","))
+	row.Age(c)
 }
 
 // In v1beta1 the fields of v1's field "exactly" are fields of the request itself.

@@ -29,26 +29,11 @@ func ResourcePoolStatusRequest() *api.Resource {
 		Status:  api.StatusStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest], ValidateUpdate: validation.Changes(poolStatusChanges)},
 		Delete:  api.DeleteStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*resourcev1alpha3.ResourcePoolStatusRequest]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Table[*resourcev1alpha3.ResourcePoolStatusRequest]{Columns: resourcePoolStatusRequestColumns, Cells: resourcePoolStatusRequestCells},
+		Table:   api.Rows(resourcePoolStatusRequestRow),
 	})
 }
 
-func resourcePoolStatusRequestColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Driver", "The driver to query pools for."),
-		table.TextColumn("Total", "Total number of devices across all pools."),
-		table.TextColumn("Available", "Number of available devices across all pools."),
-		table.TextColumn("Allocated", "Number of allocated devices across all pools."),
-		table.TextColumn("Unavailable", "Number of unavailable devices across all pools."),
-		table.TextColumn("Errors", "Number of pools with validation errors."),
-		table.NumberColumn("Pools", "Total number of matching pools."),
-		table.TextColumn("Status", "Processing status."),
-		table.TextColumn("Completed", "Time since the observation completed."),
-	}
-}
-
-func resourcePoolStatusRequestCells(r *resourcev1alpha3.ResourcePoolStatusRequest) []any {
+func resourcePoolStatusRequestRow(row *table.Row, r *resourcev1alpha3.ResourcePoolStatusRequest) {
 	counts := poolCounts(r.Status)
 	state, completed, pools := "Pending", any(table.CellNone), int32(0)
 	if s := r.Status; s != nil {
@@ -63,7 +48,16 @@ func resourcePoolStatusRequestCells(r *resourcev1alpha3.ResourcePoolStatusReques
 			}
 		}
 	}
-	return []any{r.Name, r.Spec.Driver, counts[0], counts[1], counts[2], counts[3], counts[4], int64(pools), state, completed}
+	row.Name(r.Name)
+	row.Text("Driver", "The driver to query pools for.", r.Spec.Driver)
+	row.Text("Total", "Total number of devices across all pools.", counts[0])
+	row.Text("Available", "Number of available devices across all pools.", counts[1])
+	row.Text("Allocated", "Number of allocated devices across all pools.", counts[2])
+	row.Text("Unavailable", "Number of unavailable devices across all pools.", counts[3])
+	row.Text("Errors", "Number of pools with validation errors.", counts[4])
+	row.Number("Pools", "Total number of matching pools.", int64(pools))
+	row.Text("Status", "Processing status.", state)
+	row.Text("Completed", "Time since the observation completed.", completed)
 }
 
 // terminalCondition returns the condition that completes a request; nil if none is true.

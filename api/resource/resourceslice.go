@@ -8,7 +8,6 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta1 "k8s.io/api/resource/v1beta1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -52,7 +51,7 @@ func ResourceSlice(rules *Rules, now func() time.Time) *api.Resource {
 				}
 			},
 		},
-		Table: api.Table[*resourcev1.ResourceSlice]{Columns: resourceSliceColumns, Cells: resourceSliceCells},
+		Table: api.Rows(resourceSliceRow),
 	})
 }
 
@@ -64,19 +63,12 @@ func driverNameWarning(obj *resourcev1.ResourceSlice) []string {
 	return []string{fmt.Sprintf("spec.driver: driver names should be lowercase; %q contains uppercase characters", driver)}
 }
 
-func resourceSliceColumns() []metav1.TableColumnDefinition {
-	spec := resourcev1.ResourceSliceSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Node", table.Doc(spec, "nodeName")),
-		table.TextColumn("Driver", table.Doc(spec, "driver")),
-		table.TextColumn("Pool", table.Doc(resourcev1.ResourcePool{}, "name")),
-		table.AgeColumn(),
-	}
-}
-
-func resourceSliceCells(s *resourcev1.ResourceSlice) []any {
-	return []any{s.Name, table.ValueOrZero(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, table.Age(s)}
+func resourceSliceRow(row *table.Row, s *resourcev1.ResourceSlice) {
+	row.Name(s.Name)
+	row.Text("Node", ".spec.nodeName", table.ValueOrZero(s.Spec.NodeName))
+	row.Text("Driver", ".spec.driver", s.Spec.Driver)
+	row.Text("Pool", ".spec.pool.name", s.Spec.Pool.Name)
+	row.Age(s)
 }
 
 // sliceV1beta1 converts v1beta1, which has the fields of a device in "basic", and no

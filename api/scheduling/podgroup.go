@@ -33,29 +33,23 @@ func PodGroup() *api.Resource {
 			ValidateUpdate:   validation.Changes(podGroupStatusChanges),
 		},
 		Fields: api.Fields[*schedulingv1beta1.PodGroup]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*schedulingv1beta1.PodGroup]{Columns: podGroupColumns, Cells: podGroupCells},
+		Table:  api.Rows(podGroupRow),
 	})
 }
 
-func podGroupColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Policy", table.Doc(schedulingv1beta1.PodGroupSpec{}, "schedulingPolicy")),
-		table.TextColumn("Workload", "Name of the referenced Workload object"),
-		table.TextColumn("Status", "Status of the PodGroup"),
-		table.AgeColumn(),
-	}
-}
-
-func podGroupCells(g *schedulingv1beta1.PodGroup) []any {
-	policy, of := "Basic", table.CellNone
+func podGroupRow(row *table.Row, g *schedulingv1beta1.PodGroup) {
+	policy, workload := "Basic", table.CellNone
 	if g.Spec.SchedulingPolicy.Gang != nil {
 		policy = "Gang"
 	}
 	if ref := g.Spec.WorkloadRef; ref != nil {
-		of = ref.WorkloadName
+		workload = ref.WorkloadName
 	}
-	return []any{g.Name, policy, of, podGroupState(g.Status.Conditions), table.Age(g)}
+	row.Name(g.Name)
+	row.Text("Policy", ".spec.schedulingPolicy", policy)
+	row.Text("Workload", "Name of the referenced Workload object", workload)
+	row.Text("Status", "Status of the PodGroup", podGroupState(g.Status.Conditions))
+	row.Age(g)
 }
 
 // podGroupState returns the cell Status: whether the group was scheduled or disrupted.

@@ -31,7 +31,7 @@ func PriorityClass() *api.Resource {
 			ChangesGeneration: api.NeverChanges[*schedulingv1.PriorityClass],
 		},
 		Delete: api.DeleteStrategy[*schedulingv1.PriorityClass]{Protected: refuseSystemClassDeletion},
-		Table:  api.Table[*schedulingv1.PriorityClass]{Columns: priorityClassColumns, Cells: priorityClassCells},
+		Table:  api.Rows(priorityClassRow),
 	})
 }
 
@@ -62,19 +62,12 @@ func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	}
 }
 
-func priorityClassColumns() []metav1.TableColumnDefinition {
-	class := schedulingv1.PriorityClass{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Value", table.Doc(class, "value")),
-		table.BoolColumn("Global-Default", table.Doc(class, "globalDefault")),
-		table.AgeColumn(),
-		table.TextColumn("PreemptionPolicy", table.Doc(class, "preemptionPolicy")),
-	}
-}
-
-func priorityClassCells(c *schedulingv1.PriorityClass) []any {
-	return []any{c.Name, int64(c.Value), c.GlobalDefault, table.Age(c), string(table.ValueOrZero(c.PreemptionPolicy))}
+func priorityClassRow(row *table.Row, c *schedulingv1.PriorityClass) {
+	row.Name(c.Name)
+	row.Number("Value", ".value", int64(c.Value))
+	row.Bool("Global-Default", ".globalDefault", c.GlobalDefault)
+	row.Age(c)
+	row.Text("PreemptionPolicy", ".preemptionPolicy", string(table.ValueOrZero(c.PreemptionPolicy)))
 }
 
 const (

@@ -7,7 +7,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -46,7 +45,7 @@ func CSIDriver(gates features.Gates) *api.Resource {
 			},
 		},
 		Delete: api.DeleteStrategy[*storagev1.CSIDriver]{ReturnDeletedObject: true},
-		Table:  api.Table[*storagev1.CSIDriver]{Columns: csiDriverColumns, Cells: csiDriverCells},
+		Table:  api.Rows(csiDriverRow),
 	})
 }
 
@@ -66,21 +65,7 @@ func defaultCSIDriver(gates features.Gates, obj *storagev1.CSIDriver) {
 	}
 }
 
-func csiDriverColumns() []metav1.TableColumnDefinition {
-	spec := storagev1.CSIDriverSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.BoolColumn("AttachRequired", table.Doc(spec, "attachRequired")),
-		table.BoolColumn("PodInfoOnMount", table.Doc(spec, "podInfoOnMount")),
-		table.BoolColumn("StorageCapacity", table.Doc(spec, "storageCapacity")),
-		table.TextColumn("TokenRequests", table.Doc(spec, "tokenRequests")),
-		table.BoolColumn("RequiresRepublish", table.Doc(spec, "requiresRepublish")),
-		table.TextColumn("Modes", table.Doc(spec, "volumeLifecycleModes")),
-		table.AgeColumn(),
-	}
-}
-
-func csiDriverCells(d *storagev1.CSIDriver) []any {
+func csiDriverRow(row *table.Row, d *storagev1.CSIDriver) {
 	s := &d.Spec
 	audiences := make([]string, len(s.TokenRequests))
 	for i, r := range s.TokenRequests {
@@ -94,11 +79,14 @@ func csiDriverCells(d *storagev1.CSIDriver) []any {
 	for i, m := range s.VolumeLifecycleModes {
 		modes[i] = string(m)
 	}
-	attach := s.AttachRequired == nil || *s.AttachRequired
-	return []any{
-		d.Name, attach, table.ValueOrZero(s.PodInfoOnMount), table.ValueOrZero(s.StorageCapacity), tokens, table.ValueOrZero(s.RequiresRepublish),
-		cmp.Or(strings.Join(modes, ","), table.CellNone), table.Age(d),
-	}
+	row.Name(d.Name)
+	row.Bool("AttachRequired", ".spec.attachRequired", s.AttachRequired == nil || *s.AttachRequired)
+	row.Bool("PodInfoOnMount", ".spec.podInfoOnMount", table.ValueOrZero(s.PodInfoOnMount))
+	row.Bool("StorageCapacity", ".spec.storageCapacity", table.ValueOrZero(s.StorageCapacity))
+	row.Text("TokenRequests", ".spec.tokenRequests", tokens)
+	row.Bool("RequiresRepublish", ".spec.requiresRepublish", table.ValueOrZero(s.RequiresRepublish))
+	row.Text("Modes", ".spec.volumeLifecycleModes", cmp.Or(strings.Join(modes, ","), table.CellNone))
+	row.Age(d)
 }
 
 // tokenSecretWarnings warns about tokens for a driver in volume attributes, which may be logged.

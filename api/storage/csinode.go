@@ -3,7 +3,6 @@ package storage
 import (
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -28,18 +27,12 @@ func CSINode(gates features.Gates) *api.Resource {
 		Status: api.StatusStrategy[*storagev1.CSINode]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.CSINode], ValidateUpdate: validation.Changes(csiNodeStatusChanges)},
 		Delete: api.DeleteStrategy[*storagev1.CSINode]{ReturnDeletedObject: true},
 		Fields: api.Fields[*storagev1.CSINode]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*storagev1.CSINode]{Columns: csiNodeColumns, Cells: csiNodeCells},
+		Table:  api.Rows(csiNodeRow),
 	})
 }
 
-func csiNodeColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.NumberColumn("Drivers", "Drivers indicates the number of CSI drivers registered on the node"),
-		table.AgeColumn(),
-	}
-}
-
-func csiNodeCells(n *storagev1.CSINode) []any {
-	return []any{n.Name, int64(len(n.Spec.Drivers)), table.Age(n)}
+func csiNodeRow(row *table.Row, n *storagev1.CSINode) {
+	row.Name(n.Name)
+	row.Number("Drivers", "Drivers indicates the number of CSI drivers registered on the node", int64(len(n.Spec.Drivers)))
+	row.Age(n)
 }

@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -23,7 +22,7 @@ func StorageClass() *api.Resource {
 		Create:  api.CreateStrategy[*storagev1.StorageClass]{ValidateOnCreate: validation.Rules(storageClassRules), WarningsOnCreate: storageClassWarnings},
 		Update:  api.UpdateStrategy[*storagev1.StorageClass]{RevalidateMetadata: true, ValidateUpdate: validation.Changes(storageClassChanges), WarningsOnUpdate: api.IgnoreOld(storageClassWarnings)},
 		Delete:  api.DeleteStrategy[*storagev1.StorageClass]{ReturnDeletedObject: true},
-		Table:   api.Table[*storagev1.StorageClass]{Columns: storageClassColumns, Cells: storageClassCells},
+		Table:   api.Rows(storageClassRow),
 	})
 }
 
@@ -32,20 +31,7 @@ func defaultStorageClass(c *storagev1.StorageClass) {
 	api.SetDefault(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 }
 
-func storageClassColumns() []metav1.TableColumnDefinition {
-	class := storagev1.StorageClass{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Provisioner", table.Doc(class, "provisioner")),
-		table.TextColumn("ReclaimPolicy", table.Doc(class, "reclaimPolicy")),
-		table.TextColumn("VolumeBindingMode", table.Doc(class, "volumeBindingMode")),
-		table.TextColumn("AllowVolumeExpansion", table.Doc(class, "allowVolumeExpansion")),
-		table.AgeColumn(),
-	}
-}
-
-func storageClassCells(c *storagev1.StorageClass) []any {
-	name := table.NameCell(c, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+func storageClassRow(row *table.Row, c *storagev1.StorageClass) {
 	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
 	if c.ReclaimPolicy != nil {
 		reclaim = *c.ReclaimPolicy
@@ -53,5 +39,11 @@ func storageClassCells(c *storagev1.StorageClass) []any {
 	if c.VolumeBindingMode != nil {
 		binding = *c.VolumeBindingMode
 	}
-	return []any{name, c.Provisioner, string(reclaim), string(binding), table.ValueOrZero(c.AllowVolumeExpansion), table.Age(c)}
+	row.Name(table.NameCell(c,
+		"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"))
+	row.Text("Provisioner", ".provisioner", c.Provisioner)
+	row.Text("ReclaimPolicy", ".reclaimPolicy", string(reclaim))
+	row.Text("VolumeBindingMode", ".volumeBindingMode", string(binding))
+	row.Text("AllowVolumeExpansion", ".allowVolumeExpansion", table.ValueOrZero(c.AllowVolumeExpansion))
+	row.Age(c)
 }

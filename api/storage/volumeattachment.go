@@ -6,7 +6,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -30,7 +29,7 @@ func VolumeAttachment() *api.Resource {
 		Status:  api.StatusStrategy[*storagev1.VolumeAttachment]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.VolumeAttachment], ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
 		Delete:  api.DeleteStrategy[*storagev1.VolumeAttachment]{ReturnDeletedObject: true},
 		Fields:  api.Fields[*storagev1.VolumeAttachment]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Table[*storagev1.VolumeAttachment]{Columns: volumeAttachmentColumns, Cells: volumeAttachmentCells},
+		Table:   api.Rows(volumeAttachmentRow),
 	})
 }
 
@@ -40,24 +39,13 @@ func defaultVolumeAttachment(a *storagev1.VolumeAttachment) {
 	}
 }
 
-func volumeAttachmentColumns() []metav1.TableColumnDefinition {
-	spec := storagev1.VolumeAttachmentSpec{}
-	attacher := table.TextColumn("Attacher", table.Doc(spec, "attacher"))
-	attacher.Format = "name"
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		attacher,
-		table.TextColumn("PV", table.Doc(storagev1.VolumeAttachmentSource{}, "persistentVolumeName")),
-		table.TextColumn("Node", table.Doc(spec, "nodeName")),
-		table.BoolColumn("Attached", table.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
-		table.AgeColumn(),
-	}
-}
-
-func volumeAttachmentCells(a *storagev1.VolumeAttachment) []any {
-	return []any{
-		a.Name, a.Spec.Attacher, table.ValueOrZero(a.Spec.Source.PersistentVolumeName), a.Spec.NodeName, a.Status.Attached, table.Age(a),
-	}
+func volumeAttachmentRow(row *table.Row, a *storagev1.VolumeAttachment) {
+	row.Name(a.Name)
+	row.NameOf("Attacher", ".spec.attacher", a.Spec.Attacher)
+	row.Text("PV", ".spec.source.persistentVolumeName", table.ValueOrZero(a.Spec.Source.PersistentVolumeName))
+	row.Text("Node", ".spec.nodeName", a.Spec.NodeName)
+	row.Bool("Attached", ".status.attached", a.Status.Attached)
+	row.Age(a)
 }
 
 func volumeAttachmentRules(at *validation.Path, a *storagev1.VolumeAttachment) {

@@ -4,7 +4,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -26,16 +25,12 @@ func VolumeAttributesClass() *api.Resource {
 		Create:  api.CreateStrategy[*storagev1.VolumeAttributesClass]{Validate: validation.Rules(volumeAttributesClassRules)},
 		Update:  api.UpdateStrategy[*storagev1.VolumeAttributesClass]{ValidateUpdate: validation.Changes(volumeAttributesClassChanges), RevalidateMetadata: true},
 		Delete:  api.DeleteStrategy[*storagev1.VolumeAttributesClass]{ReturnDeletedObject: true},
-		Table:   api.Table[*storagev1.VolumeAttributesClass]{Columns: volumeAttributesClassColumns, Cells: volumeAttributesClassCells},
+		Table:   api.Rows(volumeAttributesClassRow),
 	})
 }
 
-func volumeAttributesClassColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(), table.TextColumn("DriverName", table.Doc(storagev1.VolumeAttributesClass{}, "driverName")), table.AgeColumn(),
-	}
-}
-
-func volumeAttributesClassCells(c *storagev1.VolumeAttributesClass) []any {
-	return []any{table.NameCell(c, "volumeattributesclass.alpha.kubernetes.io/is-default-class"), c.DriverName, table.Age(c)}
+func volumeAttributesClassRow(row *table.Row, c *storagev1.VolumeAttributesClass) {
+	row.Name(table.NameCell(c, "volumeattributesclass.alpha.kubernetes.io/is-default-class"))
+	row.Text("DriverName", ".driverName", c.DriverName)
+	row.Age(c)
 }

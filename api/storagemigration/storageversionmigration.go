@@ -33,19 +33,11 @@ func StorageVersionMigration() *api.Resource {
 		},
 		Status: api.StatusStrategy[*storagemigrationv1.StorageVersionMigration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagemigrationv1.StorageVersionMigration], ValidateUpdate: validation.Changes(migrationStatusChanges)},
 		Fields: api.Fields[*storagemigrationv1.StorageVersionMigration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*storagemigrationv1.StorageVersionMigration]{Columns: storageVersionMigrationColumns, Cells: storageVersionMigrationCells},
+		Table:  api.Rows(storageVersionMigrationRow),
 	})
 }
 
-func storageVersionMigrationColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.TextColumn("Name", table.Doc(metav1.ObjectMeta{}, "name")),
-		table.TextColumn("Resource", "GroupResource to migrate"),
-		table.TextColumn("Status", "Status of the migration"),
-	}
-}
-
-func storageVersionMigrationCells(m *storagemigrationv1.StorageVersionMigration) []any {
+func storageVersionMigrationRow(row *table.Row, m *storagemigrationv1.StorageVersionMigration) {
 	state := "Unknown"
 	for _, c := range m.Status.Conditions {
 		if c.Status == metav1.ConditionTrue && validation.IsOneOf(storagemigrationv1.MigrationConditionType(c.Type),
@@ -53,7 +45,9 @@ func storageVersionMigrationCells(m *storagemigrationv1.StorageVersionMigration)
 			state = c.Type
 		}
 	}
-	return []any{m.Name, m.Spec.Resource.String(), state}
+	row.Text("Name", ".metadata.name", m.Name)
+	row.Text("Resource", "GroupResource to migrate", m.Spec.Resource.String())
+	row.Text("Status", "Status of the migration", state)
 }
 
 func migrationRules(at *validation.Path, m *storagemigrationv1.StorageVersionMigration) {

@@ -43,8 +43,8 @@ func JoinFirst(shown []string, total int) string {
 	return text
 }
 
-// ContainerCells returns the comma-separated names and images of containers.
-func ContainerCells(containers []corev1.Container) (names, images string) {
+// containerCells returns the comma-separated names and images of containers.
+func containerCells(containers []corev1.Container) (names, images string) {
 	if len(containers) == 1 {
 		return containers[0].Name, containers[0].Image
 	}

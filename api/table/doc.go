@@ -1,3 +1,3 @@
-// Package table contains the printer columns that several kinds share, and functions that
-// format cells.
+// Package table has the rows in which kubectl prints objects: a column and its cell are added
+// together. Other functions format cells.
 package table

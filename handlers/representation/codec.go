@@ -90,14 +90,13 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	if c, ok := s.byVersion.Load(v); ok {
 		return c.(*Codec)
 	}
-	table := res.Table
 	c := &Codec{
 		codecs: s, resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
 		head:     objectHead(res.Kind, v.String()),
 		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(), cborSlot: storage.NewSlot(),
 		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot, setDefaults: res.Default,
-		table:   table,
-		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
+		table:   res.Table,
+		columns: sync.OnceValue(func() []byte { return encodeColumns(res.Columns()) }),
 	}
 	if v.HubDefault != nil {
 		c.setDefaults = v.HubDefault
@@ -307,11 +306,8 @@ func (c *Codec) encodeCells(obj api.Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	var conditions []metav1.TableRowCondition
-	if c.table.Conditions != nil {
-		conditions = c.table.Conditions(obj)
-	}
-	return encodeCells(c.table.Cells(obj), conditions)
+	row := c.resource.Row(obj)
+	return encodeCells(row.Cells(), row.Conditions())
 }
 
 // encodeColumns returns the JSON of a table's column definitions.

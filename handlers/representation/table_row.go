@@ -25,9 +25,10 @@ import (
 // encodeCells returns the cached form of a row's cells, and of its conditions, which follow
 // the cells.
 func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, error) {
-	var head, text []byte
+	var headSpace [32]byte
+	var textSpace [256]byte // on the stack, as the row is copied at the end
+	head, text := headSpace[:0], append(textSpace[:0], '[')
 	gaps := 0
-	text = append(text, '[')
 	for i, cell := range cells {
 		if i > 0 {
 			text = append(text, ',')

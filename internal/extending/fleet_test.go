@@ -75,7 +75,7 @@ func Fleets() *api.Resource {
 			Current:  func(f *Fleet) int32 { return f.Status.Replicas },
 			Selector: func(f *Fleet) (string, error) { return "fleet=" + f.Name, nil },
 		})},
-		Table: api.Table[*Fleet]{Columns: fleetColumns, Cells: fleetCells},
+		Table: api.Rows(fleetRow),
 	})
 }
 
@@ -93,15 +93,9 @@ func fleetStatusChanges(at *validation.Path, obj, _ *Fleet) {
 	validation.NonNegative(at.Child("status").Child("replicas"), obj.Status.Replicas)
 }
 
-func fleetColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Ready", "Actual and desired number of ships"),
-		table.TextColumn("Engine", "Engine of the ships"),
-		table.AgeColumn(),
-	}
-}
-
-func fleetCells(f *Fleet) []any {
-	return []any{f.Name, table.Ratio(f.Status.Replicas, table.ValueOrZero(f.Spec.Replicas)), f.Spec.Engine, table.Age(f)}
+func fleetRow(row *table.Row, f *Fleet) {
+	row.Name(f.Name)
+	row.Text("Ready", "Actual and desired number of ships", table.Ratio(f.Status.Replicas, table.ValueOrZero(f.Spec.Replicas)))
+	row.Text("Engine", ".spec.engine", f.Spec.Engine)
+	row.Age(f)
 }

@@ -20,7 +20,7 @@ NONE < request;
 NONE < internal/coldsort < openapi, ssa, api, apf, audit, aggregation;
 
 # Go types as their encodings see them, for all code that treats objects by reflection.
-NONE < internal/gotype < internal/bounds, quickjson, openapi, ssa, api/gated, api/validation, api, admission;
+NONE < internal/gotype < internal/bounds, quickjson, openapi, ssa, api/gated, api/table, api/validation, api, admission;
 
 # The JSON scanner, which all code that reads JSON byte by byte uses.
 NONE < internal/jsonscan < internal/bounds, quickjson, openapi;
@@ -53,7 +53,7 @@ NONE < api/internal/source < api/gated/internal/generate, api/since, api/builtin
 # The vocabularies in which kinds are described: CEL expressions, rules, printer
 # columns, objects without a Go type.
 NONE < api/expression < api/validation;
-NONE < api/table;
+internal/gotype < api/table;
 openapi, proto < api/custom/untyped;
 api/validation, api/table, api/custom/untyped < api;
 

@@ -34,7 +34,7 @@ const ReplicasPath = "spec.replicas"
 // New returns the subresource scale of a built-in kind.
 func New[T api.Object](of Replicas[T]) *api.Subresource {
 	return NewForAccessors(true, Accessors{
-		Replicas: of.Replicas, Columns: scaleColumns,
+		Replicas: of.Replicas, Row: scaleRow,
 		Wanted: func(obj api.Object) (n int32, err error) {
 			if p := *of.Wanted(obj.(T)); p != nil {
 				n = *p
@@ -70,8 +70,8 @@ type Accessors struct {
 	Unregistered bool
 	// Unreadable is Subresource.Unreadable.
 	Unreadable func(obj api.Object) error
-	// Columns are the columns of a Scale in a table.
-	Columns func() []metav1.TableColumnDefinition
+	// Row is api.Table.Row of the Scale.
+	Row func(row *table.Row, s *autoscalingv1.Scale)
 }
 
 // NewForAccessors returns the subresource scale of a kind that need not have a Go type.
@@ -79,7 +79,7 @@ func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
 	definition := api.Kind[*autoscalingv1.Scale]{
 		Names:    api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
 		Versions: api.Served(autoscalingv1.SchemeGroupVersion),
-		Table:    api.Table[*autoscalingv1.Scale]{Columns: of.Columns, Cells: scaleCells},
+		Table:    api.Rows(of.Row),
 	}
 	if of.Unregistered {
 		definition.RemovedVersions = api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1")
@@ -134,17 +134,9 @@ func SelectorText(s *metav1.LabelSelector) (string, error) {
 	return selector.String(), nil
 }
 
-func scaleColumns() []metav1.TableColumnDefinition {
-	name := table.NameColumn()
-	name.Format = "" // because no resource scales/NAME exists
-	return []metav1.TableColumnDefinition{
-		name,
-		table.NumberColumn("Desired", table.Doc(autoscalingv1.ScaleSpec{}, "replicas")),
-		table.NumberColumn("Available", table.Doc(autoscalingv1.ScaleStatus{}, "replicas")),
-		table.AgeColumn(),
-	}
-}
-
-func scaleCells(s *autoscalingv1.Scale) []any {
-	return []any{s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), table.Age(s)}
+func scaleRow(row *table.Row, s *autoscalingv1.Scale) {
+	row.Text("Name", ".metadata.name", s.Name) // not NameOf, because no resource scales/NAME exists
+	row.Number("Desired", ".spec.replicas", int64(s.Spec.Replicas))
+	row.Number("Available", ".status.replicas", int64(s.Status.Replicas))
+	row.Age(s)
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -51,7 +50,7 @@ func PersistentVolumeClaim(gates features.Gates) *api.Resource {
 		},
 		Status: api.StatusStrategy[*corev1.PersistentVolumeClaim]{Served: true, ValidateUpdate: validation.Changes(claimStatusRules)},
 		Delete: api.DeleteStrategy[*corev1.PersistentVolumeClaim]{ReturnDeletedObject: true},
-		Table:  api.Table[*corev1.PersistentVolumeClaim]{Columns: persistentVolumeClaimColumns, Cells: persistentVolumeClaimCells},
+		Table:  api.Rows(persistentVolumeClaimRow),
 	})
 }
 
@@ -66,22 +65,7 @@ func DefaultClaim(c *corev1.PersistentVolumeClaim) {
 	validation.RoundToMillis(c.Status.AllocatedResources)
 }
 
-func persistentVolumeClaimColumns() []metav1.TableColumnDefinition {
-	spec, status := corev1.PersistentVolumeClaimSpec{}, corev1.PersistentVolumeClaimStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Status", table.Doc(status, "phase")),
-		table.TextColumn("Volume", table.Doc(spec, "volumeName")),
-		table.TextColumn("Capacity", table.Doc(status, "capacity")),
-		table.TextColumn("Access Modes", table.Doc(status, "accessModes")),
-		table.TextColumn("StorageClass", "StorageClass of the pvc"),
-		table.TextColumn("VolumeAttributesClass", "VolumeAttributesClass of the pvc"),
-		table.AgeColumn(),
-		table.Wide(table.TextColumn("VolumeMode", table.Doc(spec, "volumeMode"))),
-	}
-}
-
-func persistentVolumeClaimCells(c *corev1.PersistentVolumeClaim) []any {
+func persistentVolumeClaimRow(row *table.Row, c *corev1.PersistentVolumeClaim) {
 	capacity, modes, attributes, mode := "", "", table.CellUnset, table.CellUnset
 	// Capacity and access modes are shown once the claim is bound.
 	if c.Spec.VolumeName != "" {
@@ -93,10 +77,16 @@ func persistentVolumeClaimCells(c *corev1.PersistentVolumeClaim) []any {
 	if c.Spec.VolumeMode != nil {
 		mode = string(*c.Spec.VolumeMode)
 	}
-	return []any{
-		c.Name, table.PhaseCell(c, string(c.Status.Phase)), c.Spec.VolumeName, capacity, modes,
-		table.StorageClassOf(c.Annotations, table.ValueOrZero(c.Spec.StorageClassName)), attributes, table.Age(c), mode,
-	}
+	class := table.StorageClassOf(c.Annotations, table.ValueOrZero(c.Spec.StorageClassName))
+	row.Name(c.Name)
+	row.Text("Status", ".status.phase", table.PhaseCell(c, string(c.Status.Phase)))
+	row.Text("Volume", ".spec.volumeName", c.Spec.VolumeName)
+	row.Text("Capacity", ".status.capacity", capacity)
+	row.Text("Access Modes", ".status.accessModes", modes)
+	row.Text("StorageClass", "StorageClass of the pvc", class)
+	row.Text("VolumeAttributesClass", "VolumeAttributesClass of the pvc", attributes)
+	row.Age(c)
+	row.Wide().Text("VolumeMode", ".spec.volumeMode", mode)
 }
 
 func claimRules(at *validation.Path, c *corev1.PersistentVolumeClaim) {

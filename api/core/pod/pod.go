@@ -57,7 +57,7 @@ func Pod(gates features.Gates) *api.Resource {
 			Indexed:    []string{"spec.nodeName"},
 			Reset:      map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
 		},
-		Table: api.Table[*corev1.Pod]{Columns: podColumns, Cells: podCells, Conditions: podConditions},
+		Table: api.Rows(podRow),
 	})
 }
 

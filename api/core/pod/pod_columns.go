@@ -10,45 +10,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
-func podColumns() []metav1.TableColumnDefinition {
-	spec, status := corev1.PodSpec{}, corev1.PodStatus{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Ready", "The aggregate readiness state of this pod for accepting traffic."),
-		table.TextColumn("Status", "The aggregate status of the containers in this pod."),
-		table.TextColumn("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."),
-		table.AgeColumn(),
-		table.Wide(table.TextColumn("IP", table.Doc(status, "podIP"))),
-		table.Wide(table.TextColumn("Node", table.Doc(spec, "nodeName"))),
-		table.Wide(table.TextColumn("Nominated Node", table.Doc(status, "nominatedNodeName"))),
-		table.Wide(table.TextColumn("Readiness Gates", table.Doc(spec, "readinessGates"))),
-	}
-}
-
-func podCells(p *corev1.Pod) []any {
+func podRow(row *table.Row, p *corev1.Pod) {
 	s := summarizePod(p)
 	ip := ""
 	if len(p.Status.PodIPs) > 0 {
 		ip = p.Status.PodIPs[0].IP
 	}
-	return []any{
-		p.Name, table.Ratio(s.ready, s.containers), s.state, s.restarts.cell(), table.Age(p),
-		cmp.Or(ip, table.CellNone), cmp.Or(p.Spec.NodeName, table.CellNone), cmp.Or(p.Status.NominatedNodeName, table.CellNone), gatesCell(p),
-	}
-}
+	row.Name(p.Name)
+	row.Text("Ready", "The aggregate readiness state of this pod for accepting traffic.", table.Ratio(s.ready, s.containers))
+	row.Text("Status", "The aggregate status of the containers in this pod.", s.state)
+	row.Text("Restarts", "The number of times the containers in this pod have been restarted and "+
+		"when the last container in this pod has restarted.", s.restarts.cell())
+	row.Age(p)
+	row.Wide().Text("IP", ".status.podIP", cmp.Or(ip, table.CellNone))
+	row.Wide().Text("Node", ".spec.nodeName", cmp.Or(p.Spec.NodeName, table.CellNone))
+	row.Wide().Text("Nominated Node", ".status.nominatedNodeName", cmp.Or(p.Status.NominatedNodeName, table.CellNone))
+	row.Wide().Text("Readiness Gates", ".spec.readinessGates", gatesCell(p))
 
-// podConditions returns a condition for a pod that has completed.
-func podConditions(obj *corev1.Pod) []metav1.TableRowCondition {
-	done := metav1.TableRowCondition{Type: metav1.RowCompleted, Status: metav1.ConditionTrue}
-	switch phase := obj.Status.Phase; phase {
+	switch phase := p.Status.Phase; phase {
 	case corev1.PodSucceeded:
-		done.Reason, done.Message = string(phase), "The pod has completed successfully."
+		row.Completed(string(phase), "The pod has completed successfully.")
 	case corev1.PodFailed:
-		done.Reason, done.Message = string(phase), "The pod failed."
-	default:
-		return nil
+		row.Completed(string(phase), "The pod failed.")
 	}
-	return []metav1.TableRowCondition{done}
 }
 
 // restartCount counts the restarts of containers, and has the time at which one of them last

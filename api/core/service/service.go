@@ -64,7 +64,7 @@ func Service(gates features.Gates) *api.Resource {
 				return map[string]string{"spec.clusterIP": s.Spec.ClusterIP, "spec.type": string(s.Spec.Type)}
 			},
 		},
-		Table: api.Table[*corev1.Service]{Columns: serviceColumns, Cells: serviceCells},
+		Table: api.Rows(serviceRow),
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api/table"
@@ -20,28 +19,18 @@ func LoadBalancerCell(points []string) string {
 	return strings.Join(slices.Compact(points), ",")
 }
 
-func serviceColumns() []metav1.TableColumnDefinition {
-	spec := corev1.ServiceSpec{}
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		table.TextColumn("Type", table.Doc(spec, "type")),
-		table.TextColumn("Cluster-IP", table.Doc(spec, "clusterIP")),
-		table.TextColumn("External-IP", table.Doc(spec, "externalIPs")),
-		table.TextColumn("Port(s)", table.Doc(spec, "ports")),
-		table.AgeColumn(),
-		table.Wide(table.TextColumn("Selector", table.Doc(spec, "selector"))),
-	}
-}
-
-func serviceCells(s *corev1.Service) []any {
+func serviceRow(row *table.Row, s *corev1.Service) {
 	inside := table.CellNone
 	if len(s.Spec.ClusterIPs) > 0 {
 		inside = s.Spec.ClusterIPs[0]
 	}
-	return []any{
-		s.Name, string(s.Spec.Type), inside, serviceOutside(s), portsCell(s.Spec.Ports), table.Age(s),
-		labels.FormatLabels(s.Spec.Selector),
-	}
+	row.Name(s.Name)
+	row.Text("Type", ".spec.type", string(s.Spec.Type))
+	row.Text("Cluster-IP", ".spec.clusterIP", inside)
+	row.Text("External-IP", ".spec.externalIPs", serviceOutside(s))
+	row.Text("Port(s)", ".spec.ports", portsCell(s.Spec.Ports))
+	row.Age(s)
+	row.Wide().Text("Selector", ".spec.selector", labels.FormatLabels(s.Spec.Selector))
 }
 
 // serviceOutside returns the cell EXTERNAL-IP.
