@@ -44,7 +44,10 @@ func run(ctx context.Context, source, update string) error {
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, strings.Join(columns, "\t")+"\t")
-	src := newSource(source)
+	src, err := newSource(ctx, source)
+	if err != nil {
+		return err
+	}
 	var over []string
 	walks := map[string]*walk{}
 	for _, r := range requests() {

@@ -4,74 +4,19 @@ import (
 	"fmt"
 	"go/ast"
 	"go/doc"
-	"go/parser"
-	"go/token"
+	"go/types"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// source is the source code of the functions of a path.
-type source struct {
-	root string
-	set  *token.FileSet
-	// files are the parsed files, by their path below root.
-	files map[string]*ast.File
-}
-
-func newSource(root string) *source {
-	return &source{root: root, set: token.NewFileSet(), files: map[string]*ast.File{}}
-}
-
-// declared is a function with its declaration.
-type declared struct {
-	function
-	decl    *ast.FuncDecl
-	imports map[string]bool // the names of the packages that its file imports
-}
-
-// pkg returns the folder of the function's package.
-func (d *declared) pkg() string { return filepath.Dir(d.file) }
-
-// find returns the declaration of a function.
-func (s *source) find(f function) (*declared, error) {
-	file := s.files[f.file]
-	if file == nil {
-		var err error
-		if file, err = parser.ParseFile(s.set, filepath.Join(s.root, f.file), nil, parser.ParseComments); err != nil {
-			return nil, err
-		}
-		s.files[f.file] = file
-	}
-	d := &declared{function: f, imports: map[string]bool{}}
-	for _, spec := range file.Imports {
-		path := strings.Trim(spec.Path.Value, `"`)
-		name := filepath.Base(path)
-		if spec.Name != nil {
-			name = spec.Name.Name
-		}
-		d.imports[name] = true
-	}
-	for _, decl := range file.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && s.contains(fn, f.line) {
-			d.decl = fn
-			return d, nil
-		}
-	}
-	return nil, fmt.Errorf("%s:%d has no function", f.file, f.line)
-}
-
-func (s *source) contains(n ast.Node, line int) bool {
-	return s.set.Position(n.Pos()).Line <= line && line <= s.set.Position(n.End()).Line
-}
-
-// order sorts functions by their first call, as far as the source shows it. Calls are resolved
-// by name among the functions of the path. Where a function calls the next one of the stack
+// order sorts functions by their first call, as far as the source shows it. A call of an interface's method
+// is one of all methods of the path that implement it. Where a function calls the next one of the stack
 // through a value, the stack shows which one.
 type order struct {
 	source  *source
-	byName  map[string][]*declared
+	all     []*declared
+	byFunc  map[*types.Func]*declared
 	stack   []*declared
 	visited map[function]bool
 	out     []*declared
@@ -102,19 +47,18 @@ func (w *walk) returns() int {
 
 // inOrder returns the walk along a path.
 func inOrder(s *source, p *path) (*walk, error) {
-	o := &order{source: s, byName: map[string][]*declared{}, visited: map[function]bool{}}
+	o := &order{source: s, byFunc: map[*types.Func]*declared{}, visited: map[function]bool{}}
 	w := &walk{path: p}
-	all := make([]*declared, len(p.functions))
-	for i, f := range p.functions {
+	for _, f := range p.functions {
 		d, err := s.find(f)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = d
-		o.byName[d.decl.Name.Name] = append(o.byName[d.decl.Name.Name], d)
+		o.all = append(o.all, d)
+		o.byFunc[d.obj] = d
 	}
 	for _, f := range p.stack {
-		for _, d := range all {
+		for _, d := range o.all {
 			if d.file == f.file && s.contains(d.decl, f.line) && !slices.Contains(o.stack, d) {
 				o.stack = append(o.stack, d)
 			}
@@ -123,7 +67,7 @@ func inOrder(s *source, p *path) (*walk, error) {
 	for _, d := range o.stack {
 		o.visit(d)
 	}
-	for _, d := range all {
+	for _, d := range o.all {
 		if !o.visited[d.function] {
 			w.rest = append(w.rest, d)
 		}
@@ -171,54 +115,23 @@ func (o *order) visitCalls(d, next *declared, n ast.Node) {
 	})
 }
 
-// visitFunction visits the functions that an expression in d can mean.
+// visitFunction visits the functions that an expression in d can mean. A function of the stack is called
+// only by the one above it.
 func (o *order) visitFunction(d, next *declared, n ast.Expr) {
-	switch n := n.(type) {
-	case *ast.SelectorExpr:
-		if id, ok := n.X.(*ast.Ident); ok && d.imports[id.Name] {
-			o.visitNamed(n.Sel.Name, func(c *declared) bool { return c.decl.Recv == nil && filepath.Base(c.pkg()) == id.Name })
-			return
-		}
-		o.visitMethod(d, next, n.Sel.Name)
-	case *ast.Ident:
-		if n.Name == "next" && next != nil { // how a step of the chain calls the next one
-			o.visit(next)
-		}
-		o.visitNamed(n.Name, func(c *declared) bool { return c.decl.Recv == nil && c.pkg() == d.pkg() })
+	if id, ok := n.(*ast.Ident); ok && id.Name == "next" && next != nil { // how a step of the chain calls the next one
+		o.visit(next)
 	}
-}
-
-// visitMethod visits the methods of a name to which d can refer: those of its own package, or
-// else those of a package that its file imports, or else those of other packages, for an
-// interface. A function of the stack is called only by the one above it.
-func (o *order) visitMethod(d, next *declared, name string) {
-	var own, imported, others []*declared
-	for _, c := range o.byName[name] {
-		switch {
-		case c.decl.Recv == nil || slices.Contains(o.stack, c) && c != next:
-		case c.pkg() == d.pkg():
-			own = append(own, c)
-		case d.imports[filepath.Base(c.pkg())]:
-			imported = append(imported, c)
-		case slices.Contains([]string{"Authorize", "Encoding", "ForPath", "Mutate"}, name):
-			others = append(others, c)
-		}
-	}
-	for _, candidates := range [][]*declared{own, imported, others} {
-		if len(candidates) > 0 {
-			for _, c := range candidates {
+	f := o.source.used(n)
+	switch {
+	case f == nil:
+	case isAbstract(f):
+		for _, c := range o.all {
+			if implements(c.obj, f) && (c == next || !slices.Contains(o.stack, c)) {
 				o.visit(c)
 			}
-			return
 		}
-	}
-}
-
-func (o *order) visitNamed(name string, fits func(*declared) bool) {
-	for _, c := range o.byName[name] {
-		if fits(c) {
-			o.visit(c)
-		}
+	case o.byFunc[f] != nil:
+		o.visit(o.byFunc[f])
 	}
 }
 
