@@ -172,7 +172,7 @@ field-coverage: ## Write docs/field-coverage: what the server checks of each fie
 	$(GO) test -pgo=off -count=1 ./conformance/attempts -run TestFieldCoverage -update
 
 .PHONY: flow
-flow: ## Count the functions, the files and the returns to files of a GET, LIST, WATCH, CREATE and APPLY.
+flow: ## Count the functions, the files and the stays in files of a GET, LIST, WATCH, CREATE and APPLY.
 	@$(FLOW)
 
 .PHONY: flow-docs

@@ -1,9 +1,9 @@
 // Command flow measures the code path of a request: the functions and files of this
-// module that the server runs for it, how often the calls come back
-// to a file that the path has left, and how deep the stack is when storage is reached.
+// module that the server runs for it, how often a reader of the calls enters a file,
+// and how deep the stack is when storage is reached.
 // `make flow` builds it with coverage counters in every package, starts a server in the
 // process, clears the counters before a request, and reads them after the response. It
-// fails if a request returns to files more often than its limit.
+// fails if a request enters files more often than its limit.
 //
 // With -update it also writes docs/flow.md, which shows the functions of a GET and of
 // an apply in the order of their calls.
@@ -61,7 +61,7 @@ func run(ctx context.Context, source, update string) error {
 		}
 		walks[r.name] = w
 		fmt.Fprintln(out, strings.Join(r.row(w), "\t")+"\t")
-		if w.returns() > r.returns {
+		if w.stays() > r.stays {
 			over = append(over, r.name)
 		}
 	}
@@ -74,18 +74,18 @@ func run(ctx context.Context, source, update string) error {
 		}
 	}
 	if len(over) > 0 {
-		return fmt.Errorf("over the limit of returns: %s", strings.Join(over, ", "))
+		return fmt.Errorf("over the limit of stays: %s", strings.Join(over, ", "))
 	}
 	return nil
 }
 
 // columns are the headings of the table.
-var columns = []string{"request", "functions", "files", "returns", "limit", "frames"}
+var columns = []string{"request", "functions", "files", "stays", "limit", "frames"}
 
 // row returns the cells of a request in the table.
 func (r *request) row(w *walk) []string {
 	return []string{
 		r.name, strconv.Itoa(len(w.functions)), strconv.Itoa(w.files()),
-		strconv.Itoa(w.returns()), strconv.Itoa(r.returns), strconv.Itoa(w.depth()),
+		strconv.Itoa(w.stays()), strconv.Itoa(r.stays), strconv.Itoa(w.depth()),
 	}
 }

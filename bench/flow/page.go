@@ -30,17 +30,14 @@ type walk struct {
 	ordered, rest []*declared
 }
 
-// returns returns how often the walk comes back to a file that it has left.
-func (w *walk) returns() int {
-	n, left, current := 0, map[string]bool{}, ""
+// stays returns how often the walk enters a file.
+func (w *walk) stays() int {
+	n, current := 0, ""
 	for _, d := range w.ordered {
-		if d.file == current {
-			continue
-		}
-		if left[d.file] {
+		if d.file != current {
 			n++
 		}
-		left[current], current = true, d.file
+		current = d.file
 	}
 	return n
 }
@@ -141,8 +138,9 @@ Which functions of this project run for a request. The page is written by ` + "`
 coverage counters.
 
 A function is counted if it runs each time that the request is sent to a server at rest, in whichever goroutine: a write
-includes what the store's watch does with the event. A return is a step to a file that the path has left before, in the order
-of the first calls: what a reader of the calls pays for. ` + "`make flow`" + ` fails if there are more than the limit. A frame is a call between the
+includes what the store's watch does with the event. A stay is a run of functions in one file, in the order of the first
+calls: a reader opens a file so often. ` + "`make flow`" + ` fails if there are more than the limit. Returns to files that the reader has
+left are not counted alone, because a folder with a file for each function would have none. A frame is a call between the
 start of the request's goroutine, which belongs to net/http, and storage. Descriptions are the first sentences of the functions' comments.
 
 `

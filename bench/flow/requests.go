@@ -10,8 +10,8 @@ import (
 // request is a measured request.
 type request struct {
 	name string
-	// returns is the maximum number of returns to a file.
-	returns int
+	// stays is the maximum number of stays in files.
+	stays int
 	// send sends the request and returns when the response is read. n is different in each
 	// call.
 	send func(ctx context.Context, s *running, n int) error
@@ -28,23 +28,23 @@ const (
 // requests returns the measured requests.
 func requests() []request {
 	return []request{
-		{"GET", 19, func(ctx context.Context, s *running, _ int) error {
+		{"GET", 60, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", 42, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", 82, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", 48, watchOne},
-		{"CREATE", 67, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", 96, watchOne},
+		{"CREATE", 154, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", 71, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", 161, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (other fields)", 83, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", 176, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 85, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 182, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
