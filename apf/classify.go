@@ -229,3 +229,12 @@ func (s *flowSchema) distinguisher(u *request.User, info *request.Info) string {
 	}
 	return ""
 }
+
+// IsMutating reports whether requests with the verb may change objects.
+func IsMutating(verb string) bool {
+	switch verb {
+	case "get", "list", "watch":
+		return false
+	}
+	return true
+}

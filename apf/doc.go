@@ -17,7 +17,7 @@
 // limiter.go is the path of a request and config.go the configuration; classify.go finds the
 // schema, width.go estimates the width, dealer.go selects candidate queues by shuffle
 // sharding. queueset.go is the state machine of a level and dispatch.go selects the next
-// request. borrowing.go moves seats between levels by the demand that demand.go measures.
+// request. borrowing.go moves seats between levels by the demand that stats.go measures.
 // defaults.go, maintain.go, status.go and controller.go maintain the objects; metrics.go and
 // dump.go report the state.
 //

@@ -7,15 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// IsMutating reports whether requests with the verb may change objects.
-func IsMutating(verb string) bool {
-	switch verb {
-	case "get", "list", "watch":
-		return false
-	}
-	return true
-}
-
 // Inflight counts the executing and waiting requests of a server, separately for reading and
 // mutating ones. It is safe for concurrent use.
 type Inflight struct {

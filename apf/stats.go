@@ -1,7 +1,10 @@
 package apf
 
 import (
+	"math"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Bounds of histograms, equal to kube-apiserver's.
@@ -161,4 +164,116 @@ func (s *queueSet) beginFlows() {
 		}
 		f.used = false
 	}
+}
+
+// demand is the statistics of a level's seat demand, occupied plus waited for, over a
+// period.
+type demand struct {
+	period           time.Duration
+	max              int
+	sum, sumOfSquare float64 // the integrals of seats and their squares over seconds
+}
+
+// addPeriod adds a period with a constant demand.
+func (d *demand) addPeriod(seats int, t time.Duration) {
+	s, v := t.Seconds(), float64(seats)
+	d.period += t
+	d.sum += v * s
+	d.sumOfSquare += v * v * s
+	d.max = max(d.max, seats)
+}
+
+// reset returns the statistics and resets them, with the current demand.
+func (d *demand) reset(seats int) demand {
+	was := *d
+	was.max = max(was.max, seats)
+	*d = demand{max: seats}
+	return was
+}
+
+// mean returns the time-weighted mean.
+func (d demand) mean() float64 {
+	if d.period <= 0 {
+		return 0
+	}
+	return d.sum / d.period.Seconds()
+}
+
+// deviation returns the time-weighted standard deviation.
+func (d demand) deviation() float64 {
+	if d.period <= 0 {
+		return 0
+	}
+	mean := d.mean()
+	return math.Sqrt(max(0, d.sumOfSquare/d.period.Seconds()-mean*mean))
+}
+
+// demandSmoothing is the weight of the previous smoothed demand in an adjustment period in which
+// the demand falls. Its half-life is five minutes.
+const demandSmoothing = 0.977
+
+// demandForecast is the expected demand of a level.
+type demandForecast struct {
+	max             int
+	mean, deviation float64
+	smoothed        float64
+}
+
+// update adds the last period. The smoothed demand rises at once and falls slowly.
+func (o *demandForecast) update(d demand) {
+	o.max = d.max
+	if d.period <= 0 {
+		return
+	}
+	o.mean, o.deviation = d.mean(), d.deviation()
+	envelope := o.mean + o.deviation
+	o.smoothed = max(envelope, demandSmoothing*o.smoothed+(1-demandSmoothing)*envelope)
+}
+
+// histogram counts observations by size. Its owner's lock guards it, so an observation costs
+// one addition.
+type histogram struct {
+	bounds []float64 // shared
+	counts []uint64  // by bound, and one more for larger values
+	sum    float64
+}
+
+func newHistogram(bounds []float64) histogram {
+	return histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
+}
+
+// observe adds n observations of v.
+func (h *histogram) observe(v float64, n uint64) {
+	i := 0
+	for i < len(h.bounds) && v > h.bounds[i] {
+		i++
+	}
+	h.counts[i] += n
+	h.sum += v * float64(n)
+}
+
+// addPeriod adds an observation of n/of for each nanosecond of d.
+func (h *histogram) addPeriod(d time.Duration, n, of int) {
+	h.observe(float64(n)/float64(max(of, 1)), uint64(d))
+}
+
+// metric returns h as a Prometheus metric.
+func (h *histogram) metric(desc *prometheus.Desc, labels ...string) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(h.bounds))
+	var n uint64
+	for i, b := range h.bounds {
+		n += h.counts[i]
+		buckets[b] = n
+	}
+	return prometheus.MustNewConstHistogram(desc, n+h.counts[len(h.bounds)], h.sum, buckets, labels...)
+}
+
+// observed reports whether h has observations.
+func (h *histogram) observed() bool {
+	for _, n := range h.counts {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
 }
