@@ -3,8 +3,6 @@ package storage
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -205,12 +203,4 @@ func (s *Store) apply(events []*mvccpb.Event) {
 		}
 	}
 	s.applied.advance(events[len(events)-1].Kv.ModRevision)
-}
-
-// checkKey rejects keys that route would not find.
-func checkKey(key string) error {
-	if key == "" || strings.HasPrefix(key, "/") || strings.HasSuffix(key, "/") {
-		return fmt.Errorf("storage: malformed key %q", key)
-	}
-	return nil
 }

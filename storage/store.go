@@ -98,16 +98,6 @@ func (s *Store) Connect(ctx context.Context) error {
 	return nil
 }
 
-// isConnected reports whether Connect succeeded.
-func (s *Store) isConnected() bool {
-	select {
-	case <-s.connected:
-		return true
-	default:
-		return false
-	}
-}
-
 // Open calls NewStore and Connect, for callers that need no store before etcd is connected.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := NewStore(o)

@@ -47,24 +47,6 @@ func (c *Collection) newItem(config *itemConfig, key string, rev int64, stored [
 	return i
 }
 
-// newWrite returns the write of a value: the value itself, the stored form of it, and the lease of
-// a key that expires. op is opCreate or opUpdate.
-func (c *Collection) newWrite(ctx context.Context, op operation, key string, value []byte) (*keyWrite, error) {
-	w := &keyWrite{op: op, value: value, stored: value}
-	var err error
-	if ttl := c.config().TTL; ttl > 0 {
-		if w.lease, err = c.store.leases.get(ctx, c.store, ttl); err != nil {
-			return nil, err
-		}
-	}
-	if t := c.config().Transformer; t != nil {
-		if w.stored, err = t.Encrypt(ctx, c.prefix+key, value); err != nil {
-			return nil, err
-		}
-	}
-	return w, nil
-}
-
 // DecryptAgain decrypts again the values that could not be decrypted. It is called when they
 // may be readable. If some are, the watches of their collections end, because the changes in
 // between cannot be delivered.

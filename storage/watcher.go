@@ -57,23 +57,6 @@ const (
 	initialBatch   = 500
 )
 
-// newWatcher returns a watcher that starts after rev.
-func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
-	w := &Watcher{
-		collection: c, opts: o, after: rev, rev: rev, queueLimit: c.store.opts.WatchQueue,
-		indexed: o.Field != "" && c.indexed(o.Field),
-		wake:    make(chan struct{}, 1), done: make(chan struct{}),
-		endPending: o.InitialEventsEnd, dispatch: c.metrics.dispatch(),
-	}
-	if w.opts.BookmarkEvery <= 0 {
-		w.opts.BookmarkEvery = bookmarkEvery
-	}
-	if o.Bookmarks {
-		w.schedule(time.Now())
-	}
-	return w
-}
-
 // schedule sets the time of the next bookmark after now.
 func (w *Watcher) schedule(now time.Time) {
 	w.bookmark = now.Add(w.opts.BookmarkEvery)

@@ -6,15 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"weak"
 
-	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/request"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Create writes a new object. It returns ErrExists if the key exists, and ErrFenced if there is one
@@ -259,4 +261,95 @@ func (c *Collection) encode(obj api.Object) ([]byte, error) {
 		return nil, fmt.Errorf("storage: encoding an object of %s: %w", c.config().Prefix, err)
 	}
 	return value, nil
+}
+
+// checkKey rejects keys that route would not find.
+func checkKey(key string) error {
+	if key == "" || strings.HasPrefix(key, "/") || strings.HasSuffix(key, "/") {
+		return fmt.Errorf("storage: malformed key %q", key)
+	}
+	return nil
+}
+
+// newWrite returns the write of a value: the value itself, the stored form of it, and the lease of
+// a key that expires. op is opCreate or opUpdate.
+func (c *Collection) newWrite(ctx context.Context, op operation, key string, value []byte) (*keyWrite, error) {
+	w := &keyWrite{op: op, value: value, stored: value}
+	var err error
+	if ttl := c.config().TTL; ttl > 0 {
+		if w.lease, err = c.store.leases.get(ctx, c.store, ttl); err != nil {
+			return nil, err
+		}
+	}
+	if t := c.config().Transformer; t != nil {
+		if w.stored, err = t.Encrypt(ctx, c.prefix+key, value); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// An object may be created within another one: in a namespace, or for the definition of its
+// kind. A fence is a key that is written when the other object ends. The transaction of a
+// creation requires that there is no fence, so nothing is created after it, however long the
+// creation took since the other object was read. The name of a fence is never used again.
+//
+// A comparison of the other object's revision would need no fences, but etcd reads the whole
+// value for it, and the object would have to be in the same etcd.
+
+// fencePrefix is the prefix of fences below Options.Prefix. No collection has it.
+const fencePrefix = "/fences/"
+
+// fenceTTL is the time after which etcd deletes a fence. It is much longer than any request.
+const fenceTTL = 24 * time.Hour
+
+// maxFences is the maximum number of fences of a write: of its namespace and its definition.
+const maxFences = 2
+
+func (s *Store) fenceKey(name string) []byte {
+	key := make([]byte, 0, len(s.opts.Prefix)+len(fencePrefix)+len(name))
+	key = append(append(append(key, s.opts.Prefix...), fencePrefix...), name...)
+	return key
+}
+
+// putFences returns the operations that write fences.
+func (s *Store) putFences(ctx context.Context, fences []string) ([]clientv3.Op, error) {
+	if len(fences) == 0 {
+		return nil, nil
+	}
+	lease, err := s.leases.get(ctx, s, fenceTTL)
+	if err != nil {
+		return nil, err
+	}
+	ops := make([]clientv3.Op, len(fences))
+	for i, name := range fences {
+		ops[i] = clientv3.OpPut(string(s.fenceKey(name)), "", clientv3.WithLease(lease))
+	}
+	return ops, nil
+}
+
+// PutFence writes a fence, unless it exists, and reports whether it was missing. When it
+// returns, Create stores nothing any more with a fence of that name.
+func (s *Store) PutFence(ctx context.Context, name string) (wasMissing bool, err error) {
+	if s.ctx.Err() != nil {
+		return false, ErrClosed
+	}
+	put, err := s.putFences(ctx, []string{name})
+	if err != nil {
+		return false, err
+	}
+	resp, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(string(s.fenceKey(name))), "=", 0)).Then(put...).Commit()
+	if err != nil {
+		s.leases.forget() // the lease may have expired
+		return false, fmt.Errorf("write fence: %w", writeError(err))
+	}
+	return resp.Succeeded, nil
+}
+
+// checkFences returns an error if there are too many fences.
+func checkFences(fences []string) error {
+	if len(fences) > maxFences {
+		return fmt.Errorf("storage: %d fences, at most %d are possible", len(fences), maxFences)
+	}
+	return nil
 }
