@@ -2,8 +2,11 @@ package ssa
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -178,4 +181,31 @@ func without(m map[string]any, names ...string) map[string]any {
 		delete(out, name)
 	}
 	return out
+}
+
+// maxManagerName is the maximum size of a manager name in bytes.
+const maxManagerName = 128
+
+// ManagerName returns the name of a request's field manager: the query parameter fieldManager or,
+// if it is empty, the start of the User-Agent. The result is never empty, because the fields of
+// every client are managed.
+func ManagerName(fieldManager, userAgent string) string {
+	if fieldManager != "" {
+		return fieldManager
+	}
+	agent, _, _ := strings.Cut(userAgent, "/")
+	var b strings.Builder
+	for _, r := range agent {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > maxManagerName {
+			break
+		}
+		b.WriteRune(r)
+	}
+	if b.Len() == 0 {
+		return unknownManager
+	}
+	return b.String()
 }

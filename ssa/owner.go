@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -198,4 +200,165 @@ func (o *owner) entry() metav1.ManagedFieldsEntry {
 // entryTime truncates a time to the precision of managedFields.
 func entryTime(now time.Time) *metav1.Time {
 	return &metav1.Time{Time: now.UTC().Truncate(time.Second)}
+}
+
+// ancientChanges is the manager name of merged entries.
+const ancientChanges = "ancient-changes"
+
+// maxUpdateOwners is the maximum number of owners with operation Update.
+const maxUpdateOwners = 10
+
+// capped merges the oldest Update owners of each version until their number is within the limit.
+func (os owners) capped() owners {
+	type aged struct {
+		index int
+		id    string
+	}
+	var old []aged
+	for i := range os {
+		if os[i].operation != metav1.ManagedFieldsOperationApply {
+			old = append(old, aged{index: i})
+		}
+	}
+	over := len(old) - maxUpdateOwners
+	if over <= 0 {
+		return os
+	}
+	for i := range old {
+		old[i].id = os[old[i].index].id()
+	}
+	slices.SortFunc(old, func(a, b aged) int {
+		if c := os[a.index].seconds() - os[b.index].seconds(); c != 0 {
+			return int(c)
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	m := newMerging(os)
+	first := map[string]int{}
+	for _, o := range old {
+		if over == 0 {
+			break
+		}
+		version := os[o.index].apiVersion
+		if oldest, ok := first[version]; ok {
+			m.merge(oldest, o.index)
+			over--
+		} else {
+			first[version] = o.index
+		}
+	}
+	return m.result()
+}
+
+// merging merges owners into the ancient changes of their versions.
+type merging struct {
+	os owners
+	at map[ownerKey]int
+	// gone are the owners that were merged into another one; fields are the fields that each of the
+	// others gets.
+	gone   []bool
+	fields map[int][]Set
+}
+
+func newMerging(os owners) *merging {
+	return &merging{os: os, at: os.byKey(), gone: make([]bool, len(os)), fields: map[int][]Set{}}
+}
+
+// merge merges owner i into the ancient changes of its version. If there are none yet, the oldest owner
+// of the version becomes them.
+func (m *merging) merge(oldest, i int) {
+	o := &m.os[i]
+	ancient := owner{manager: ancientChanges, operation: metav1.ManagedFieldsOperationUpdate, apiVersion: o.apiVersion}
+	into, exists := m.at[ancient.key()]
+	if !exists {
+		into = oldest
+		m.os[into].manager, m.os[into].subresource = ancientChanges, ""
+		m.at[ancient.key()] = into
+	}
+	m.fields[into] = append(m.fields[into], o.fields)
+	m.os[into].time = o.time
+	m.gone[i] = true
+	if into == i {
+		delete(m.at, ancient.key())
+	}
+}
+
+// result returns the remaining owners with their fields.
+func (m *merging) result() owners {
+	kept := m.os[:0]
+	for i, o := range m.os {
+		if m.gone[i] {
+			continue
+		}
+		if more := m.fields[i]; len(more) > 0 {
+			o.setFields(unionAll(append(more, o.fields)))
+		}
+		kept = append(kept, o)
+	}
+	return kept
+}
+
+// decodedSet is a decoded fieldsV1.
+type decodedSet struct {
+	fields Set
+	// exact reports that the text is the canonical encoding of fields.
+	exact bool
+	// agrees is a version whose schema fields are known to agree with; nil if none is known.
+	agrees atomic.Pointer[view]
+}
+
+// setCache holds the Sets of recently decoded texts, because a manager that writes an object
+// again, or writes many objects alike, owns the same fields each time. The texts are in two
+// generations: when the recent one is full, it replaces the older one. The cache is no lru.Cache, because the
+// bytes of the texts are bounded and not their number: a text may be 8 KB long. The zero value is empty.
+type setCache struct {
+	mu            sync.Mutex
+	recent, older map[string]*decodedSet
+	bytes         int // total size of the texts in recent
+}
+
+// Limits of a setCache in bytes of text. A Set takes about five times the memory of its text.
+const (
+	maxGeneration = 32 << 10
+	maxCachedText = 8 << 10
+)
+
+// decode returns the Set of a text. It is safe for concurrent use. A nil cache holds nothing.
+func (c *setCache) decode(text string) (*decodedSet, error) {
+	if c != nil {
+		c.mu.Lock()
+		s := c.recent[text]
+		if s == nil && c.older[text] != nil {
+			s = c.older[text]
+			c.add(text, s)
+		}
+		c.mu.Unlock()
+		if s != nil {
+			return s, nil
+		}
+	}
+	s := &decodedSet{}
+	var err error
+	if s.fields, s.exact, err = parseSet(text); err != nil {
+		return nil, err
+	}
+	if c == nil || len(text) > maxCachedText {
+		return s, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other := c.recent[text]; other != nil {
+		return other, nil // another request has decoded it meanwhile
+	}
+	c.add(text, s)
+	return s, nil
+}
+
+// add adds a text to the recent generation; c.mu is held.
+func (c *setCache) add(text string, s *decodedSet) {
+	if c.recent == nil || c.bytes+len(text) > maxGeneration {
+		c.recent, c.older, c.bytes = map[string]*decodedSet{}, c.recent, 0
+	}
+	c.recent[text] = s
+	c.bytes += len(text)
 }
