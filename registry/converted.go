@@ -41,26 +41,6 @@ func (s *attributeSlots) dropResource(res *api.Resource) {
 	}
 }
 
-// needsConversion reports whether items must be converted by a webhook before s can select
-// them. Names and namespaces are the same in all versions.
-func (s Selection) needsConversion(t Target) bool {
-	if !t.Resource.Storage.ConvertsRemotely {
-		return false
-	}
-	if s.Labels != nil && !s.Labels.Empty() {
-		return true
-	}
-	if s.Fields == nil {
-		return false
-	}
-	for _, r := range s.Fields.Requirements() {
-		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
-			return true
-		}
-	}
-	return false
-}
-
 // convertedSelector selects items by their labels and fields in the version of a target. It
 // is not safe for concurrent use.
 type convertedSelector struct {

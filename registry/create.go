@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -112,6 +111,15 @@ func (w *creation) clearSystemFields(context.Context) error {
 		clearSystemFields(w.obj)
 	}
 	return nil
+}
+
+// clearSystemFields clears the metadata of a new object that the client cannot set.
+func clearSystemFields(obj api.Object) {
+	obj.SetUID("")
+	obj.SetCreationTimestamp(metav1.Time{})
+	obj.SetDeletionTimestamp(nil)
+	obj.SetDeletionGracePeriodSeconds(nil)
+	obj.SetSelfLink("")
 }
 
 // manageFields sets managedFields from the object as sent, before admission or the server
@@ -312,49 +320,6 @@ func (w *creation) commit(ctx context.Context) error {
 	}
 	w.out = Outcome{Object: obj, Item: item, Created: true}
 	return nil
-}
-
-// errAlreadyExists returns the error for a name that is taken. It mentions that the
-// existing object is being deleted, since a retry may succeed then.
-func (r *Registry) errAlreadyExists(t Target, existing *storage.Item) error {
-	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
-	if existing != nil {
-		if obj, decodeErr := existing.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
-			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
-		}
-	}
-	return err
-}
-
-// checkUsable returns an internal error for objects that the kind's code cannot handle.
-func (t Target) checkUsable(obj, old api.Object) error {
-	if t.Resource.Update.Unusable == nil {
-		return nil
-	}
-	if err := t.Resource.Update.Unusable(obj, old); err != nil {
-		return apierrors.NewInternalError(err)
-	}
-	return nil
-}
-
-// MatchNamespace sets the namespace of obj to that of the URL. It refuses an object with
-// another namespace.
-func (t Target) MatchNamespace(obj api.Object) error {
-	switch ns := obj.GetNamespace(); {
-	case !t.Resource.Namespaced && ns == "", ns == t.Namespace:
-		return nil
-	case !t.Resource.Namespaced:
-		obj.SetNamespace("")
-		return nil
-	case ns == "":
-		obj.SetNamespace(t.Namespace)
-		return nil
-	}
-	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
-}
-
-func invalid(t Target, obj api.Object, errs field.ErrorList) error {
-	return validation.NewInvalid(t.groupKind(), obj.GetName(), errs)
 }
 
 // newName returns the name of a new object with a generateName.

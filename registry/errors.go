@@ -176,3 +176,15 @@ func (t Target) errGeneratedNameTaken(generateName string) error {
 	err.ErrStatus.Code = http.StatusConflict
 	return err
 }
+
+// errAlreadyExists returns the error for a name that is taken. It mentions that the
+// existing object is being deleted, since a retry may succeed then.
+func (r *Registry) errAlreadyExists(t Target, existing *storage.Item) error {
+	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
+	if existing != nil {
+		if obj, decodeErr := existing.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
+			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+		}
+	}
+	return err
+}

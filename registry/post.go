@@ -41,15 +41,6 @@ func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource
 	return a, r.mutate(ctx, a)
 }
 
-// clearSystemFields clears the metadata of a new object that the client cannot set.
-func clearSystemFields(obj api.Object) {
-	obj.SetUID("")
-	obj.SetCreationTimestamp(metav1.Time{})
-	obj.SetDeletionTimestamp(nil)
-	obj.SetDeletionGracePeriodSeconds(nil)
-	obj.SetSelfLink("")
-}
-
 // post handles an object that was posted to the subresource that t names, after mutating
 // admission. Its writes are part of the same request, so that admission does not run for
 // them.

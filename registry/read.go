@@ -28,6 +28,32 @@ func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*stora
 	return item, nil
 }
 
+// Key returns the key of the object that t names, within its collection.
+func (t Target) Key() string {
+	if t.Namespace == "" {
+		return t.Name
+	}
+	return t.Namespace + "/" + t.Name
+}
+
+func (t Target) prefix() string {
+	if t.Namespace == "" {
+		return ""
+	}
+	return t.Namespace + "/"
+}
+
+// collection returns the collection of a resource, or an empty one if the resource was
+// removed during the request.
+func (r *Registry) collection(res *api.Resource) *storage.Collection {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if c := r.collections[res.Storage.Prefix]; c != nil {
+		return c
+	}
+	return r.closedCollection
+}
+
 // StoredSize returns the number of objects of a resource and their size in bytes as stored.
 // It returns false for a resource that is not stored here.
 func (r *Registry) StoredSize(gv schema.GroupVersion, resource string) (objects int, bytes int64, ok bool) {
@@ -298,4 +324,24 @@ func (f itemFields) Get(field string) string {
 		return f.item.Namespace()
 	}
 	return f.item.Fields()[field]
+}
+
+// needsConversion reports whether items must be converted by a webhook before s can select
+// them. Names and namespaces are the same in all versions.
+func (s Selection) needsConversion(t Target) bool {
+	if !t.Resource.Storage.ConvertsRemotely {
+		return false
+	}
+	if s.Labels != nil && !s.Labels.Empty() {
+		return true
+	}
+	if s.Fields == nil {
+		return false
+	}
+	for _, r := range s.Fields.Requirements() {
+		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+			return true
+		}
+	}
+	return false
 }

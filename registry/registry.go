@@ -10,14 +10,14 @@
 //   - registry.go, read.go: the registry, get, list and watch; converted.go, form.go: lists
 //     and objects of custom kinds that a webhook converts.
 //   - write.go, create.go, update.go, delete.go: the writes, each as a list of its steps.
-//     update.go has the only compare-and-swap loop of the server (attempts.go); fence.go: what
+//     update.go has the only compare-and-swap loop of the server ; fence.go: what
 //     a creation depends on until it is stored.
 //   - admit.go: what admission sees of a write; manage.go: managedFields and apply;
 //     status.go, subresource.go: the parts of an object that a subresource shows.
 //   - post.go, virtual.go, actions.go: requests that are POSTed to subresources and virtual
 //     resources, such as bindings, evictions and reviews; connect.go: connections.
 //   - allocate.go, repair.go: service addresses and node ports.
-//   - encodable.go, unsafedelete.go: objects that cannot be encoded or decoded; batch.go: the
+//   - unsafedelete.go: objects that cannot be decoded; batch.go: the
 //     objects of the server's start; errors.go: errors of storage as Status.
 package registry
 
@@ -202,17 +202,6 @@ func (r *Registry) RemoveResource(res *api.Resource) {
 	}
 }
 
-// collection returns the collection of a resource, or an empty one if the resource was
-// removed during the request.
-func (r *Registry) collection(res *api.Resource) *storage.Collection {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if c := r.collections[res.Storage.Prefix]; c != nil {
-		return c
-	}
-	return r.closedCollection
-}
-
 // Target names the object or the collection of a request.
 type Target struct {
 	Resource *api.Resource
@@ -246,14 +235,6 @@ func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.
 	return nil, nil, fmt.Errorf("there is no resource %s", gr)
 }
 
-// Key returns the key of the object that t names, within its collection.
-func (t Target) Key() string {
-	if t.Namespace == "" {
-		return t.Name
-	}
-	return t.Namespace + "/" + t.Name
-}
-
 // CheckName returns an error if t's name cannot be a segment of a path. As in kube-apiserver, this is
 // found out when the object is looked for, after all faults of the request itself.
 func (t Target) CheckName() error {
@@ -261,13 +242,6 @@ func (t Target) CheckName() error {
 		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", t.Name, faults[0]))
 	}
 	return nil
-}
-
-func (t Target) prefix() string {
-	if t.Namespace == "" {
-		return ""
-	}
-	return t.Namespace + "/"
 }
 
 // Outcome is the result of a write.

@@ -2,10 +2,13 @@ package registry
 
 import (
 	"context"
+	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -90,17 +93,7 @@ func (w *write) validateRules(ctx context.Context, rules func() field.ErrorList)
 }
 
 // admit runs validating admission.
-func (w *write) admit(ctx context.Context) error {
-	if w.attributes == nil {
-		return nil
-	}
-	if w.attributes.Scope.Traced {
-		var span *request.Span
-		ctx, span = w.attributes.startSpan(ctx, "Validating admission")
-		defer span.End()
-	}
-	return w.attributes.admission.Validate(ctx, w.attributes)
-}
+func (w *write) admit(ctx context.Context) error { return w.r.validate(ctx, w.attributes) }
 
 // finish ends an attempt whose steps returned err. It releases allocations of a failed
 // attempt and calls the functions of Attributes.OnWriteEnd.
@@ -117,4 +110,88 @@ func (w *write) finish(ctx context.Context, err error) error {
 		f(context.WithoutCancel(ctx), err == nil)
 	}
 	return err
+}
+
+// encodeFaults caches, for each resource, the function that finds the values of an object that
+// cannot be encoded.
+type encodeFaults struct{ finders sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
+
+// of returns the faults of an object that could be stored but not be encoded.
+func (f *encodeFaults) of(res *api.Resource, obj api.Object) field.ErrorList {
+	if res.Untyped {
+		return nil
+	}
+	find, ok := f.finders.Load(res)
+	if !ok {
+		find, _ = f.finders.LoadOrStore(res, res.EncodeFaults())
+	}
+	if find := find.(func(api.Object) field.ErrorList); find != nil { // nil if all objects can be encoded
+		return find(obj)
+	}
+	return nil
+}
+
+// checkOf returns storage's check of values that another program wrote; nil if all objects
+// of the resource can be encoded.
+func checkOf(res *api.Resource) func(api.Object) error {
+	faults := res.EncodeFaults()
+	if faults == nil {
+		return nil
+	}
+	return func(obj api.Object) error {
+		if errs := faults(obj); len(errs) > 0 {
+			return validation.JoinFields(errs)
+		}
+		return nil
+	}
+}
+
+// checkEncodable refuses an object that could be stored but not be encoded in all served
+// versions. It runs before admission, whose plugins encode the object and would report the
+// client's mistake as their own failure. The strategy prepares a copy first: it restores
+// the fields that the write cannot change, and returns errors of the kind's own
+// validation, which take precedence.
+func (w *write) checkEncodable(ctx context.Context) error {
+	if len(w.r.encodeFaults.of(w.t.Resource, w.obj)) == 0 {
+		return nil
+	}
+	prepared := w.obj.DeepCopyObject().(api.Object)
+	if err := w.prepareCopy(ctx, prepared); err != nil {
+		return err
+	}
+	if errs := w.r.encodeFaults.of(w.t.Resource, prepared); len(errs) > 0 {
+		return invalid(w.t, prepared, errs)
+	}
+	return nil
+}
+
+// checkUsable returns an internal error for objects that the kind's code cannot handle.
+func (t Target) checkUsable(obj, old api.Object) error {
+	if t.Resource.Update.Unusable == nil {
+		return nil
+	}
+	if err := t.Resource.Update.Unusable(obj, old); err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return nil
+}
+
+// MatchNamespace sets the namespace of obj to that of the URL. It refuses an object with
+// another namespace.
+func (t Target) MatchNamespace(obj api.Object) error {
+	switch ns := obj.GetNamespace(); {
+	case !t.Resource.Namespaced && ns == "", ns == t.Namespace:
+		return nil
+	case !t.Resource.Namespaced:
+		obj.SetNamespace("")
+		return nil
+	case ns == "":
+		obj.SetNamespace(t.Namespace)
+		return nil
+	}
+	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+}
+
+func invalid(t Target, obj api.Object, errs field.ErrorList) error {
+	return validation.NewInvalid(t.groupKind(), obj.GetName(), errs)
 }
