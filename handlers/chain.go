@@ -4,14 +4,24 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -157,4 +167,203 @@ func (h *Handler) boundedTimeout(requested string) (time.Duration, error) {
 		d = h.RequestTimeout
 	}
 	return d, nil
+}
+
+// Seconds after which clients retry requests that the server refuses while it starts.
+const (
+	retryResource = 1
+	retryPath     = 5
+)
+
+// refuseWhileStarting refuses requests for resources and for documents about them, with an
+// error that clients retry, until the server is started. Health, metrics and the version are
+// served before.
+func (h *Handler) refuseWhileStarting(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case h.started.Load() || isServedWhileStarting(r.URL.Path):
+			next(w, r)
+		case request.From(r.Context()).Info.IsResource:
+			h.responder.WriteError(w, r, apierrors.NewTooManyRequests("storage is (re)initializing", retryResource))
+		default:
+			err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
+			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryPath}
+			h.responder.WriteError(w, r, err)
+		}
+	}
+}
+
+// isServedWhileStarting reports whether a path does not depend on the caches.
+func isServedWhileStarting(path string) bool {
+	for _, root := range []string{"/healthz", "/livez", "/readyz", "/metrics", "/version", "/openid", "/.well-known", "/debug"} {
+		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// kube-apiserver's CORS response headers.
+const (
+	corsMethods = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
+	corsHeaders = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
+	corsExposed = "Date"
+)
+
+// allowOrigins adds CORS headers to responses to pages of the allowed origins and
+// answers their preflight requests.
+func (h *Handler) allowOrigins(next http.HandlerFunc) http.HandlerFunc {
+	if len(h.AllowedOrigins) == 0 {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		if origin == "" || !h.allowsOrigin(origin) {
+			next(w, r)
+			return
+		}
+		header := w.Header()
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Allow-Methods", corsMethods)
+		header.Set("Access-Control-Allow-Headers", corsHeaders)
+		header.Set("Access-Control-Expose-Headers", corsExposed)
+		header.Set("Access-Control-Allow-Credentials", "true")
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next(w, r)
+	}
+}
+
+func (h *Handler) allowsOrigin(origin string) bool {
+	return slices.ContainsFunc(h.AllowedOrigins, func(re *regexp.Regexp) bool { return re.MatchString(origin) })
+}
+
+// refuseForeignUpgrades refuses WebSockets from pages of other origins. A browser lets
+// any page open one and adds the client certificate of its user; a page cannot set the
+// Origin header, nor add a bearer token to the request, by which other programs are known. A
+// page that knows a token can send it as a subprotocol; it counts on a connection without a
+// client certificate, whose user it then is.
+func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, origin := range r.Header["Origin"] {
+			if proxy.WantsUpgrade(r) && !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) && !hasBearerToken(r) {
+				h.responder.WriteError(w, r, representation.NewStatusError(http.StatusForbidden, metav1.StatusReasonForbidden,
+					fmt.Sprintf("forbidden: upgrade requests of the origin %q are not allowed", origin), &metav1.StatusDetails{}))
+				return
+			}
+		}
+		next(w, r)
+	}
+}
+
+// hasBearerToken reports whether a request has a bearer token in its header Authorization, or in
+// a subprotocol where no client certificate can be meant instead.
+func hasBearerToken(r *http.Request) bool {
+	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		return true
+	}
+	return r.TLS != nil && len(r.TLS.PeerCertificates) == 0 && authn.HasWebSocketToken(r)
+}
+
+// isSameOrigin reports whether an origin is the host to which the request was sent.
+func isSameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+}
+
+// limit lets requests wait until they may execute, and rejects requests that would wait too
+// long. A watch occupies its seats until it has sent its initial events; connections to
+// pods, nodes and services occupy none.
+func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
+	if h.Limiter == nil {
+		return h.limitByCount(next)
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		info := &scope.Info
+		if info.Connects {
+			next(w, r)
+			return
+		}
+		digest := apf.RequestDigest{User: scope.User, Info: info}
+		if info.Verb == "list" || info.Watch {
+			digest.List, digest.InitialEvents = listShape(info)
+		}
+		ticket, ok := h.Limiter.Begin(r.Context(), digest)
+		ticket.SetHeaders(w.Header())
+		if !ok {
+			h.Logger.Info("request rejected", "id", scope.LogID(), "reason", ticket.Reason)
+			h.metrics.terminate(h.Catalogue, r, info, http.StatusTooManyRequests)
+			rejectRequest(w, ticket.RetryAfter())
+			return
+		}
+		defer ticket.Done()
+		if info.Watch {
+			scope.InitialEventsSent = ticket.Done
+		}
+		next(w, r)
+	}
+}
+
+// listShape returns the parameters that determine the cost of a list, and reports whether a
+// watch begins with one. The verb refuses invalid parameters.
+func listShape(info *request.Info) (shape apf.ListShape, initialEvents bool) {
+	shape.One = info.Name != ""
+	q := info.Query
+	if len(q) == 0 {
+		return shape, false
+	}
+	shape.Limit, _ = strconv.ParseInt(q.Get("limit"), 10, 64)
+	shape.Selects = q.Get("labelSelector") != "" || q.Get("fieldSelector") != ""
+	initialEvents, _ = strconv.ParseBool(q.Get("sendInitialEvents"))
+	return shape, initialEvents
+}
+
+// limitByCount bounds how many requests are served at a time, and rejects more.
+func (h *Handler) limitByCount(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		if scope.Info.IsLongRunning() {
+			next(w, r)
+			return
+		}
+		mutates, limit := apf.IsMutating(scope.Info.Verb), h.MaxRequestsInflight
+		if mutates {
+			limit = h.MaxMutatingRequestsInflight
+		}
+		defer h.Inflight.Done(mutates)
+		// system:masters is exempt, so that an administrator can examine a busy server.
+		if n := h.Inflight.Execute(mutates); limit > 0 && n > limit && !slices.Contains(scope.User.Groups, request.GroupMasters) {
+			h.metrics.terminate(h.Catalogue, r, &scope.Info, http.StatusTooManyRequests)
+			rejectRequest(w, 1)
+			return
+		}
+		next(w, r)
+	}
+}
+
+// rejectRequest writes a 429 in plain text, whatever the client accepts, like kube-apiserver.
+func rejectRequest(w http.ResponseWriter, retryAfter int) {
+	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+}
+
+// countWatch counts a watch for the estimated cost of writes, which wake it, until end is
+// called.
+func (h *Handler) countWatch(c *call, o *internalversion.ListOptions) (end func()) {
+	if h.Limiter == nil {
+		return func() {}
+	}
+	var selected apf.WatchSelection
+	if f := o.FieldSelector; f != nil {
+		selected.Name, _ = f.RequiresExactMatch("metadata.name")
+		for _, field := range c.Resource.Fields.Indexed {
+			if value, ok := f.RequiresExactMatch(field); ok {
+				selected.Value = value
+			}
+		}
+	}
+	return h.Limiter.CountWatch(c.info, selected)
 }

@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Handler serves the API. It is safe for concurrent use.
@@ -136,24 +134,3 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain(w,
 
 // Started ends the refusal of requests that Config.Starting begins.
 func (h *Handler) Started() { h.started.Store(true) }
-
-// routes returns the handler behind the chain: requests for aggregated servers, for
-// resources, and for the paths that describe the API and the server.
-func (h *Handler) routes() http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		info := &request.From(r.Context()).Info
-		if remote := h.Aggregation.ForPath(r.URL.Path); remote != nil {
-			if !isForwardable(info) {
-				representation.ServeNotFound(w, r)
-				return
-			}
-			h.forwardToRemote(w, r, remote)
-			return
-		}
-		if info.IsResource && !strings.HasPrefix(info.Path, "//") { // a browser takes such a path for another host
-			h.serveResource(w, r, info)
-			return
-		}
-		h.description.ServeHTTP(w, r)
-	}
-}

@@ -1,11 +1,18 @@
 package handlers
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -19,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -128,6 +136,117 @@ func (c *call) selection(o *internalversion.ListOptions) (registry.Selection, er
 	return s, nil
 }
 
+// page parses the options of a list, and the continue token, which is nil for the first page.
+func (c *call) page() (registry.ListOptions, *continueToken, error) {
+	o, selection, err := c.selectedBy()
+	if err != nil {
+		return registry.ListOptions{}, nil, err
+	}
+	return c.pageOf(o, selection)
+}
+
+// selectedBy returns the options of a list, and the selection that they ask for.
+func (c *call) selectedBy() (*internalversion.ListOptions, registry.Selection, error) {
+	o, err := c.listOptions()
+	if err != nil {
+		return nil, registry.Selection{}, err
+	}
+	selection, err := c.selection(o)
+	return o, selection, err
+}
+
+// deleteCollectionPage is the size of the pages in which kube-apiserver lists what it deletes. Such a
+// list at a version is that of this version exactly.
+const deleteCollectionPage = 10000
+
+// pageOf returns the page that the options of a list ask for.
+func (c *call) pageOf(o *internalversion.ListOptions, selection registry.Selection) (registry.ListOptions, *continueToken, error) {
+	page := registry.ListOptions{Selection: selection, Limit: max(o.Limit, 0)}
+	token, err := parseContinue(o.Continue, o.ResourceVersion)
+	switch {
+	case err != nil:
+		return page, nil, err
+	case token != nil:
+		page.Read, page.After = token.read(), token.after(c.keyPrefix())
+	default:
+		if c.info.Verb == api.VerbDeleteCollection && o.Limit == 0 {
+			o.Limit = deleteCollectionPage // only for the meaning of the version
+		}
+		page.Read, err = readOfList(o)
+	}
+	if o.ResourceVersion == "0" && !c.isUncached() {
+		page.Limit = 0 // the cache serves such a list without pages, like kube-apiserver
+	}
+	page.PageLimit = max(o.Limit, 0)
+	return page, token, err
+}
+
+// isUncached reports whether kube-apiserver, with the same flags, has no watch cache for the resource.
+func (c *call) isUncached() bool {
+	return c.Resource.Storage.Uncached || c.uncached != nil && c.uncached(c.Resource.Versions[0].WithResource(c.Resource.Name).GroupResource())
+}
+
+// keyPrefix returns the prefix of the keys of all requested objects.
+func (c *call) keyPrefix() string {
+	if c.Namespace == "" {
+		return ""
+	}
+	return c.Namespace + "/"
+}
+
+// errPage returns the error of a page: if its revision was compacted, the error has a token
+// to continue with.
+func errPage(token *continueToken, err error) error {
+	if token != nil && apierrors.IsResourceExpired(err) {
+		return errContinueExpired(token)
+	}
+	return err
+}
+
+// watchOptions returns where a watch begins, and what it selects.
+func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registry.WatchOptions, error) {
+	var w registry.WatchOptions
+	var err error
+	if w.Selection, err = c.selection(o); err != nil {
+		return w, err
+	}
+	n, err := parseResourceVersion(o.ResourceVersion)
+	if err != nil {
+		return w, errInvalidVersion(err)
+	}
+	switch {
+	case o.SendInitialEvents != nil && *o.SendInitialEvents:
+		w.Initial, w.InitialEventsEnd, w.Verify = true, o.AllowWatchBookmarks, true
+		if n > 0 {
+			w.Read = storage.Read{Match: storage.NotOlderThan, Revision: n}
+		} else if o.ResourceVersion == "0" {
+			w.Read.Match = storage.Any
+		}
+	case n > 0:
+		w.Revision = n
+	case o.SendInitialEvents != nil:
+		// The watch begins now: it has neither an initial state nor a revision.
+	default:
+		w.Initial = true
+		if o.ResourceVersion == "0" {
+			w.Read.Match = storage.Any
+		}
+	}
+	w.Bookmarks = o.AllowWatchBookmarks
+	w.Deadline = time.Now().Add(h.watchTimeout(o.TimeoutSeconds))
+	return w, nil
+}
+
+// watchTimeout returns the timeout that the client asks for. Without one it is random, at
+// least MinRequestTimeout, so that clients do not reconnect at the same time.
+func (h *Handler) watchTimeout(seconds *int64) time.Duration {
+	if seconds != nil && *seconds != 0 { // a watch whose timeout is negative ends at once
+		const day = int64(24 * time.Hour / time.Second)
+		return time.Duration(min(max(*seconds, -day), day)) * time.Second
+	}
+	return time.Duration(float64(h.MinRequestTimeout) * (1 + rand.Float64()))
+}
+
 // readOfList returns the required freshness of a list without a continue token, by
 // resourceVersion and resourceVersionMatch.
 func readOfList(o *internalversion.ListOptions) (storage.Read, error) {
@@ -206,4 +325,102 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 		return registry.DeleteOptions{}, err
 	}
 	return registry.NewDeleteOptions(&o)
+}
+
+// continueToken is the position at which the next page of a list begins. Its encoding
+// is kube-apiserver's, so that a client may continue a list at another server.
+type continueToken struct {
+	Version string `json:"v"`
+	// Revision is the revision of the list; -1 in the token that is returned when the
+	// revision has been compacted, to continue with the state at that time.
+	Revision int64 `json:"rv"`
+	// Start is the smallest key that may follow, relative to the prefix of the list:
+	// the last key of the previous page and a zero byte. It begins with a slash if the
+	// page was one that kube-apiserver serves from its watch cache; both forms mean the same.
+	Start string `json:"start"`
+}
+
+const (
+	tokenVersion = "meta.k8s.io/v1"
+	anyRevision  = -1
+)
+
+// String returns the encoded token.
+func (t continueToken) String() string {
+	t.Version = tokenVersion
+	data, err := json.Marshal(t)
+	if err != nil {
+		return "" // a struct of strings and numbers has a JSON form
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func (t *continueToken) read() storage.Read {
+	if t.Revision < 0 {
+		return storage.Read{Match: storage.Consistent}
+	}
+	return storage.Read{Match: storage.Exact, Revision: t.Revision}
+}
+
+// after returns the last key of the previous page in a list below prefix.
+func (t *continueToken) after(prefix string) string {
+	return prefix + strings.TrimSuffix(t.relative(), "\x00")
+}
+
+// relative returns Start without its slash.
+func (t *continueToken) relative() string { return strings.TrimPrefix(t.Start, "/") }
+
+// tokenAfter returns the token for the page after key in a list below prefix; cached says
+// that kube-apiserver serves such a list from its watch cache.
+func tokenAfter(key, prefix string, revision int64, cached bool) string {
+	start := strings.TrimPrefix(key, prefix) + "\x00"
+	if cached {
+		start = "/" + start
+	}
+	return continueToken{Revision: revision, Start: start}.String()
+}
+
+// parseContinue decodes a token. It returns nil if there is none.
+func parseContinue(s, resourceVersion string) (*continueToken, error) {
+	if s == "" {
+		return nil, nil
+	}
+	bad := func(why string) (*continueToken, error) {
+		return nil, apierrors.NewBadRequest("invalid continue token: " + why)
+	}
+	data, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return bad("continue key is not valid: " + err.Error())
+	}
+	var t continueToken
+	if err := json.Unmarshal(data, &t); err != nil {
+		// The package of the Go type is kube-apiserver's.
+		return bad("continue key is not valid: " + strings.ReplaceAll(err.Error(), "handlers.continueToken", "storage.continueToken"))
+	}
+	switch {
+	case t.Version != tokenVersion:
+		return bad(fmt.Sprintf("continue key is not valid: server does not recognize this encoded version %s", t.Version))
+	case t.Revision == 0:
+		return bad("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+	case t.Start == "":
+		return bad("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
+	case path.Clean("/"+t.relative()) != "/"+t.relative(): // must not leave the collection
+		return bad(fmt.Sprintf("continue key is not valid: %s", t.Start))
+	}
+	if resourceVersion != "" && resourceVersion != "0" {
+		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	return &t, nil
+}
+
+// errContinueExpired reports that the revision of a paged list has been compacted, and
+// carries the token to continue at the current revision.
+func errContinueExpired(t *continueToken) error {
+	s := representation.NewStatus(http.StatusGone, metav1.StatusReasonExpired,
+		"The provided continue parameter is too old to display a consistent list result. You can start a new list without "+
+			"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "+
+			"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "+
+			"deleted between the time the first chunk was returned and now may show up in the list.", nil)
+	s.Continue = continueToken{Revision: anyRevision, Start: t.relative()}.String()
+	return &apierrors.StatusError{ErrStatus: *s}
 }

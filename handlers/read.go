@@ -6,10 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -107,73 +105,6 @@ func (h *Handler) convertedList(c *call, opts registry.ListOptions, list *storag
 		h.Registry.NoteConverted(c.Target)
 	}
 	return items, nil
-}
-
-// deleteCollectionPage is the size of the pages in which kube-apiserver lists what it deletes. Such a
-// list at a version is that of this version exactly.
-const deleteCollectionPage = 10000
-
-// page parses the options of a list, and the continue token, which is nil for the first page.
-func (c *call) page() (registry.ListOptions, *continueToken, error) {
-	o, selection, err := c.selectedBy()
-	if err != nil {
-		return registry.ListOptions{}, nil, err
-	}
-	return c.pageOf(o, selection)
-}
-
-// selectedBy returns the options of a list, and the selection that they ask for.
-func (c *call) selectedBy() (*internalversion.ListOptions, registry.Selection, error) {
-	o, err := c.listOptions()
-	if err != nil {
-		return nil, registry.Selection{}, err
-	}
-	selection, err := c.selection(o)
-	return o, selection, err
-}
-
-// pageOf returns the page that the options of a list ask for.
-func (c *call) pageOf(o *internalversion.ListOptions, selection registry.Selection) (registry.ListOptions, *continueToken, error) {
-	page := registry.ListOptions{Selection: selection, Limit: max(o.Limit, 0)}
-	token, err := parseContinue(o.Continue, o.ResourceVersion)
-	switch {
-	case err != nil:
-		return page, nil, err
-	case token != nil:
-		page.Read, page.After = token.read(), token.after(c.keyPrefix())
-	default:
-		if c.info.Verb == api.VerbDeleteCollection && o.Limit == 0 {
-			o.Limit = deleteCollectionPage // only for the meaning of the version
-		}
-		page.Read, err = readOfList(o)
-	}
-	if o.ResourceVersion == "0" && !c.isUncached() {
-		page.Limit = 0 // the cache serves such a list without pages, like kube-apiserver
-	}
-	page.PageLimit = max(o.Limit, 0)
-	return page, token, err
-}
-
-// isUncached reports whether kube-apiserver, with the same flags, has no watch cache for the resource.
-func (c *call) isUncached() bool {
-	return c.Resource.Storage.Uncached || c.uncached != nil && c.uncached(c.Resource.Versions[0].WithResource(c.Resource.Name).GroupResource())
-}
-
-// errPage returns the error of a page: if its revision was compacted, the error has a token
-// to continue with.
-func errPage(token *continueToken, err error) error {
-	if token != nil && apierrors.IsResourceExpired(err) {
-		return errContinueExpired(token)
-	}
-	return err
-}
-
-// keyPrefix returns the prefix of the keys of all requested objects.
-func (c *call) keyPrefix() string {
-	if c.Namespace == "" {
-		return ""
-	}
-	return c.Namespace + "/"
 }
 
 // listMeta returns the metadata of a list response.

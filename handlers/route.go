@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,6 +51,27 @@ func (c *call) readBody() ([]byte, error) {
 		c.span.Event("limitedReadBody succeeded", attribute.Int("len", len(data)))
 	}
 	return data, err
+}
+
+// routes returns the handler behind the chain: requests for aggregated servers, for
+// resources, and for the paths that describe the API and the server.
+func (h *Handler) routes() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		info := &request.From(r.Context()).Info
+		if remote := h.Aggregation.ForPath(r.URL.Path); remote != nil {
+			if !isForwardable(info) {
+				representation.ServeNotFound(w, r)
+				return
+			}
+			h.forwardToRemote(w, r, remote)
+			return
+		}
+		if info.IsResource && !strings.HasPrefix(info.Path, "//") { // a browser takes such a path for another host
+			h.serveResource(w, r, info)
+			return
+		}
+		h.description.ServeHTTP(w, r)
+	}
 }
 
 // serveResource finds the resource and executes the verb.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"time"
 
 	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
@@ -182,48 +180,4 @@ func (h *Handler) watchStatus(c *call, err error) *metav1.Status {
 		err = unconverted.Err
 	}
 	return h.responder.Status(c.r, h.Registry.StatusError(c.Target, err))
-}
-
-// watchOptions returns where a watch begins, and what it selects.
-func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registry.WatchOptions, error) {
-	var w registry.WatchOptions
-	var err error
-	if w.Selection, err = c.selection(o); err != nil {
-		return w, err
-	}
-	n, err := parseResourceVersion(o.ResourceVersion)
-	if err != nil {
-		return w, errInvalidVersion(err)
-	}
-	switch {
-	case o.SendInitialEvents != nil && *o.SendInitialEvents:
-		w.Initial, w.InitialEventsEnd, w.Verify = true, o.AllowWatchBookmarks, true
-		if n > 0 {
-			w.Read = storage.Read{Match: storage.NotOlderThan, Revision: n}
-		} else if o.ResourceVersion == "0" {
-			w.Read.Match = storage.Any
-		}
-	case n > 0:
-		w.Revision = n
-	case o.SendInitialEvents != nil:
-		// The watch begins now: it has neither an initial state nor a revision.
-	default:
-		w.Initial = true
-		if o.ResourceVersion == "0" {
-			w.Read.Match = storage.Any
-		}
-	}
-	w.Bookmarks = o.AllowWatchBookmarks
-	w.Deadline = time.Now().Add(h.watchTimeout(o.TimeoutSeconds))
-	return w, nil
-}
-
-// watchTimeout returns the timeout that the client asks for. Without one it is random, at
-// least MinRequestTimeout, so that clients do not reconnect at the same time.
-func (h *Handler) watchTimeout(seconds *int64) time.Duration {
-	if seconds != nil && *seconds != 0 { // a watch whose timeout is negative ends at once
-		const day = int64(24 * time.Hour / time.Second)
-		return time.Duration(min(max(*seconds, -day), day)) * time.Second
-	}
-	return time.Duration(float64(h.MinRequestTimeout) * (1 + rand.Float64()))
 }

@@ -255,10 +255,6 @@ func (s *Codecs) forgetForm(res *api.Resource) {
 	}
 }
 
-// listForm returns the JSON of an object with a Go type as an item of a list: without its head. The
-// result shares memory with full; the caller writes the brace before it.
-func (c *Codec) listForm(full []byte) []byte { return full[len(c.head):] }
-
 // ProtoMessage is implemented by the types of k8s.io/api.
 type ProtoMessage interface {
 	Marshal() ([]byte, error)

@@ -2,11 +2,9 @@ package representation
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,23 +56,6 @@ func (b Unstored) Encoding(_ *storage.Slot, encode func(api.Object) ([]byte, err
 
 // ResourceVersion implements Encodable.
 func (b Unstored) ResourceVersion() string { return b.Object.GetResourceVersion() }
-
-// Encodables are the items of a list.
-type Encodables interface {
-	len() int
-	at(i int) Encodable
-}
-
-// storedItems are Encodables that cache their encodings.
-type storedItems []*storage.Item
-
-// UnstoredList is a list of objects that are not stored.
-type UnstoredList []api.Object
-
-func (s storedItems) len() int            { return len(s) }
-func (s storedItems) at(i int) Encodable  { return s[i] }
-func (c UnstoredList) len() int           { return len(c) }
-func (c UnstoredList) at(i int) Encodable { return Unstored{c[i]} }
 
 // View returns the view of a request for objects of a resource, which may have another kind
 // than the codec if the request is for a subresource.
@@ -178,78 +159,6 @@ func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first b
 		return append(b, "]}"...), err
 	}
 	return v.appendPartial(b, s)
-}
-
-// appendListItem appends an item of a list. Items of lists of typed objects have neither kind
-// nor version.
-func (v *View) appendListItem(b []byte, s Encodable) ([]byte, error) {
-	switch v.as {
-	case "":
-		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
-		if err != nil {
-			return b, err
-		}
-		if v.codec.resource.Untyped {
-			return append(b, full...), nil
-		}
-		return append(append(b, '{'), v.codec.listForm(full)...), nil
-	case asTable:
-		return v.appendRow(b, s)
-	}
-	return v.appendPartial(b, s)
-}
-
-// listKind returns the kind and the version of a list.
-func (v *View) listKind() (kind, apiVersion string) {
-	if v.as == "" {
-		return v.codec.resource.KindOfList(), v.codec.version.String()
-	}
-	return asPartialList, v.asGroupVersion()
-}
-
-// appendListHead appends a list up to its first item.
-func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
-	switch {
-	case v.as == asTable:
-		return v.appendTableHead(b, meta, true)
-	case v.isUntypedList():
-		return append(append(append(b, `{"apiVersion":`...), strconv.Quote(v.codec.apiVersion)...), `,"items":[`...)
-	}
-	b = append(b, objectHead(v.listKind())...)
-	b = append(append(b, `"metadata":`...), v.encodeListMeta(meta)...)
-	return append(b, `,"items":[`...)
-}
-
-// isUntypedList reports whether a list shows objects without a Go type as they are. The fields
-// of such a list are in the order of their names, those of its metadata too.
-func (v *View) isUntypedList() bool { return v.as == "" && v.codec.resource.Untyped }
-
-// appendListTail appends the end of a list, after its last item.
-func (v *View) appendListTail(b []byte, meta metav1.ListMeta) []byte {
-	b = append(b, ']')
-	if v.isUntypedList() {
-		b = append(append(b, `,"kind":`...), strconv.Quote(v.codec.resource.KindOfList())...)
-		b = append(append(b, `,"metadata":`...), v.encodeListMeta(meta)...)
-	}
-	return append(b, '}')
-}
-
-// encodeListMeta returns the JSON of the metadata of a list. Lists of custom resources have
-// an empty continue token.
-func (v *View) encodeListMeta(meta metav1.ListMeta) []byte {
-	var form any = meta
-	if v.isUntypedList() {
-		form = struct {
-			Continue           string `json:"continue"`
-			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
-			ResourceVersion    string `json:"resourceVersion"`
-		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
-	}
-	data, err := json.Marshal(form)
-	if err != nil {
-		return []byte("{}") // strings and numbers have a JSON form
-	}
-	return data
 }
 
 // appendPartial appends the PartialObjectMetadata of an object. The metadata is a part of the
