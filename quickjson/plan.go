@@ -16,6 +16,9 @@ type Plans struct {
 	// Valid are types whose MarshalJSON certainly returns JSON, because the values were
 	// validated before. It must be set before the first use.
 	Valid []reflect.Type
+	// Accepts has, for types with an UnmarshalJSON method, functions that decide whether the method may
+	// read a text. It must be set before the first use.
+	Accepts map[reflect.Type]func(text []byte) bool
 
 	mu    sync.Mutex
 	types map[reflect.Type]*Type

@@ -26,7 +26,7 @@ func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value)
 	case rt.Kind() == reflect.Pointer:
 		return p.readingPointer(rt)
 	case rt.Kind() != reflect.Interface && pointer.Implements(unmarshaler):
-		return readByMethod
+		return readByMethod(p.Accepts[rt])
 	case pointer.Implements(textUnmarshaler):
 		return refuse
 	}
@@ -57,9 +57,11 @@ func refuse(*reader, reflect.Value) bool { return false }
 // null skips a null, which leaves a value unchanged.
 func (r *reader) null() bool { return r.Next() == 'n' && r.Literal("null") }
 
-func readByMethod(r *reader, v reflect.Value) bool {
-	text, ok := r.Value()
-	return ok && v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text) == nil
+func readByMethod(accepts func([]byte) bool) func(*reader, reflect.Value) bool {
+	return func(r *reader, v reflect.Value) bool {
+		text, ok := r.Value()
+		return ok && (accepts == nil || accepts(text)) && v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text) == nil
+	}
 }
 
 func readString(r *reader, v reflect.Value) bool {

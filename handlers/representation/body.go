@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -80,26 +79,6 @@ func DiscardBody(w http.ResponseWriter, r *http.Request, within time.Duration) e
 	return err
 }
 
-// bodyFormat returns the format in the Content-Type header; JSON if there is none.
-func (c *Codec) bodyFormat(r *http.Request) (Format, error) {
-	ct := r.Header.Get("Content-Type")
-	if ct == "" {
-		return FormatJSON, nil
-	}
-	name, _, err := mime.ParseMediaType(ct)
-	if f, ok := FormatOf(name); err == nil && ok && (f != FormatCBOR || c.codecs.CBOR) {
-		return f, nil
-	}
-	return 0, NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+Offer{cbor: c.codecs.CBOR}.available(OfferObject.byParameters), nil)
-}
-
-// CheckBodyMedia returns an error unless the media type of the body is one that Decode accepts.
-func (c *Codec) CheckBodyMedia(r *http.Request) error {
-	_, err := c.bodyFormat(r)
-	return err
-}
-
 // body is the undecoded body of a request, within the bounds.
 type body struct {
 	// gvk is the kind in the body, which readTypeMeta sets.
@@ -113,22 +92,10 @@ type body struct {
 	yaml []byte
 	// parsed is the decoded data of an object without a Go type; nil if it is not decoded yet.
 	parsed *untyped.Object
+	// isSmall means that the data is JSON which no bound of the decoded object can refuse.
+	isSmall bool
 	// strict are the faults so far that field validation decides about.
 	strict []error
-}
-
-// openBody checks a body against the bounds. It converts YAML to JSON, and removes the
-// envelope of a protobuf message.
-func openBody(f Format, data []byte) (body, error) {
-	switch f {
-	case FormatProtobuf:
-		return openProto(data)
-	case FormatYAML:
-		return openYAML(data)
-	case FormatCBOR:
-		return openCBOR(data)
-	}
-	return body{data: data}, bounds.JSON(data)
 }
 
 func openYAML(data []byte) (b body, err error) {
@@ -189,15 +156,6 @@ func errEnvelope(data []byte, err error) error {
 		return err
 	}
 	return err
-}
-
-// parseBody opens the body of an object and reads its kind.
-func parseBody(f Format, data []byte) (body, error) {
-	b, err := openBody(f, data)
-	if err != nil {
-		return b, err
-	}
-	return b, b.readTypeMeta()
 }
 
 // readTypeMeta reads the kind in JSON. The kind of a protobuf message is in its envelope, and

@@ -126,7 +126,7 @@ func compareCBOR(t *testing.T, c *Codec, random *rand.Rand) int {
 	if _, err := cbor.Unmarshal(data, again, true); err != nil {
 		t.Fatal(err)
 	}
-	if again, err = c.defaulted(again, func(err error) error { return err }); err != nil {
+	if again, err = (&decoder{Codec: c, requested: c}).defaulted(again); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(decoded, again) {

@@ -8,14 +8,17 @@ import (
 	"maps"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -81,8 +84,14 @@ type Codecs struct {
 // in tables.
 func NewCodecs(catalogue *api.Catalogue, now func() time.Time) *Codecs {
 	return &Codecs{catalogue: catalogue, now: now, cellsSlot: storage.NewSlot(), partialProtoSlot: storage.NewSlot(), parts: newPartCache(),
-		// The registry and storage refuse objects whose managedFields are not JSON.
-		plans: quickjson.Plans{Valid: []reflect.Type{reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]()}}}
+		plans: quickjson.Plans{
+			// The registry and storage refuse objects whose managedFields are not JSON.
+			Valid: []reflect.Type{reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]()},
+			// The parser of a short quantity can compute a number of two billion digits.
+			Accepts: map[reflect.Type]func([]byte) bool{reflect.TypeFor[resource.Quantity](): func(text []byte) bool {
+				return bounds.Quantity(strings.TrimSpace(strings.Trim(string(text), `"`))) == nil
+			}},
+		}}
 }
 
 // Codec returns the codec of one version of a resource.
@@ -138,38 +147,6 @@ func (c *Codec) versioned(obj api.Object) (api.Object, error) {
 		return obj, nil
 	}
 	return c.version.FromHub(obj)
-}
-
-// hub converts an object to the hub version.
-func (c *Codec) hub(obj api.Object) (api.Object, error) {
-	if c.version.ToHub == nil {
-		return obj, nil
-	}
-	return c.version.ToHub(obj)
-}
-
-// defaulted converts an object from a client to the hub version and sets its defaults. blame returns the
-// error of the request for that of an object that the kind refuses to convert.
-func (c *Codec) defaulted(obj api.Object, blame func(error) error) (api.Object, error) {
-	if c.version.Default != nil {
-		c.version.Default(obj)
-	}
-	obj, err := c.hub(obj)
-	if err != nil {
-		return nil, err
-	}
-	if c.resource.CheckConversion != nil {
-		if err := c.resource.CheckConversion(obj); err != nil {
-			return nil, blame(err)
-		}
-	}
-	if err := c.resource.DefaultSchema(obj); err != nil {
-		return nil, err
-	}
-	if c.setDefaults != nil {
-		c.setDefaults(obj)
-	}
-	return obj, nil
 }
 
 // newObject returns an empty object of this version's type.

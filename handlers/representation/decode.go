@@ -2,9 +2,11 @@ package representation
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +25,29 @@ import (
 // scheme names kube-apiserver's type registry in its error messages.
 const scheme = `in scheme "pkg/runtime/scheme.go:111"`
 
+// decoder decodes the object of a request: the object in its body, or the result of its patch. It owns
+// the bounds of both, field validation, the fast way and the defaults.
+type decoder struct {
+	// Codec is that of the request, until ofBody finds that of the object.
+	*Codec
+	requested       *Codec
+	ctx             context.Context // its scope gets the warnings of field validation
+	fieldValidation string
+	body
+	// patch and result are the patch of the request and the JSON that it makes, if it has one;
+	// nil for a body.
+	patch  *Patch
+	result []byte
+}
+
+// blame returns the error of the request for an error in its object.
+func (d *decoder) blame(err error) error {
+	if d.patch != nil {
+		return d.patch.invalidResult(d.result, err)
+	}
+	return d.requested.errCannotHandle(d.body.gvk, err)
+}
+
 // Decode decodes a request body that must hold an object of c's resource, and returns
 // it in the hub type.
 func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (api.Object, error) {
@@ -30,48 +55,154 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	if err != nil {
 		return nil, err
 	}
+	d := &decoder{Codec: c, requested: c, ctx: r.Context(), fieldValidation: fieldValidation}
 	if c.resource.Untyped {
-		return c.decodeUntyped(r, f, data, fieldValidation)
+		return d.untyped(f, data)
 	}
-	b, err := openBody(f, data)
-	if err == nil && f == FormatJSON {
-		if obj, ok := c.readExact(b.data, fieldValidation); ok {
-			return c.defaulted(obj, func(err error) error { return c.errCannotHandle(c.gvk, err) })
+	if d.body, err = openBody(f, data); err == nil {
+		if obj, ok := d.fast(f); ok {
+			return d.defaulted(obj)
 		}
-	}
-	if err == nil {
-		err = b.readTypeMeta()
+		err = d.readTypeMeta()
 	}
 	switch {
 	case err != nil && c.resource.Unregistered:
 		return nil, c.errUnregistered()
 	case err != nil:
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
+		return nil, c.errUnrecognized(data, err)
 	}
-	if gv := b.gvk.GroupVersion(); (b.gvk.Kind == c.gvk.Kind || b.gvk.Kind == "") && c.isUnservedVersion(gv) {
+	if gv := d.body.gvk.GroupVersion(); (d.body.gvk.Kind == c.gvk.Kind || d.body.gvk.Kind == "") && c.isUnservedVersion(gv) {
 		return nil, errOtherVersion(gv, c)
 	}
-	from, err := c.ofBody(&b)
+	obj, err := d.object()
 	if err != nil {
-		return nil, c.errCannotHandle(b.gvk, err)
+		return nil, err
 	}
-	obj := from.newObject()
-	if err := from.decodeBody(&b, obj, fieldValidation); err != nil {
-		return nil, c.errCannotHandle(b.gvk, err)
+	if d.Codec != c && !d.version.Accepted {
+		return nil, errOtherVersion(d.version.GroupVersion, c)
 	}
-	if b.proto {
-		dropUnreadableOwners(obj)
-		if err := from.rawJSON().check(from, obj); err != nil {
-			return nil, c.errCannotHandle(b.gvk, err)
+	return d.defaulted(obj)
+}
+
+// bodyFormat returns the format in the Content-Type header; JSON if there is none.
+func (c *Codec) bodyFormat(r *http.Request) (Format, error) {
+	ct := r.Header.Get("Content-Type")
+	if ct == "" {
+		return FormatJSON, nil
+	}
+	name, _, err := mime.ParseMediaType(ct)
+	if f, ok := FormatOf(name); err == nil && ok && (f != FormatCBOR || c.codecs.CBOR) {
+		return f, nil
+	}
+	return 0, NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		"the body of the request was in an unknown format - accepted media types include: "+Offer{cbor: c.codecs.CBOR}.available(OfferObject.byParameters), nil)
+}
+
+// CheckBodyMedia returns an error unless the media type of the body is one that Decode accepts.
+func (c *Codec) CheckBodyMedia(r *http.Request) error {
+	_, err := c.bodyFormat(r)
+	return err
+}
+
+// openBody checks a body against the bounds. It converts YAML to JSON, and removes the
+// envelope of a protobuf message.
+func openBody(f Format, data []byte) (body, error) {
+	switch f {
+	case FormatProtobuf:
+		return openProto(data)
+	case FormatYAML:
+		return openYAML(data)
+	case FormatCBOR:
+		return openCBOR(data)
+	}
+	isSmall, err := bounds.Measure(data)
+	return body{data: data, isSmall: isSmall}, err
+}
+
+// fast reads JSON that is exactly an object of the codec's kind and version, as nearly all
+// are, in one pass. It reports false for any other text, in which the general way finds the error.
+func (d *decoder) fast(f Format) (api.Object, bool) {
+	if f != FormatJSON || len(d.strict) > 0 || d.fieldValidation == metav1.FieldValidationIgnore || d.version.Omit != nil {
+		return nil, false
+	}
+	obj := d.newObject()
+	if !d.isSmall && bounds.Decoded(d.data, obj) != nil {
+		return nil, false
+	}
+	if !d.plan().Read(d.data, obj) || obj.GetObjectKind().GroupVersionKind() != d.Codec.gvk {
+		return nil, false
+	}
+	d.body.gvk = d.Codec.gvk
+	return obj, true
+}
+
+// object decodes the body into an object of the version that it names, and applies field validation.
+func (d *decoder) object() (api.Object, error) {
+	var err error
+	if d.Codec, err = d.ofBody(&d.body); err != nil {
+		return nil, d.blame(err)
+	}
+	obj := d.newObject()
+	if err := d.decodeInto(obj, d.fieldValidation); err != nil {
+		return nil, d.blame(err)
+	}
+	if d.version.Omit != nil { // fields that an emulated release does not have are unknown
+		for _, path := range d.version.Omit(obj) {
+			if !d.proto && d.fieldValidation != metav1.FieldValidationIgnore {
+				d.strict = append(d.strict, fmt.Errorf("unknown field %q", path))
+			}
 		}
 	}
-	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
-		return nil, c.errCannotHandle(b.gvk, err)
+	if d.proto {
+		dropUnreadableOwners(obj)
+		if err := d.rawJSON().check(d.Codec, obj); err != nil {
+			return nil, d.blame(err)
+		}
 	}
-	if from != c && !from.version.Accepted {
-		return nil, errOtherVersion(from.version.GroupVersion, c)
+	return obj, d.validateFields()
+}
+
+// validateFields applies field validation to the faults that strict decoding found.
+func (d *decoder) validateFields() error {
+	if len(d.strict) == 0 {
+		return nil
 	}
-	return from.defaulted(obj, func(err error) error { return c.errCannotHandle(b.gvk, err) })
+	switch d.fieldValidation {
+	case metav1.FieldValidationStrict:
+		return d.blame(fmt.Errorf("strict decoding error: %w", joined(d.strict)))
+	case metav1.FieldValidationIgnore:
+	default:
+		for _, err := range d.strict {
+			addWarnings(request.From(d.ctx), err)
+		}
+	}
+	return nil
+}
+
+// defaulted converts an object from a client to the hub version and sets its defaults.
+func (d *decoder) defaulted(obj api.Object) (api.Object, error) {
+	c := d.Codec
+	if c.version.Default != nil {
+		c.version.Default(obj)
+	}
+	if c.version.ToHub != nil {
+		var err error
+		if obj, err = c.version.ToHub(obj); err != nil {
+			return nil, err
+		}
+	}
+	if c.resource.CheckConversion != nil {
+		if err := c.resource.CheckConversion(obj); err != nil {
+			return nil, d.blame(err)
+		}
+	}
+	if err := c.resource.DefaultSchema(obj); err != nil {
+		return nil, err
+	}
+	if c.setDefaults != nil {
+		c.setDefaults(obj)
+	}
+	return obj, nil
 }
 
 // DecodeDeleteOptions decodes the body of a DELETE.
@@ -80,8 +211,11 @@ func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.Dele
 	if err != nil {
 		return err
 	}
-	b, err := parseBody(f, data)
+	b, err := openBody(f, data)
 	if err != nil {
+		return err
+	}
+	if err := b.readTypeMeta(); err != nil {
 		return err
 	}
 	if err := b.completeType(metav1.SchemeGroupVersion.WithKind("DeleteOptions")); err != nil {
@@ -107,34 +241,6 @@ func (c *Codec) isUnservedVersion(gv schema.GroupVersion) bool {
 
 func errOtherVersion(got schema.GroupVersion, c *Codec) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, c.version))
-}
-
-// readExact reads JSON that is exactly an object of c's kind and version, as nearly all
-// bodies are, in one pass. It reports false for any other body, for which the general
-// decoder finds the error.
-func (c *Codec) readExact(data []byte, fieldValidation string) (api.Object, bool) {
-	if fieldValidation == metav1.FieldValidationIgnore || c.version.Omit != nil {
-		return nil, false
-	}
-	obj := c.newObject()
-	if bounds.JSONInto(data, obj) != nil {
-		return nil, false
-	}
-	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk
-}
-
-// decodeBody decodes a body into an object of c's version. Fields that an emulated release does not
-// have are unknown.
-func (c *Codec) decodeBody(b *body, obj api.Object, fieldValidation string) error {
-	if err := b.decodeInto(obj, fieldValidation); err != nil || c.version.Omit == nil {
-		return err
-	}
-	for _, path := range c.version.Omit(obj) {
-		if !b.proto && fieldValidation != metav1.FieldValidationIgnore {
-			b.strict = append(b.strict, fmt.Errorf("unknown field %q", path))
-		}
-	}
-	return nil
 }
 
 // ofBody returns the codec for a body, which may omit its type or have another
@@ -175,25 +281,13 @@ func (c *Codec) errCannotHandle(gvk schema.GroupVersionKind, err error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, c.gvk.Kind, err))
 }
 
-func (c *Codec) errUnregistered() error {
-	return apierrors.NewBadRequest(fmt.Sprintf("no kind is registered for the type %s.%s %s", c.gvk.Version, c.gvk.Kind, scheme))
+// errUnrecognized returns the error of a body that could not be read.
+func (c *Codec) errUnrecognized(data []byte, err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
 }
 
-// applyFieldValidation applies field validation to the faults that strict decoding found.
-func applyFieldValidation(scope *request.Scope, found []error, fieldValidation string) error {
-	if len(found) == 0 {
-		return nil
-	}
-	switch fieldValidation {
-	case metav1.FieldValidationStrict:
-		return fmt.Errorf("strict decoding error: %w", joined(found))
-	case metav1.FieldValidationIgnore:
-	default:
-		for _, err := range found {
-			addWarnings(scope, err)
-		}
-	}
-	return nil
+func (c *Codec) errUnregistered() error {
+	return apierrors.NewBadRequest(fmt.Sprintf("no kind is registered for the type %s.%s %s", c.gvk.Version, c.gvk.Kind, scheme))
 }
 
 func joined(errs []error) error {

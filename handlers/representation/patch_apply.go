@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // ApplyPatch applies a patch to an object and returns the result in the hub type. old is
@@ -23,6 +22,7 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 	if err != nil {
 		return nil, err
 	}
+	d := &decoder{Codec: c, requested: c, ctx: ctx, fieldValidation: fieldValidation, body: body{strict: p.strict}, patch: p}
 	if p.merge == nil {
 		result, err := p.apply(ctx, original)
 		if err != nil {
@@ -31,7 +31,11 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 		if err := checkResult(result, c.resource.ObjectLimit()); err != nil {
 			return nil, err
 		}
-		return c.decodePatched(ctx, p, result, fieldValidation)
+		d.result = result
+		if c.resource.Untyped {
+			return d.patchedUntyped()
+		}
+		return d.patched()
 	}
 	obj := c.newObject()
 	unknown, err := p.merge(ctx, original, obj, c.resource.ObjectLimit())
@@ -43,47 +47,40 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 			unknown = append(unknown, fmt.Errorf("unknown field %q", path))
 		}
 	}
-	if err := applyFieldValidation(request.From(ctx), append(p.strict, unknown...), fieldValidation); err != nil {
-		return nil, p.invalidResult(nil, err)
+	d.strict = append(d.strict, unknown...)
+	if err := d.validateFields(); err != nil {
+		return nil, err
 	}
 	// Such a patch goes by the Go type alone, whatever kind it names.
 	obj.GetObjectKind().SetGroupVersionKind(c.gvk)
-	return c.defaulted(obj, func(err error) error { return p.invalidResult(nil, err) })
+	return d.defaulted(obj)
 }
 
-// decodePatched decodes the JSON of a patched object. Its errors blame the patch.
-func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
-	if c.resource.Untyped {
-		return c.decodePatchedUntyped(ctx, p, data, fieldValidation)
-	}
-	invalid := func(err error) error { return p.invalidResult(data, err) }
-	if len(p.strict) == 0 {
-		if obj, ok := c.readExact(data, fieldValidation); ok {
-			return c.defaulted(obj, invalid)
-		}
-	}
-	b, err := parseBody(FormatJSON, data)
+// patched decodes the JSON of a patched object. Its errors blame the patch.
+func (d *decoder) patched() (api.Object, error) {
+	b, err := openBody(FormatJSON, d.result)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, d.blame(err)
 	}
-	if b.gvk.Group == "" && b.gvk.Version == "" {
-		if err := c.checkInternalKind(b.gvk.Kind); err != nil {
-			return nil, invalid(err)
+	b.strict = d.strict
+	d.body = b
+	if obj, ok := d.fast(FormatJSON); ok {
+		return d.defaulted(obj)
+	}
+	if err := d.readTypeMeta(); err != nil {
+		return nil, d.blame(err)
+	}
+	if d.body.gvk.Group == "" && d.body.gvk.Version == "" {
+		if err := d.checkInternalKind(d.body.gvk.Kind); err != nil {
+			return nil, d.blame(err)
 		}
-		return c.decodeInternal(ctx, p, b.data, fieldValidation)
+		return d.internal()
 	}
-	from, err := c.ofBody(&b)
+	obj, err := d.object()
 	if err != nil {
-		return nil, invalid(err)
+		return nil, err
 	}
-	obj := from.newObject()
-	if err := from.decodeBody(&b, obj, fieldValidation); err != nil {
-		return nil, invalid(err)
-	}
-	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
-		return nil, invalid(err)
-	}
-	return from.defaulted(obj, invalid)
+	return d.defaulted(obj)
 }
 
 // checkInternalKind returns an error unless the result of a patch that removes the apiVersion is
@@ -99,24 +96,20 @@ func (c *Codec) checkInternalKind(kind string) error {
 	return api.ErrNotRegistered(gvk)
 }
 
-// decodeInternal decodes the result of a patch that removes the apiVersion. kube-apiserver
+// internal decodes the result of a patch that removes the apiVersion. kube-apiserver
 // reads it as its internal type, whose JSON has neither metadata nor any other field of
 // the published type: all fields are unknown, and the object has no name.
-func (c *Codec) decodeInternal(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
+func (d *decoder) internal() (api.Object, error) {
 	var content map[string]json.RawMessage
-	if err := json.Unmarshal(data, &content); err != nil {
-		return nil, p.invalidResult(data, err)
+	if err := json.Unmarshal(d.data, &content); err != nil {
+		return nil, d.blame(err)
 	}
-	strict := p.strict
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		if name != "kind" && name != "apiVersion" {
-			strict = append(strict, fmt.Errorf("unknown field %q", name))
+			d.strict = append(d.strict, fmt.Errorf("unknown field %q", name))
 		}
 	}
-	if err := applyFieldValidation(request.From(ctx), strict, fieldValidation); err != nil {
-		return nil, p.invalidResult(data, err)
-	}
-	return c.newObject(), nil
+	return d.newObject(), d.validateFields()
 }
 
 // invalidResult returns the error of the patch if its result, with the given JSON, is not an
@@ -137,26 +130,22 @@ func shownJSON(data []byte) string {
 	return string(shown)
 }
 
-// decodePatchedUntyped is decodePatched for objects without a Go type.
-func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
-	b, err := parseUntyped(FormatJSON, data)
+// patchedUntyped is patched for objects without a Go type.
+func (d *decoder) patchedUntyped() (api.Object, error) {
+	if err := d.openUntyped(FormatJSON, d.result); err != nil {
+		return nil, d.blame(err)
+	}
+	if d.body.gvk.Kind == "" {
+		return nil, d.blame(runtime.NewMissingKindErr(string(d.data)))
+	}
+	u, err := d.content()
 	if err != nil {
-		return nil, p.invalidResult(data, err)
+		return nil, err
 	}
-	if b.gvk.Kind == "" {
-		return nil, p.invalidResult(data, runtime.NewMissingKindErr(string(b.data)))
-	}
-	u, err := b.content(c, fieldValidation)
-	if err != nil {
-		return nil, p.invalidResult(data, err)
-	}
-	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
-		return nil, p.invalidResult(data, err)
-	}
-	if b.gvk != c.gvk {
+	if d.body.gvk != d.Codec.gvk {
 		return u, nil // CheckPatchedKind refuses it
 	}
-	return c.defaulted(u, func(err error) error { return p.invalidResult(data, err) })
+	return d.defaulted(u)
 }
 
 // CheckPatchedKind returns an error if a patch changed or removed the kind of an object without a Go

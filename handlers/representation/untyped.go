@@ -3,7 +3,6 @@ package representation
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -16,60 +15,55 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/cbor"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Objects of custom kinds have no Go type except that of their metadata. The schema decides
 // which other fields are unknown.
 
-// decodeUntyped is Decode for objects without a Go type.
-func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValidation string) (api.Object, error) {
-	b, err := parseUntyped(f, data)
-	unrecognized := func(err error) error {
-		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
-	}
-	switch {
+// untyped is Decode for objects without a Go type.
+func (d *decoder) untyped(f Format, data []byte) (api.Object, error) {
+	c := d.Codec
+	switch err := d.openUntyped(f, data); {
 	case err != nil:
-		return nil, unrecognized(err)
-	case b.proto:
-		return nil, c.errCannotHandle(b.gvk, errors.New("this kind has no protobuf form"))
-	case b.gvk.Kind == "":
-		return nil, unrecognized(runtime.NewMissingKindErr(b.shown()))
-	case b.gvk.Version == "" && b.cbor != nil:
-		return nil, c.errCannotHandle(b.gvk, runtime.NewMissingVersionErr(b.shown()))
+		return nil, c.errUnrecognized(data, err)
+	case d.proto:
+		return nil, d.blame(errors.New("this kind has no protobuf form"))
+	case d.body.gvk.Kind == "":
+		return nil, c.errUnrecognized(data, runtime.NewMissingKindErr(d.shown()))
+	case d.body.gvk.Version == "" && d.cbor != nil:
+		return nil, d.blame(runtime.NewMissingVersionErr(d.shown()))
 	}
-	u, err := b.content(c, fieldValidation)
+	u, err := d.content()
 	if err != nil {
-		return nil, c.errCannotHandle(b.gvk, err)
+		return nil, err
 	}
-	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
-		return nil, c.errCannotHandle(b.gvk, err)
-	}
-	if gv := b.gvk.GroupVersion(); gv != c.version.GroupVersion {
+	if gv := d.body.gvk.GroupVersion(); gv != c.version.GroupVersion {
 		return nil, errOtherVersion(gv, c)
 	}
-	if b.gvk.Kind != c.gvk.Kind {
-		return nil, apierrors.NewInvalid(b.gvk.GroupKind(), u.GetName(), field.ErrorList{
-			field.Invalid(field.NewPath("kind"), b.gvk.Kind, "must be "+c.gvk.Kind)})
+	if got := d.body.gvk; got.Kind != c.gvk.Kind {
+		return nil, apierrors.NewInvalid(got.GroupKind(), u.GetName(), field.ErrorList{
+			field.Invalid(field.NewPath("kind"), got.Kind, "must be "+c.gvk.Kind)})
 	}
-	return c.defaulted(u, func(err error) error { return c.errCannotHandle(c.gvk, err) })
+	return d.defaulted(u)
 }
 
-// parseUntyped is parseBody for objects without a Go type. It keeps the decoded object of a
-// body without faults.
-func parseUntyped(f Format, data []byte) (body, error) {
-	b, err := openBody(f, data)
-	if err != nil {
-		return b, err
+// openUntyped opens the body of an object without a Go type and reads its kind. It keeps the decoded object
+// of a body without faults.
+func (d *decoder) openUntyped(f Format, data []byte) (err error) {
+	strict := d.strict
+	if d.body, err = openBody(f, data); err != nil {
+		return err
 	}
+	d.strict = append(strict, d.strict...)
 	if f == FormatJSON {
-		if u, strict, err := untyped.ReadStrict(b.data); err == nil && len(strict) == 0 {
-			if b := (body{data: b.data, parsed: u}); b.setTypeOfParsed() {
-				return b, nil
+		if u, strict, err := untyped.ReadStrict(d.data); err == nil && len(strict) == 0 {
+			if d.parsed = u; d.setTypeOfParsed() {
+				return nil
 			}
+			d.parsed = nil
 		}
 	}
-	return b, b.readTypeMeta()
+	return d.readTypeMeta()
 }
 
 // setTypeOfParsed sets the kind of the decoded object. It reports false if fields differ from
@@ -85,44 +79,48 @@ func (b *body) setTypeOfParsed() bool {
 	return ok && hasKind && b.setType(apiVersion, kind) == nil
 }
 
-// content decodes the body, and adds its duplicate and unknown fields to strict.
-func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error) {
-	u, strict := b.parsed, []error(nil)
-	if u == nil && b.cbor != nil {
-		content, err := cbor.Content(b.cbor)
-		if err != nil {
-			return nil, err
-		}
-		u = untyped.FromContent(content)
-	}
-	if u == nil {
-		var err error
-		if u, strict, err = untyped.ReadStrict(b.data); err != nil {
-			return nil, err
-		}
+// content decodes the body and applies field validation.
+func (d *decoder) content() (*untyped.Object, error) {
+	u, strict, err := d.read()
+	if err != nil {
+		return nil, d.blame(err)
 	}
 	unknown, err := coerceMetadata(u.Object)
 	if err != nil {
-		return nil, err
+		return nil, d.blame(err)
 	}
 	var pruned []string
-	switch {
-	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema for this kind
-	case b.gvk.Version != c.gvk.Version:
+	switch got, want := d.body.gvk, d.Codec.gvk; {
+	case got.Group != want.Group || got.Kind != want.Kind: // no schema for this kind
+	case got.Version != want.Version:
 		pruned = schemaFields(u.Object)
 	default:
-		if pruned, err = c.version.Coerce(u); err != nil {
-			return nil, err
+		if pruned, err = d.version.Coerce(u); err != nil {
+			return nil, d.blame(err)
 		}
 	}
-	if fieldValidation == metav1.FieldValidationIgnore || b.cbor != nil { // as in kube-apiserver
-		return u, nil
+	if d.fieldValidation != metav1.FieldValidationIgnore && d.cbor == nil { // as in kube-apiserver
+		d.strict = append(append(d.strict, strict...), unknown...)
+		for _, path := range pruned {
+			d.strict = append(d.strict, fmt.Errorf("unknown field %q", path))
+		}
 	}
-	b.strict = append(append(b.strict, strict...), unknown...)
-	for _, path := range pruned {
-		b.strict = append(b.strict, fmt.Errorf("unknown field %q", path))
+	return u, d.validateFields()
+}
+
+// read returns the object in the body and its duplicate fields.
+func (b *body) read() (*untyped.Object, []error, error) {
+	switch {
+	case b.parsed != nil:
+		return b.parsed, nil, nil
+	case b.cbor != nil:
+		content, err := cbor.Content(b.cbor)
+		if err != nil {
+			return nil, nil, err
+		}
+		return untyped.FromContent(content), nil, nil
 	}
-	return u, nil
+	return untyped.ReadStrict(b.data)
 }
 
 // schemaFields returns the fields that only a schema could know.

@@ -57,12 +57,20 @@ func JSON(text []byte) error { return JSONAt(text, 0) }
 
 // JSONAt checks a JSON text that is part of a document, at a depth.
 func JSONAt(text []byte, depth int) error {
+	_, err := measure(text, depth)
+	return err
+}
+
+// Measure is JSON, and reports whether the text has so few values that it cannot exceed maxDecoded.
+func Measure(text []byte) (isSmall bool, err error) { return measure(text, 0) }
+
+func measure(text []byte, depth int) (isSmall bool, err error) {
 	containers, values := counts(text)
-	if depth+containers <= MaxDepth && values*len(text) <= maxPaths {
-		return nil // true for nearly all documents, which need no scan
+	if depth+containers > MaxDepth || values*len(text) > maxPaths { // false for nearly all documents, which need no scan
+		s := scanner{text: text, base: depth}
+		err = s.scan()
 	}
-	s := scanner{text: text, base: depth}
-	return s.scan()
+	return values <= maxDecoded/maxSize, err
 }
 
 // counts returns at least the numbers of objects and arrays, and of all values, in a JSON text.

@@ -36,6 +36,12 @@ func JSONInto(text []byte, into any) error {
 	if _, values := counts(text); values <= maxDecoded/maxSize {
 		return nil
 	}
+	return Decoded(text, into)
+}
+
+// Decoded checks the size of the value of the type of into that a JSON text is to be decoded into. The
+// decoder must call Quantity itself. Texts that Measure calls small need no check.
+func Decoded(text []byte, into any) error {
 	w := newMemoryWalk()
 	s := jsonscan.Scanner[[]byte]{Text: text, MaxDepth: MaxDepth + managedDepth}
 	w.json(&s, gotype.Deref(reflect.TypeOf(into)))
