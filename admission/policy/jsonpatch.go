@@ -20,7 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
-	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+	"github.com/miniapiserver/miniapiserver/internal/patch/jsonpatch"
 )
 
 // maxCopiedBytes is the maximum total size of values copied by a patch.

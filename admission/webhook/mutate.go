@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/patch/jsonpatch"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 

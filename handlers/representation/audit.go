@@ -95,9 +95,9 @@ func appendWithoutManagedFields(b []byte, object jsonscan.Value) []byte {
 				return append(b, value.Bytes()...), key != `"managedFields"`
 			}), true
 		case key == `"items"` && value.IsArray():
-			return appendElements(b, value, appendWithoutManagedFields), true
+			return jsonscan.AppendElements(b, value, appendWithoutManagedFields), true
 		case key == `"rows"` && value.IsArray():
-			return appendElements(b, value, appendRowWithoutManagedFields), true
+			return jsonscan.AppendElements(b, value, appendRowWithoutManagedFields), true
 		}
 		return append(b, value.Bytes()...), true
 	})
@@ -131,16 +131,4 @@ func appendMembers(b []byte, object jsonscan.Value, appendValue func(b []byte, k
 		}
 	}
 	return append(b, '}')
-}
-
-func appendElements(b []byte, array jsonscan.Value, appendElement func([]byte, jsonscan.Value) []byte) []byte {
-	b = append(b, '[')
-	start := len(b)
-	for p := array.Parts(); p.Next(); {
-		if len(b) > start {
-			b = append(b, ',')
-		}
-		b = appendElement(b, p.Value())
-	}
-	return append(b, ']')
 }

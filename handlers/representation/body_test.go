@@ -8,7 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
-	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+	"github.com/miniapiserver/miniapiserver/internal/patch/jsonpatch"
 )
 
 // TestResultBounds checks that a JSON patch within the bounds is rejected if its result exceeds

@@ -13,15 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/mergepatch"
+	patcherrors "k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
-	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
-	"github.com/miniapiserver/miniapiserver/registry/strategicpatch"
+	"github.com/miniapiserver/miniapiserver/internal/patch/jsonpatch"
+	"github.com/miniapiserver/miniapiserver/internal/patch/mergepatch"
+	"github.com/miniapiserver/miniapiserver/internal/patch/strategicpatch"
 )
 
 // maxPatchOperations bounds a JSON patch.
@@ -144,7 +145,7 @@ func parseMergePatch(data []byte, fieldValidation string) (*Patch, error) {
 			return nil, apierrors.NewBadRequest("Invalid JSON Patch")
 		}
 		// An array replaces the object, and is then not an object of the kind.
-		return &Patch{apply: func(context.Context, []byte) ([]byte, error) { return appendPruned(nil, root), nil }}, nil
+		return &Patch{apply: func(context.Context, []byte) ([]byte, error) { return mergepatch.Prune(b.data), nil }}, nil
 	}
 	var changes map[string]any
 	strict, err := kjson.UnmarshalStrict(b.data, &changes)
@@ -155,7 +156,7 @@ func parseMergePatch(data []byte, fieldValidation string) (*Patch, error) {
 		return nil, apierrors.NewBadRequest("Invalid JSON Patch")
 	}
 	apply := func(_ context.Context, old []byte) ([]byte, error) {
-		return mergeJSON(make([]byte, 0, len(old)+len(b.data)), jsonscan.ParseValid(old), jsonscan.ParseValid(b.data)), nil
+		return mergepatch.Apply(old, b.data), nil
 	}
 	return &Patch{apply: apply, strict: strict}, nil
 }
@@ -201,11 +202,11 @@ func parseStrategicMergePatch(data []byte, _ string) (*Patch, error) {
 // errStrategicMerge returns the error of a strategic merge patch that cannot be applied.
 func errStrategicMerge(err error) error {
 	switch err {
-	case mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList,
-		mergepatch.ErrBadPatchFormatForRetainKeys, mergepatch.ErrBadPatchFormatForSetElementOrderList,
-		mergepatch.ErrUnsupportedStrategicMergePatchFormat:
+	case patcherrors.ErrBadJSONDoc, patcherrors.ErrBadPatchFormatForPrimitiveList,
+		patcherrors.ErrBadPatchFormatForRetainKeys, patcherrors.ErrBadPatchFormatForSetElementOrderList,
+		patcherrors.ErrUnsupportedStrategicMergePatchFormat:
 		return apierrors.NewBadRequest(err.Error())
-	case mergepatch.ErrNoListOfLists, mergepatch.ErrPatchContentNotMatchRetainKeys:
+	case patcherrors.ErrNoListOfLists, patcherrors.ErrPatchContentNotMatchRetainKeys:
 		return errUnprocessable(err)
 	case strategicpatch.ErrTooMuchWork:
 		return errTooLarge("%v", err)

@@ -66,9 +66,9 @@ func (o *fieldOrder) appendObject(out []byte, object jsonscan.Value) []byte {
 			if string(f.key[1:len(f.key)-1]) != name {
 				continue
 			}
-			out = appendMember(out, start, f.key, nil)
+			out = jsonscan.AppendMember(out, start, f.key, nil)
 			if element := o.elements[name]; element != nil && f.value.IsArray() {
-				out = appendElements(out, f.value, element.appendObject)
+				out = jsonscan.AppendElements(out, f.value, element.appendObject)
 			} else {
 				out = append(out, f.value.Bytes()...)
 			}

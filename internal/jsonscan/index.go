@@ -150,3 +150,24 @@ func wordEnd(data []byte, at int) int {
 	}
 	return at
 }
+
+// AppendMember appends a member of an object that begins at start; key is in quotes.
+func AppendMember(out []byte, start int, key, value []byte) []byte {
+	if len(out) > start {
+		out = append(out, ',')
+	}
+	return append(append(append(out, key...), ':'), value...)
+}
+
+// AppendElements appends an array with each element as appendElement appends it.
+func AppendElements(out []byte, array Value, appendElement func([]byte, Value) []byte) []byte {
+	out = append(out, '[')
+	start := len(out)
+	for p := array.Parts(); p.Next(); {
+		if len(out) > start {
+			out = append(out, ',')
+		}
+		out = appendElement(out, p.Value())
+	}
+	return append(out, ']')
+}

@@ -43,6 +43,9 @@ NONE < internal/cbor < api;
 # JSON decoding and encoding.
 internal/bounds < quickjson < api/custom/untyped;
 
+# JSON patches, merge patches and strategic merge patches.
+quickjson < internal/patch < admission, handlers/representation;
+
 # Formats, independent of kinds and storage.
 request < openapi, proto;
 

@@ -1,4 +1,4 @@
-package representation
+package mergepatch
 
 import (
 	"encoding/json"
@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-
-	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// FuzzMergeJSON compares mergeJSON with the library that kube-apiserver uses.
-func FuzzMergeJSON(f *testing.F) {
+// FuzzApply compares Apply with the library that kube-apiserver uses.
+func FuzzApply(f *testing.F) {
 	for _, c := range [][2]string{
 		{`{"a":{"b":1,"c":[1,2]},"d":"x"}`, `{"a":{"b":null,"e":{"f":null,"g":1}}}`},
 		{`{"a":[1]}`, `{"a":[{"b":null},null]}`},
@@ -38,11 +36,11 @@ func FuzzMergeJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got := mergeJSON(nil, jsonscan.ParseValid([]byte(old)), jsonscan.ParseValid([]byte(patch)))
+		got := Apply([]byte(old), []byte(patch))
 		if !reflect.DeepEqual(values(t, got), values(t, want)) {
 			t.Errorf("%s and %s: got %s, want %s", old, patch, got, want)
 		}
-		if escaped := shownJSON(got); escaped != string(want) {
+		if escaped := marshal(t, json.RawMessage(got)); escaped != string(want) {
 			t.Errorf("%s and %s: got text %s, want %s", old, patch, escaped, want)
 		}
 	})
@@ -65,15 +63,15 @@ func values(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-// BenchmarkMergeJSON compares mergeJSON with the library that kube-apiserver uses.
-func BenchmarkMergeJSON(b *testing.B) {
+// BenchmarkApply compares Apply with the library that kube-apiserver uses.
+func BenchmarkApply(b *testing.B) {
 	patch := []byte(`{"metadata":{"labels":{"c":"d","e":null}}}`)
 	for _, size := range []int{1, 100} {
 		old := []byte(`{"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[` + strings.Repeat(`{"name":"c","image":"i","env":[{"name":"A","value":"1"}]},`, size) + `{}]}}`)
 		b.Run(fmt.Sprintf("%d bytes/own", len(old)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				mergeJSON(make([]byte, 0, len(old)+len(patch)), jsonscan.ParseValid(old), jsonscan.ParseValid(patch))
+				Apply(old, patch)
 			}
 		})
 		b.Run(fmt.Sprintf("%d bytes/library", len(old)), func(b *testing.B) {

@@ -1,4 +1,14 @@
-package representation
+// Package mergepatch applies merge patches (RFC 7386) with the results of kube-apiserver.
+//
+// Neither the object nor the patch is decoded: members that the patch does not contain are copied,
+// so that a small change of a large object is cheap, and each byte is read a fixed number of times
+// at any depth.
+//
+// Where the rules of json-patch, which kube-apiserver uses, differ from those of the RFC, they
+// apply: a value that replaces a value other than an object loses its null members, also inside
+// arrays. The members of a changed object are written in the order of their names, as messages
+// about the result show them.
+package mergepatch
 
 import (
 	"bytes"
@@ -9,29 +19,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// mergeJSON appends the result of a merge patch on an object to out. Both must be JSON objects,
-// and neither is decoded: members that the patch does not contain are copied, so that a small
-// change of a large object is cheap, and each byte is read a fixed number of times at any
-// depth.
-//
-// The rules are those of RFC 7386, and where they differ those of json-patch, which
-// kube-apiserver uses: a value that replaces a value other than an object loses its null
-// members, also inside arrays. The members of a changed object are written in the order of their
-// names, as messages about the result show them.
-func mergeJSON(out []byte, old, patch jsonscan.Value) []byte {
+// Apply returns the result of a merge patch on an object. Both must be valid JSON objects.
+func Apply(object, patch []byte) []byte {
+	return appendMerged(make([]byte, 0, len(object)+len(patch)), jsonscan.ParseValid(object), jsonscan.ParseValid(patch))
+}
+
+// Prune returns valid JSON without the null members of its objects.
+func Prune(data []byte) []byte { return appendPruned(nil, jsonscan.ParseValid(data)) }
+
+// appendMerged appends the result of a merge patch on an object to out.
+func appendMerged(out []byte, old, patch jsonscan.Value) []byte {
 	out = append(out, '{')
 	start := len(out)
 	for _, m := range mergedMembers(old, patch) {
 		switch {
 		case !m.isChanged:
-			out = appendMember(out, start, m.key, m.old.Bytes())
+			out = jsonscan.AppendMember(out, start, m.key, m.old.Bytes())
 		case m.change.IsNull():
 		case !m.isStored || !m.old.IsObject():
-			out = appendPruned(appendMember(out, start, m.key, nil), m.change)
+			out = appendPruned(jsonscan.AppendMember(out, start, m.key, nil), m.change)
 		case !m.change.IsObject():
-			out = appendMember(out, start, m.key, m.change.Bytes())
+			out = jsonscan.AppendMember(out, start, m.key, m.change.Bytes())
 		default:
-			out = mergeJSON(appendMember(out, start, m.key, nil), m.old, m.change)
+			out = appendMerged(jsonscan.AppendMember(out, start, m.key, nil), m.old, m.change)
 		}
 	}
 	return append(out, '}')
@@ -45,22 +55,14 @@ func appendPruned(out []byte, value jsonscan.Value) []byte {
 		start := len(out)
 		for _, m := range mergedMembers(value) {
 			if !m.old.IsNull() {
-				out = appendPruned(appendMember(out, start, m.key, nil), m.old)
+				out = appendPruned(jsonscan.AppendMember(out, start, m.key, nil), m.old)
 			}
 		}
 		return append(out, '}')
 	case value.IsArray():
-		return appendElements(out, value, appendPruned)
+		return jsonscan.AppendElements(out, value, appendPruned)
 	}
 	return append(out, value.Bytes()...)
-}
-
-// appendMember appends a member of an object that begins at start.
-func appendMember(out []byte, start int, key, value []byte) []byte {
-	if len(out) > start {
-		out = append(out, ',')
-	}
-	return append(append(append(out, key...), ':'), value...)
 }
 
 // member is a member of an object, of its patch, or of both.
