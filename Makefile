@@ -157,7 +157,7 @@ compare-random: build $(REFERENCE)/kube-apiserver ## Play random stories with a 
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
 	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed \
-	  ./ssa ./quickjson ./internal/patch/... ./api/custom/structural
+	  ./ssa ./internal/quickjson ./internal/patch/... ./api/custom/structural
 
 # A server with coverage counters in every package, which says what runs for a request. It finds the
 # frames of this module by their paths without those of the machine.

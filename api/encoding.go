@@ -15,8 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/cbor"
 	"github.com/miniapiserver/miniapiserver/internal/gotype"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 	"github.com/miniapiserver/miniapiserver/proto"
-	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
 // ProtoObject is an Object that has a protobuf encoding, as all types of k8s.io/api do.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // elementKind is the kind of a path element. The order is the one in which elements of different

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // element returns the path element of an item of p's list.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // Values are decoded JSON: nil, bool, int64, float64, string, []any and map[string]any. Integers

@@ -19,8 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 	"github.com/miniapiserver/miniapiserver/proto"
-	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 

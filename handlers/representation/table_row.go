@@ -11,7 +11,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // The cells of a table row are cached with their item as JSON with gaps for elapsed times. The

@@ -20,13 +20,13 @@ NONE < request;
 NONE < internal/coldsort < openapi, ssa, api, apf, audit, aggregation;
 
 # Go types as their encodings see them, for all code that treats objects by reflection.
-NONE < internal/gotype < internal/bounds, quickjson, openapi, ssa, api/gated, api/table, api/validation, api, admission;
+NONE < internal/gotype < internal/bounds, internal/quickjson, openapi, ssa, api/gated, api/table, api/validation, api, admission;
 
 # The JSON scanner, which all code that reads JSON byte by byte uses.
-NONE < internal/jsonscan < internal/bounds, quickjson, openapi;
+NONE < internal/jsonscan < internal/bounds, internal/quickjson, openapi;
 
 # Limits of the cost of a document.
-internal/jsonscan < internal/bounds < quickjson, internal/review;
+internal/jsonscan < internal/bounds < internal/quickjson, internal/review;
 
 # Limits of the cost of CEL functions.
 internal/bounds < internal/celbounds < api/expression, api/custom/structural, admission;
@@ -41,10 +41,10 @@ NONE < internal/recovery < request;
 NONE < internal/cbor < api;
 
 # JSON decoding and encoding.
-internal/bounds < quickjson < api/custom/untyped;
+internal/bounds < internal/quickjson < api/custom/untyped;
 
 # JSON patches, merge patches and strategic merge patches.
-quickjson < internal/patch < admission, handlers/representation;
+internal/quickjson < internal/patch < admission, handlers/representation;
 
 # Formats, independent of kinds and storage.
 request < openapi, proto;

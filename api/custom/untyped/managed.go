@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // managedFieldsName is the field of metadata that Object.Managed replaces.

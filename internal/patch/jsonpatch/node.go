@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // node is a value of a document: unparsed text, or a parsed object or array. A nil node is

@@ -15,7 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/filler"
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 )
 
 // types are those of all built-in kinds.
