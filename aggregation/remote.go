@@ -24,7 +24,7 @@ type Remote struct {
 	schema.GroupVersion
 	Priority api.Priority
 	// Service is the service of the server.
-	Service services.Reference
+	Service outbound.Service
 
 	spec      apiregistrationv1.APIServiceSpec
 	available atomic.Bool
@@ -45,7 +45,7 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 	r := &Remote{
 		Name: a.Name, GroupVersion: groupVersionOf(a.Name),
 		Priority: api.Priority{Group: a.Spec.GroupPriorityMinimum, Version: a.Spec.VersionPriority},
-		Service:  services.Reference{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name, Port: *a.Spec.Service.Port},
+		Service:  outbound.Service{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name, Port: *a.Spec.Service.Port},
 		spec:     *a.Spec.DeepCopy(), resolver: s.Resolver, peerCertificates: s.PeerCertificates, noUserUIDs: s.NoUserUIDs,
 	}
 	r.available.Store(isAvailable(a))
@@ -56,7 +56,7 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.Certificate() }
 	}
 	if len(a.Spec.CABundle) > 0 {
-		if config.RootCAs, r.err = services.ParseCABundle(a.Spec.CABundle); r.err != nil {
+		if config.RootCAs, r.err = outbound.ParseCABundle(a.Spec.CABundle); r.err != nil {
 			return r
 		}
 	}

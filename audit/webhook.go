@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 )
 
 // attemptTimeout bounds one attempt to send a batch, as in kube-apiserver.
@@ -32,6 +32,6 @@ func (w *webhook) send(ctx context.Context, batch []entry) error {
 		body = append(body, e.data...)
 	}
 	body = append(body, "]}"...)
-	server := review.Webhook{Client: w.config.Client, URL: w.config.URL, Timeout: attemptTimeout}
-	return review.Retry(ctx, w.config.InitialBackoff, func() (retry bool, err error) { return true, server.Send(ctx, body) })
+	server := hooks.Webhook{Client: w.config.Client, URL: w.config.URL, Timeout: attemptTimeout}
+	return hooks.Retry(ctx, w.config.InitialBackoff, func() (retry bool, err error) { return true, server.Send(ctx, body) })
 }

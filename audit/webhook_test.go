@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
-	"github.com/miniapiserver/miniapiserver/internal/review"
 )
 
 // hook is a webhook that answers with a code until it has failed often enough.
@@ -94,7 +94,7 @@ func TestWebhookRetries(t *testing.T) {
 		if got := trail.Received(); got != c.accepted {
 			t.Errorf("%+v: accepted %t", c, got)
 		}
-		if n := h.requests.Load(); n != int64(min(c.failures+1, review.MaxAttempts)) {
+		if n := h.requests.Load(); n != int64(min(c.failures+1, hooks.MaxAttempts)) {
 			t.Errorf("%+v: %d requests", c, n)
 		}
 		lost := map[bool]float64{true: 0, false: 1}[c.accepted]

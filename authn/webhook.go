@@ -13,7 +13,7 @@ import (
 	authenticationv1beta1 "k8s.io/api/authentication/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -83,7 +83,7 @@ func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewS
 	if err != nil {
 		return nil, err
 	}
-	server := review.Webhook{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout), Backoff: cmp.Or(w.Backoff, webhookBackoff)}
+	server := hooks.Webhook{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout), Backoff: cmp.Or(w.Backoff, webhookBackoff)}
 	var answer authenticationv1.TokenReview
 	if err := server.Review(ctx, body, &answer); err != nil {
 		return nil, fmt.Errorf("token review: %w", err)

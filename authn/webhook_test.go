@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -132,14 +132,14 @@ func TestWebhookFailures(t *testing.T) {
 		asked  int32
 		err    string
 	}{
-		{"fails", text(500, "no"), review.MaxAttempts, "the webhook answered 500"},
+		{"fails", text(500, "no"), hooks.MaxAttempts, "the webhook answered 500"},
 		{"refuses", text(403, "no"), 1, "the webhook answered 403"},
 		{"no JSON", text(200, "secret-token"), 1, "token review: the webhook's answer: "},
 		{"another kind", text(200, `{"apiVersion":"v1","kind":"Secret","status":{"authenticated":true,"user":{"username":"root"}}}`), 1, "not a TokenReview"},
 		{"another version", text(200, `{"apiVersion":"authentication.k8s.io/v1beta1","kind":"TokenReview","status":{"authenticated":true,"user":{"username":"root"}}}`), 1, "not a TokenReview of authentication.k8s.io/v1"},
-		{"too long", text(200, `{"kind":"`+strings.Repeat("x", review.MaxResponse)+`"}`), 1, "token review: the webhook's answer: "},
+		{"too long", text(200, `{"kind":"`+strings.Repeat("x", hooks.MaxResponse)+`"}`), 1, "token review: the webhook's answer: "},
 		{"hangs", func(_ http.ResponseWriter, r *http.Request, _ *authenticationv1.TokenReview) { <-r.Context().Done() }, 1, "context deadline exceeded"},
-		{"hangs up", func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview) { panic(http.ErrAbortHandler) }, review.MaxAttempts, "EOF"},
+		{"hangs up", func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview) { panic(http.ErrAbortHandler) }, hooks.MaxAttempts, "EOF"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newReviewer(t)

@@ -19,7 +19,7 @@ import (
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -152,7 +152,7 @@ func TestWebhookRetriesAndVersion(t *testing.T) {
 	if got, _, err := w.Authorize(t.Context(), &request.User{Groups: []string{"g"}}, &info); got != NoOpinion || err == nil {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if n := h.asked.Load(); n != review.MaxAttempts {
+	if n := h.asked.Load(); n != hooks.MaxAttempts {
 		t.Errorf("%d tries", n)
 	}
 	var q authorizationv1beta1.SubjectAccessReview

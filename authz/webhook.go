@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/cache"
 
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -131,7 +131,7 @@ func (w *Webhook) postReview(ctx context.Context, spec *authorizationv1.SubjectA
 	if err != nil {
 		return nil, err
 	}
-	server := review.Webhook{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff, Observe: func(took time.Duration, err error) {
+	server := hooks.Webhook{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff, Observe: func(took time.Duration, err error) {
 		w.Metrics.webhooks.called(ctx, w.Name, took, err)
 	}}
 	var answer struct {

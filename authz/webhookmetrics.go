@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 )
 
 // webhookMetrics are the metrics of webhooks and of their match conditions.
@@ -75,7 +75,7 @@ func (m *webhookMetrics) failedOpen(name string, err error) {
 // callResult returns the label of the result of a request to a webhook.
 func callResult(err error) string {
 	var timeout net.Error
-	var status *review.StatusError
+	var status *hooks.StatusError
 	switch {
 	case err == nil:
 		return "success"

@@ -14,7 +14,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -109,8 +109,8 @@ func TestCallResult(t *testing.T) {
 		{nil, "success"},
 		{context.DeadlineExceeded, "timeout"},
 		{os.ErrDeadlineExceeded, "timeout"},
-		{&review.StatusError{Code: http.StatusGatewayTimeout}, "timeout"},
-		{&review.StatusError{Code: http.StatusForbidden}, "error"},
+		{&hooks.StatusError{Code: http.StatusGatewayTimeout}, "timeout"},
+		{&hooks.StatusError{Code: http.StatusForbidden}, "error"},
 	} {
 		if got := callResult(tt.err); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.err, got, tt.want)

@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )

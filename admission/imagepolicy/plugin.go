@@ -19,7 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
-	"github.com/miniapiserver/miniapiserver/internal/review"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -126,10 +126,10 @@ func (p *imagePolicy) review(ctx context.Context, spec imagepolicyv1alpha1.Image
 	if known, ok := p.answers.Get(string(body)); ok {
 		return known.(imagepolicyv1alpha1.ImageReviewStatus), nil
 	}
-	server := review.Webhook{Client: p.client, URL: p.url, Timeout: imageTimeout, Backoff: p.config.retryBackoff}
+	server := hooks.Webhook{Client: p.client, URL: p.url, Timeout: imageTimeout, Backoff: p.config.retryBackoff}
 	var answer imagepolicyv1alpha1.ImageReview
 	err = server.Review(ctx, body, &answer)
-	if refused := (*review.StatusError)(nil); errors.As(err, &refused) {
+	if refused := (*hooks.StatusError)(nil); errors.As(err, &refused) {
 		err = fmt.Errorf("error contacting webhook: %d", refused.Code)
 	}
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api/expression"
-	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 )
 
 // hook is one webhook of a configuration, compiled. It is safe for concurrent use.

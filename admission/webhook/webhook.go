@@ -22,10 +22,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/request"
 )

@@ -30,9 +30,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 

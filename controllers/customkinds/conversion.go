@@ -22,8 +22,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 

@@ -26,7 +26,7 @@ NONE < internal/gotype < internal/bounds, internal/quickjson, openapi, ssa, api/
 NONE < internal/jsonscan < internal/bounds, internal/quickjson, openapi;
 
 # Limits of the cost of a document.
-internal/jsonscan < internal/bounds < internal/quickjson, internal/review;
+internal/jsonscan < internal/bounds < internal/quickjson, internal/hooks;
 
 # Limits of the cost of CEL functions.
 internal/bounds < internal/celbounds < api/expression, api/custom/structural, admission;
@@ -107,14 +107,11 @@ api < api/since < server;
 ssa, storage < registry;
 
 # Addresses of services, for code that calls programs behind them.
-registry < registry/services;
-
-# Clients of webhooks, independent of the requests.
-registry/services < registry/hooks;
+internal/outbound, registry < registry/services;
 
 # The layers before a verb: admission, authentication, authorization, flow control and
 # audit; and the API servers that serve a part of the API.
-registry/hooks < admission, authn, authz, apf, audit, aggregation;
+registry/services < admission, authn, authz, apf, audit, aggregation;
 
 # Admission plugins of several files, each a package. They use what all plugins share, and
 # not each other, so that one can be read without the others.
@@ -142,7 +139,7 @@ handlers/representation, authn, apf, aggregation, internal/compressed < handlers
 
 # The machinery that all control loops share.
 registry, authn < controllers/reconcile < controllers;
-controllers/reconcile, registry/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
+controllers/reconcile, internal/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
 controllers/customkinds, aggregation, api/apiregistration < controllers/apiservices < controllers;
 controllers/reconcile, registry < controllers/elections < server;
 
@@ -177,10 +174,10 @@ NONE < internal/kubeversion < internal/features < api, api/validation;
 NONE < internal/monotonic < storage, authz;
 
 # Files that flags name, read with bounds.
-NONE < internal/configfile < storage, storage/encryption, authn, authz, audit, admission, registry/hooks, server, server/credentials, server/tracing;
+NONE < internal/configfile < storage, storage/encryption, authn, authz, audit, admission, internal/hooks, server, server/credentials, server/tracing;
 
 # Values from files that are read again when they change.
-internal/monotonic, internal/configfile < internal/reload < authn, authz, registry/hooks, server, server/credentials;
+internal/monotonic, internal/configfile < internal/reload < authn, authz, internal/hooks, server, server/credentials;
 
 # Files with secrets.
 NONE < internal/safefile < storage, audit, authn, server/credentials, server, internal/envtest;
@@ -189,13 +186,13 @@ NONE < internal/safefile < storage, audit, authn, server/credentials, server, in
 NONE < internal/configmetrics < authn, authz, storage/encryption, admission, server;
 
 # Connections to other servers.
-NONE < internal/outbound < internal/review, registry/hooks;
+NONE < internal/outbound < internal/hooks, aggregation;
 
-# Reviews by webhooks.
-internal/outbound < internal/review < admission, authn, authz, audit;
+# Clients of webhooks, independent of the requests.
+internal/outbound < internal/hooks < admission, authn, authz, audit;
 
 # Counters of outdated certificates of other servers.
-NONE < internal/peercert < registry/hooks, aggregation, server;
+NONE < internal/peercert < internal/hooks, aggregation, server;
 
 # The registry of metrics, with its rules; other packages use the interfaces of prometheus.
 internal/recovery < internal/metrics < server;
@@ -230,7 +227,7 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server
 # Generic code names no kind: everything particular to a kind is in its file in api.
 # Controllers and the code that evaluates objects of a certain kind (roles, policies, flow
 # schemas ...) depend on the kind, and server creates the initial objects.
-k8s.io/api !< ALL but api, registry/services, registry/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a response format, not a stored kind.
 k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;

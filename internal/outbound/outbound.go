@@ -4,8 +4,8 @@
 // redirect unless its caller wants that. No other package creates an http.Client or an
 // http.Transport, which a test of internal/layering checks.
 //
-// Package peercert counts outdated certificates of these servers, package review sends
-// reviews to them, and package registry/hooks caches clients of webhooks.
+// Package peercert counts outdated certificates of these servers, and package hooks has the
+// clients of webhooks.
 package outbound
 
 import (

@@ -1,6 +1,6 @@
 // Package reload keeps values that are parsed from files, such as certificates and keys, and
 // parses them again when the files change. A value is checked when it is used, so that no
-// goroutine has to poll. Packages authn, authz, registry/hooks and server use it for all
+// goroutine has to poll. Packages authn, authz, hooks and server use it for all
 // credentials on disk.
 package reload
 

@@ -4,8 +4,6 @@ package services
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,25 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
-
-// Reference names a port of a service.
-type Reference struct {
-	Namespace, Name string
-	Port            int32
-}
-
-// ServerName returns the name in the certificate of the service.
-func (s Reference) ServerName() string { return s.Name + "." + s.Namespace + ".svc" }
-
-// Address is the address of a service.
-type Address struct {
-	// Host is the address within the cluster, and Dial the address to connect to, both with
-	// the port.
-	Host, Dial string
-}
 
 // Resolver resolves services by the caches of a registry.
 type Resolver struct {
@@ -48,10 +31,10 @@ type Resolver struct {
 }
 
 // Resolve returns the address of a service.
-func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
+func (r *Resolver) Resolve(ctx context.Context, s outbound.Service) (outbound.Address, error) {
 	svc, err := r.Service(ctx, s)
 	if err != nil {
-		return Address{}, err
+		return outbound.Address{}, err
 	}
 	switch svc.Spec.Type {
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
@@ -61,18 +44,18 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 		}
 		fallthrough
 	default:
-		return Address{}, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+		return outbound.Address{}, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
 	}
 	if !r.Endpoints && svc.Spec.Type == corev1.ServiceTypeClusterIP && svc.Spec.ClusterIP == corev1.ClusterIPNone {
-		return Address{}, errors.New(`cannot route to service with ClusterIP "None"`)
+		return outbound.Address{}, errors.New(`cannot route to service with ClusterIP "None"`)
 	}
 	p := FindPort(svc, s.Port)
 	if p == nil {
-		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", s.Port, svc.Name))
+		return outbound.Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", s.Port, svc.Name))
 	}
 	slices, err := r.EndpointSlices(ctx, s)
 	if err != nil {
-		return Address{}, err
+		return outbound.Address{}, err
 	}
 	ready := readyAddresses(inFamily(slices, svc, true), p.Name)
 	if len(ready) == 0 {
@@ -80,17 +63,19 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 	}
 	switch host := net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(int(p.Port))); {
 	case r.Endpoints && len(ready) == 0:
-		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
+		return outbound.Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
 	case r.Endpoints:
 		return directAddress(ready[rand.IntN(len(ready))]), nil
 	case len(ready) == 0:
 		return directAddress(host), nil
 	default:
-		return Address{Host: host, Dial: ready[rand.IntN(len(ready))]}, nil
+		return outbound.Address{Host: host, Dial: ready[rand.IntN(len(ready))]}, nil
 	}
 }
 
-func directAddress(address string) Address { return Address{Host: address, Dial: address} }
+func directAddress(address string) outbound.Address {
+	return outbound.Address{Host: address, Dial: address}
+}
 
 // FindPort returns the port of a service with a number, or nil.
 func FindPort(svc *corev1.Service, number int32) *corev1.ServicePort {
@@ -103,7 +88,7 @@ func FindPort(svc *corev1.Service, number int32) *corev1.ServicePort {
 }
 
 // Service returns a service, which must not be changed.
-func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, error) {
+func (r *Resolver) Service(ctx context.Context, s outbound.Service) (*corev1.Service, error) {
 	res, err := r.Registry.FindResource(corev1.Resource("services"))
 	if err != nil {
 		return nil, err
@@ -129,7 +114,7 @@ func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, e
 }
 
 // EndpointSlices returns the EndpointSlices of a service.
-func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discoveryv1.EndpointSlice, error) {
+func (r *Resolver) EndpointSlices(ctx context.Context, s outbound.Service) ([]*discoveryv1.EndpointSlice, error) {
 	res, err := r.Registry.FindResource(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"})
 	if err != nil {
 		return nil, err
@@ -183,28 +168,4 @@ func readyAddresses(slices []*discoveryv1.EndpointSlice, port string) []string {
 		}
 	}
 	return out
-}
-
-// ParseCABundle parses a CA bundle in PEM.
-func ParseCABundle(data []byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	if pool.AppendCertsFromPEM(data) {
-		return pool, nil
-	}
-	fault := func() error {
-		for rest := data; len(rest) > 0; {
-			var block *pem.Block
-			if block, rest = pem.Decode(rest); block == nil {
-				return errors.New("unable to parse bytes as PEM block")
-			}
-			if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
-				continue
-			}
-			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-				return fmt.Errorf("failed to parse certificate: %w", err)
-			}
-		}
-		return errors.New("no valid certificate authority data seen")
-	}
-	return nil, fmt.Errorf("unable to load root certificates: %w", fault())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -90,39 +91,25 @@ func TestResolve(t *testing.T) {
 		name      string
 		port      int32
 		endpoints bool
-		want      Address
+		want      outbound.Address
 		wantErr   string
 	}{
-		{"ready", 443, false, Address{"10.0.0.1:443", "10.1.0.2:8443"}, ""},
-		{"ready", 443, true, Address{"10.1.0.2:8443", "10.1.0.2:8443"}, ""},
-		{"only-other", 443, true, Address{"[fd00::2]:8443", "[fd00::2]:8443"}, ""},
-		{"ready", 80, false, Address{}, `no service port 80 found for service "ready"`},
-		{"idle", 443, false, Address{"10.0.0.2:443", "10.0.0.2:443"}, ""},
-		{"idle", 443, true, Address{}, `no endpoints available for service "idle"`},
-		{"headless", 443, false, Address{}, `cannot route to service with ClusterIP "None"`},
-		{"headless", 443, true, Address{}, `no endpoints available for service "headless"`},
-		{"external", 443, false, Address{"host.test:443", "host.test:443"}, ""},
-		{"external", 443, true, Address{}, `unsupported service type "ExternalName"`},
-		{"missing", 443, false, Address{}, `service "missing" not found`},
+		{"ready", 443, false, outbound.Address{Host: "10.0.0.1:443", Dial: "10.1.0.2:8443"}, ""},
+		{"ready", 443, true, outbound.Address{Host: "10.1.0.2:8443", Dial: "10.1.0.2:8443"}, ""},
+		{"only-other", 443, true, outbound.Address{Host: "[fd00::2]:8443", Dial: "[fd00::2]:8443"}, ""},
+		{"ready", 80, false, outbound.Address{}, `no service port 80 found for service "ready"`},
+		{"idle", 443, false, outbound.Address{Host: "10.0.0.2:443", Dial: "10.0.0.2:443"}, ""},
+		{"idle", 443, true, outbound.Address{}, `no endpoints available for service "idle"`},
+		{"headless", 443, false, outbound.Address{}, `cannot route to service with ClusterIP "None"`},
+		{"headless", 443, true, outbound.Address{}, `no endpoints available for service "headless"`},
+		{"external", 443, false, outbound.Address{Host: "host.test:443", Dial: "host.test:443"}, ""},
+		{"external", 443, true, outbound.Address{}, `unsupported service type "ExternalName"`},
+		{"missing", 443, false, outbound.Address{}, `service "missing" not found`},
 	} {
 		r.Endpoints = c.endpoints
-		got, err := r.Resolve(t.Context(), Reference{Namespace: "ns", Name: c.name, Port: c.port})
+		got, err := r.Resolve(t.Context(), outbound.Service{Namespace: "ns", Name: c.name, Port: c.port})
 		if got != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
 			t.Errorf("%s:%d, endpoints %t: got %+v, %v", c.name, c.port, c.endpoints, got, err)
-		}
-	}
-}
-
-// TestParseCABundle checks the errors for invalid CA bundles.
-func TestParseCABundle(t *testing.T) {
-	for data, want := range map[string]string{
-		"":     "no valid certificate authority data seen",
-		"junk": "unable to parse bytes as PEM block",
-		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n": "failed to parse certificate",
-		"-----BEGIN X-----\nAAAA\n-----END X-----\n":                     "no valid certificate authority data seen",
-	} {
-		if _, err := ParseCABundle([]byte(data)); err == nil || !strings.Contains(err.Error(), "unable to load root certificates: "+want) {
-			t.Errorf("%q: got %v", data, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -19,7 +18,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
-	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
 const (
@@ -32,7 +30,7 @@ const (
 type Config struct {
 	// Credentials are the server's credentials for webhooks, by host.
 	Credentials Credentials
-	Resolver    *services.Resolver
+	Resolver    Resolver
 	// Dial opens connections to services; nil means a net.Dialer.
 	Dial outbound.DialFunc
 	// Guard restricts the addresses of all connections.
@@ -45,6 +43,11 @@ type Config struct {
 	Certificates *peercert.Counters
 	// Metrics measures the requests; nil measures none.
 	Metrics *outbound.Metrics
+}
+
+// Resolver returns addresses of services.
+type Resolver interface {
+	Resolve(context.Context, outbound.Service) (outbound.Address, error)
 }
 
 // Clients caches a client for each endpoint, up to maxClients.
@@ -124,7 +127,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 		return &tls.Certificate{}, nil
 	}}
 	if e.CA != "" {
-		pool, err := services.ParseCABundle([]byte(e.CA))
+		pool, err := outbound.ParseCABundle([]byte(e.CA))
 		if err != nil {
 			return nil, err
 		}
@@ -145,8 +148,8 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 // of base distinguishes.
 type resolvingTransport struct {
 	base     http.RoundTripper
-	resolver *services.Resolver
-	service  services.Reference
+	resolver Resolver
+	service  outbound.Service
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -190,18 +193,10 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, maxBytes in
 			target += "?timeout=" + ((left + time.Second - 1) / time.Second * time.Second).String()
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Accept", "application/json, */*")
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("User-Agent", userAgent)
-	outbound.InjectTrace(ctx, r.Header)
-	if err := c.user().authenticate(r); err != nil {
-		return nil, err
-	}
-	w, err := c.http.Do(r)
+	w, err := post(ctx, c.http, target, body, func(r *http.Request) error {
+		r.Header.Set("User-Agent", userAgent)
+		return c.user().authenticate(r)
+	})
 	if err != nil {
 		return nil, err
 	}

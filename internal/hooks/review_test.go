@@ -1,4 +1,4 @@
-package review
+package hooks
 
 import (
 	"encoding/json"

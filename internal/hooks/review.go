@@ -1,7 +1,13 @@
-// Package review sends reviews to webhooks that decide for this server: about tokens,
-// permissions and images. Packages authn, authz and admission define the reviews and
-// interpret the responses. Package audit sends its events with the same client and retries.
-package review
+// Package hooks calls webhooks, and has two kinds of them:
+//
+//   - Objects name the webhooks of admission and of conversions. Clients has a client for each
+//     address and CA bundle, with credentials by host; an error response becomes a Status. Callers
+//     define the requests.
+//   - The command line names a Webhook with its client. It reviews tokens, permissions and images,
+//     and gets audit events; it is asked again after errors that may be temporary.
+//
+// Both send their requests by post, with the limits of packages outbound and bounds.
+package hooks
 
 import (
 	"bytes"
@@ -60,7 +66,7 @@ func (s *Webhook) Review(ctx context.Context, body []byte, answer any) error {
 	defer cancel()
 	return Retry(ctx, s.Backoff, func() (retry bool, err error) {
 		start := time.Now()
-		data, retry, err := s.post(ctx, body)
+		data, retry, err := s.attempt(ctx, body)
 		if err == nil {
 			if err = json.Unmarshal(data, answer); err != nil {
 				err = fmt.Errorf("the webhook's answer: %w", err)
@@ -94,9 +100,9 @@ func Retry(ctx context.Context, backoff time.Duration, attempt func() (retry boo
 	}
 }
 
-// post makes one attempt, and reports whether another may succeed.
-func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry bool, err error) {
-	resp, err := s.send(ctx, body)
+// attempt posts a review once, and reports whether another may succeed.
+func (s *Webhook) attempt(ctx context.Context, body []byte) (data []byte, retry bool, err error) {
+	resp, err := post(ctx, s.Client, s.URL, body, nil)
 	if err != nil {
 		return nil, ctx.Err() == nil, err
 	}
@@ -121,7 +127,7 @@ func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry boo
 func (s *Webhook) Send(ctx context.Context, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	resp, err := s.send(ctx, body)
+	resp, err := post(ctx, s.Client, s.URL, body, nil)
 	if err != nil {
 		return err
 	}
@@ -130,18 +136,24 @@ func (s *Webhook) Send(ctx context.Context, body []byte) error {
 	return checkStatus(resp)
 }
 
-func (s *Webhook) send(ctx context.Context, body []byte) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+// post sends a JSON body to a webhook, with the headers that prepare adds; nil adds none.
+func post(ctx context.Context, client *http.Client, url string, body []byte, prepare func(*http.Request) error) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
 	outbound.InjectTrace(ctx, r.Header)
-	client := *s.Client
+	if prepare != nil {
+		if err := prepare(r); err != nil {
+			return nil, err
+		}
+	}
 	// A redirect would direct the server, with its credentials, to another address.
-	client.CheckRedirect = outbound.NoRedirect
-	return client.Do(r)
+	own := *client
+	own.CheckRedirect = outbound.NoRedirect
+	return own.Do(r)
 }
 
 func checkStatus(resp *http.Response) error {

@@ -1,6 +1,3 @@
-// Package hooks calls webhooks: it finds their addresses, verifies their certificates and
-// presents the server's credentials. Its callers define the requests: admission plugins
-// send reviews of writes, and controllers send objects for conversion.
 package hooks
 
 import (
@@ -12,7 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/miniapiserver/miniapiserver/registry/services"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // Endpoint is the address of a webhook, and the CA of its certificate.
@@ -21,7 +18,7 @@ type Endpoint struct {
 	// Host is the host with the port, by which credentials are looked up.
 	Host string
 	// Service is the service to resolve; nil if the host is an ordinary one.
-	Service *services.Reference
+	Service *outbound.Service
 	CA      string
 	// Err is the error of an invalid configuration, returned when the webhook is called.
 	Err error
@@ -34,7 +31,7 @@ func ParseEndpoint(c *admissionv1.WebhookClientConfig) Endpoint {
 	e := Endpoint{CA: string(c.CABundle)}
 	switch {
 	case c.Service != nil:
-		s := &services.Reference{Namespace: c.Service.Namespace, Name: c.Service.Name, Port: httpsPort}
+		s := &outbound.Service{Namespace: c.Service.Namespace, Name: c.Service.Name, Port: httpsPort}
 		if c.Service.Port != nil {
 			s.Port = *c.Service.Port
 		}
