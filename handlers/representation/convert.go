@@ -220,20 +220,3 @@ func (c *conversions) join(ctx context.Context, key conversionKey) (done func(),
 		}
 	}
 }
-
-// convertAll converts the items of events that arrived together, in one call.
-func (c *Codec) convertAll(ctx context.Context, t registry.Target, events []storage.Event) error {
-	if !t.Resource.Storage.ConvertsRemotely {
-		return nil
-	}
-	items := make([]*storage.Item, 0, len(events))
-	for i := range events {
-		if events[i].Type != storage.Bookmark && events[i].Item.Corrupt() == nil {
-			items = append(items, events[i].Item)
-		}
-	}
-	if _, err := c.Encodables(ctx, t, items); err != nil {
-		return &ConversionError{err}
-	}
-	return nil
-}

@@ -8,9 +8,8 @@ import (
 	"maps"
 	"strconv"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -76,6 +75,23 @@ func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
 		s.hasSent = true
 	}
 	return s.frames.Flush()
+}
+
+// convertAll converts the items of events that arrived together, in one call.
+func (c *Codec) convertAll(ctx context.Context, t registry.Target, events []storage.Event) error {
+	if !t.Resource.Storage.ConvertsRemotely {
+		return nil
+	}
+	items := make([]*storage.Item, 0, len(events))
+	for i := range events {
+		if events[i].Type != storage.Bookmark && events[i].Item.Corrupt() == nil {
+			items = append(items, events[i].Item)
+		}
+	}
+	if _, err := c.Encodables(ctx, t, items); err != nil {
+		return &ConversionError{err}
+	}
+	return nil
 }
 
 // errListOfEvents ends a watch whose client asks for a PartialObjectMetadataList.
