@@ -34,8 +34,8 @@ func requests() []request {
 		{"LIST", 82, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", 96, watchOne},
-		{"CREATE", 154, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", 94, watchOne},
+		{"CREATE", 152, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
 		{"APPLY", 161, func(ctx context.Context, s *running, n int) error {
@@ -44,7 +44,7 @@ func requests() []request {
 		{"APPLY (other fields)", 176, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 182, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 190, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
