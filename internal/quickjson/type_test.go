@@ -236,3 +236,20 @@ func TestValidTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestAccepts checks that the method of a type reads no text that Accepts refuses.
+func TestAccepts(t *testing.T) {
+	plans := quickjson.Plans{Accepts: map[reflect.Type]func([]byte) bool{
+		reflect.TypeFor[metav1.Time](): func(text []byte) bool { return len(text) < 30 },
+	}}
+	plan := plans.Of(reflect.TypeFor[metav1.ManagedFieldsEntry]())
+	for text, want := range map[string]bool{
+		`{"time":"2026-01-02T03:04:05Z"}`:            true,
+		`{"time":"2026-01-02T03:04:05.000000000Z"}`:  false,
+		`{"manager":"a manager with a longer name"}`: true,
+	} {
+		if got := plan.Read([]byte(text), &metav1.ManagedFieldsEntry{}); got != want {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
