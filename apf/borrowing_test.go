@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"pgregory.net/rapid"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -102,7 +104,7 @@ func TestBorrowing(t *testing.T) {
 	for i := range 400 {
 		all = append(all, startBegin(t.Context(), l, fmt.Sprint("user-", i)))
 	}
-	eventually(t, "they wait or execute", func() bool {
+	eventually.True(t, "they wait or execute", func() bool {
 		s := l.levels["global-default"].set
 		s.mu.Lock()
 		defer s.mu.Unlock()

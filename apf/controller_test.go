@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -274,25 +276,25 @@ func TestFollowing(t *testing.T) {
 	if _, err := k.reg.Create(ctx, withName(k.schemas, s.Name), s, user); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the schema is said to dangle", dangling("people", "True", "NotFound"))
+	eventually.True(t, "the schema is said to dangle", dangling("people", "True", "NotFound"))
 	classOf := func(l *Limiter) string { return l.current.Load().match(testUser("alice"), getRequest()).name }
-	eventually(t, "both pass it over", func() bool {
+	eventually.True(t, "both pass it over", func() bool {
 		return classOf(limiters[0]) == "global-default" && classOf(limiters[1]) == "global-default"
 	})
 	if _, err := k.reg.Create(ctx, withName(k.levels, level.Name), level, user); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the level is found", dangling("people", "False", "Found"))
-	eventually(t, "both go by it", func() bool { return classOf(limiters[0]) == "people" && classOf(limiters[1]) == "people" })
+	eventually.True(t, "the level is found", dangling("people", "False", "Found"))
+	eventually.True(t, "both go by it", func() bool { return classOf(limiters[0]) == "people" && classOf(limiters[1]) == "people" })
 	if f := k.schema("people").ManagedFields; !slices.ContainsFunc(f, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == consumerManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "status"
 	}) {
 		t.Errorf("the status is owned by %+v", f)
 	}
 	k.remove(k.levels, "small")
-	eventually(t, "it dangles again", dangling("people", "True", "NotFound"))
+	eventually.True(t, "it dangles again", dangling("people", "True", "NotFound"))
 	k.remove(k.schemas, "people")
-	eventually(t, "all others lead somewhere", func() bool {
+	eventually.True(t, "all others lead somewhere", func() bool {
 		for _, w := range k.maintainedObjects() {
 			if w.target.Resource == k.schemas.Resource && !dangling(w.target.Name, "False", "Found")() {
 				return false

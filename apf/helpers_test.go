@@ -70,14 +70,3 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.now = end
 	c.mu.Unlock()
 }
-
-// eventually waits until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -83,7 +85,7 @@ func TestWaitsForASeat(t *testing.T) {
 	l, _ := newSmallLimiter(t, 5)
 	first := mustBegin(t, l, "alice")
 	second := startBegin(t.Context(), l, "bob")
-	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
+	eventually.True(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 	header := http.Header{}
 	first.SetHeaders(header)
 	if uid := header.Get("X-Kubernetes-Pf-Flowschema-Uid") + " " + header.Get("X-Kubernetes-Pf-Prioritylevel-Uid"); uid != "schema-uid level-uid" {
@@ -113,7 +115,7 @@ func TestNobodyWaitsTooLong(t *testing.T) {
 			ctx, cancel = deadlineAt(ctx, clock.Now().Add(c.deadline)), func() {}
 		}
 		b := startBegin(ctx, l, "bob")
-		eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
+		eventually.True(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 		clock.advance(c.waits - time.Millisecond)
 		select {
 		case <-b.done:
@@ -144,7 +146,7 @@ func TestWhoLeavesWaitsNoMore(t *testing.T) {
 	seat := mustBegin(t, l, "alice")
 	ctx, cancel := context.WithCancel(t.Context())
 	gone, stays := startBegin(ctx, l, "bob"), startBegin(t.Context(), l, "bob")
-	eventually(t, "both wait", func() bool { return waitingIn(l, "small") == 2 })
+	eventually.True(t, "both wait", func() bool { return waitingIn(l, "small") == 2 })
 	cancel()
 	<-gone.done
 	if gone.ok || gone.ticket.Reason != reasonCanceled {
@@ -168,7 +170,7 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 	for i := range 6 {
 		waits = append(waits, startBegin(t.Context(), l, []string{"alice", "bob"}[i%2]))
 	}
-	eventually(t, "six wait", func() bool { return waitingIn(l, "small") == 6 })
+	eventually.True(t, "six wait", func() bool { return waitingIn(l, "small") == 6 })
 
 	l.Configure(twoUserConfig(64, 3)) // other queues
 	if n := waitingIn(l, "small"); n != 6 {
@@ -178,7 +180,7 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 	l.total = 3 // as if more seats had been configured
 	l.mu.Unlock()
 	l.Configure(twoUserConfig(64, 3))
-	eventually(t, "two more are let in", func() bool { return waitingIn(l, "small") == 4 })
+	eventually.True(t, "two more are let in", func() bool { return waitingIn(l, "small") == 4 })
 
 	l.Configure(nil, nil) // deletes all
 	if !l.hasLevel("small") {
@@ -231,7 +233,7 @@ func TestComesBack(t *testing.T) {
 	l.Configure(nil, nil)
 	l.Configure(twoUserConfig(1, 10))
 	b := startBegin(t.Context(), l, "bob")
-	eventually(t, "bob waits for alice's seat", func() bool { return waitingIn(l, "small") == 1 })
+	eventually.True(t, "bob waits for alice's seat", func() bool { return waitingIn(l, "small") == 1 })
 	seat.Done()
 	<-b.done
 	b.ticket.Done()
@@ -316,7 +318,7 @@ func TestFinalSeats(t *testing.T) {
 	}
 	ticket.Done()
 	b := startBegin(t.Context(), l, "bob")
-	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
+	eventually.True(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 	clock.advance(50 * time.Millisecond)
 	<-b.done
 	if !b.ok {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -63,7 +65,7 @@ func TestCountedAtArrival(t *testing.T) {
 		t.Fatal(seat.Reason)
 	}
 	waiting := startBegin(t.Context(), l, "bob")
-	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
+	eventually.True(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 	for range 2 {
 		if refused, ok := l.Begin(t.Context(), update()); ok || refused.Reason != reasonFull {
 			t.Fatalf("%v %s", ok, refused.Reason)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -33,9 +35,9 @@ func newBusyLimiter(t *testing.T, o Options) (l *Limiter, end func()) {
 	root := &request.User{Name: "root", Groups: []string{request.GroupMasters}}
 	exempt, _ := l.Begin(t.Context(), RequestDigest{User: root, Info: &request.Info{Verb: "get", Path: "/metrics"}})
 	waits := []*pendingBegin{startBegin(t.Context(), l, "bob")}
-	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
+	eventually.True(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 	waits = append(waits, startBegin(t.Context(), l, "bob"))
-	eventually(t, "bob waits twice", func() bool { return waitingIn(l, "small") == 2 })
+	eventually.True(t, "bob waits twice", func() bool { return waitingIn(l, "small") == 2 })
 	o.Clock.(*fakeClock).advance(time.Second)
 	return l, func() {
 		executes.Done()

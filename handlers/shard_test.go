@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
@@ -93,7 +95,7 @@ func TestShards(t *testing.T) {
 	if name := "apiserver_watch_filtered_events_total" + labels; err != nil || got[name] != float64(len(names)) {
 		t.Errorf("%s is %g, %v", name, got[name], err)
 	}
-	eventually(t, "the end of the watches in the metric", func() bool {
+	eventually.True(t, "the end of the watches in the metric", func() bool {
 		got, err := seriestest.Read(h.Metrics)
 		open, known := got["apiserver_watch_shards_total"+labels]
 		return err == nil && known && open == 0

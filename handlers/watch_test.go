@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/gorilla/websocket"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
@@ -75,18 +77,6 @@ func watches(t *testing.T, h *Handler) string {
 	return text
 }
 
-// eventually waits until happened returns true.
-func eventually(t *testing.T, event string, happened func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !happened(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", event)
-		}
-	}
-}
-
 // TestWatchOverHTTP checks the events of a watch, and its end by the client and by shutdown.
 func TestWatchOverHTTP(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
@@ -114,7 +104,7 @@ func TestWatchOverHTTP(t *testing.T) {
 				t.Errorf("watches are %s", got)
 			}
 			response.Body.Close() // the client disconnects
-			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
+			eventually.True(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 
 			response, _ = open(t, s, "resourceVersion=0")
 			h.BeginShutdown(0)
@@ -145,9 +135,9 @@ func TestWatchOfStalledClient(t *testing.T) {
 			if _, err := http.ReadResponse(bufio.NewReader(client), nil); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the beginning of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:1}") })
+			eventually.True(t, "the beginning of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:1}") })
 			addMaps(t, h, "a")
-			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
+			eventually.True(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 		})
 	}
 }
@@ -205,7 +195,7 @@ func TestWatchOverWebSocket(t *testing.T) {
 			t.Errorf("%q: %s, %v", c.protocols, data, err)
 		}
 		conn.Close() // without a close message, like a client that crashes
-		eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
+		eventually.True(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -91,7 +93,7 @@ func countPodSecurity(t *testing.T, c kubernetes.Interface) {
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{HostNetwork: true, AutomountServiceAccountToken: new(bool),
 		Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the service accounts exist", func() error {
 		_, err := c.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
 		_, other := c.CoreV1().ServiceAccounts("strict").Get(t.Context(), "default", metav1.GetOptions{})
 		return errors.Join(err, other)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
@@ -61,7 +63,7 @@ func TestCertificatesRenewedWhileRunning(t *testing.T) {
 	if p.current.Load().Serving.Cert.NotAfter.Before(late.Add(300*24*time.Hour)) || bytes.Equal(kubeconfig(), before) {
 		t.Error("not renewed")
 	}
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the certificate is renewed", func() error {
 		if presentedBy(t, srv).SerialNumber.Cmp(first.SerialNumber) == 0 {
 			return errors.New("the server still presents the first certificate")
 		}

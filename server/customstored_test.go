@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -125,7 +127,7 @@ func TestBrokenStoredDefinitions(t *testing.T) {
 		`CustomResourceDefinition has an invalid schema" definition=things.listtype.example.com`,
 		"stored object cannot be decoded\" key=/registry/apiextensions.k8s.io/customresourcedefinitions/things.unreadable.example.com",
 	}
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the log has the faults", func() error {
 		for _, line := range want {
 			if !strings.Contains(log.String(), line) {
 				return fmt.Errorf("no %q in %s", line, log.String())

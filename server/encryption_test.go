@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,24 +87,11 @@ func createWidgets(t *testing.T, s *Server) dynamic.ResourceInterface {
 		t.Fatal(err)
 	}
 	widgets := c.Resource(widgetResource).Namespace("enc")
-	eventuallySucceeds(t, "widgets are served", func() error {
+	eventually.Succeeds(t, "widgets are served", func() error {
 		_, err := widgets.List(t.Context(), metav1.ListOptions{})
 		return err
 	})
 	return widgets
-}
-
-// eventuallySucceeds waits until f returns no error.
-func eventuallySucceeds(t *testing.T, what string, f func() error) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	err := f()
-	for ; err != nil && time.Now().Before(deadline); err = f() {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 func createNamespace(t *testing.T, s *Server, name string) {
@@ -352,7 +341,7 @@ func TestEncryptionReload(t *testing.T) {
 	encryptionConfig(t, file, "secrets", keyProvider("aesgcm", "new", encryptionKeyB)+", "+keyProvider("aesgcm", "old", encryptionKeyA))
 	reloads := func(result, want string) {
 		t.Helper()
-		eventuallySucceeds(t, result, func() error {
+		eventually.Succeeds(t, result, func() error {
 			_, body := get(t, client, s.URL+"/metrics", s.Token)
 			for line := range strings.Lines(body) {
 				if strings.HasPrefix(line, "apiserver_encryption_config_controller_automatic_reloads_total{") && strings.Contains(line, `status="`+result+`"`) && strings.HasSuffix(line, "} "+want+"\n") {
@@ -364,7 +353,7 @@ func TestEncryptionReload(t *testing.T) {
 	}
 	reloads("success", "1")
 	target := written.Load() + 10*writers
-	eventuallySucceeds(t, "more writes", func() error {
+	eventually.Succeeds(t, "more writes", func() error {
 		if n := written.Load(); n < target && ctx.Err() == nil {
 			return fmt.Errorf("%d of %d", n, target)
 		}
@@ -446,7 +435,7 @@ func TestEncryptionKMS(t *testing.T) {
 	if err := plugin.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventuallySucceeds(t, "the plugin is back", func() error {
+	eventually.Succeeds(t, "the plugin is back", func() error {
 		if code, body := get(t, client, s.URL+"/readyz", s.Token); code != http.StatusOK {
 			return fmt.Errorf("%d %s", code, body)
 		}

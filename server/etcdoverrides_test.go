@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -119,7 +121,7 @@ func TestEtcdOverrides(t *testing.T) {
 			t.Errorf("%s: got %q", place.prefix, keys)
 		}
 	}
-	until(t, "both are compacted", func() bool {
+	eventually.True(t, "both are compacted", func() bool {
 		return len(keysIn(t, main, "compact_rev_key")) > 0 && len(keysIn(t, events, "compact_rev_key")) > 0
 	})
 	_, body := get(t, raw(t, s), s.URL+"/readyz?verbose", s.Token)
@@ -207,7 +209,7 @@ func TestEtcdOverrideDecryptsAgain(t *testing.T) {
 		t.Fatalf("without the key: %v, want an internal error", err)
 	}
 	encryptionConfig(t, file, "configmaps", keyProvider("aesgcm", "new", encryptionKeyB)+", "+keyProvider("aesgcm", "old", encryptionKeyA))
-	eventuallySucceeds(t, "the value is readable", func() error {
+	eventually.Succeeds(t, "the value is readable", func() error {
 		got, err := maps.Get(t.Context(), "x", metav1.GetOptions{ResourceVersion: "0"})
 		if err == nil && got.Data["a"] != "b" {
 			err = fmt.Errorf("it has %v", got.Data)

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 )
 
 // TestFaithfulEmulation checks that a server which emulates 1.34 faithfully does not know a field of
@@ -77,7 +79,7 @@ func TestFaithfulSchemas(t *testing.T) {
 		}
 		var code int
 		var body string
-		until(t, "the definition is served", func() bool {
+		eventually.True(t, "the definition is served", func() bool {
 			var res *http.Response
 			res, body = send(t, c, s, http.MethodPost, "/apis/example.com/v1/ships", "application/json", `{"apiVersion":"example.com/v1","kind":"Ship","metadata":{"name":"a"},"crew":4294967296}`)
 			code = res.StatusCode

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,7 +131,7 @@ func TestShutdownDelay(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Stop(ctx) }()
-	until(t, "/readyz fails", func() bool {
+	eventually.True(t, "/readyz fails", func() bool {
 		code, body := get(t, client, s.URL+"/readyz", s.Token)
 		return code == http.StatusInternalServerError && strings.Contains(body, "[-]shutdown failed")
 	})

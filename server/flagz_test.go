@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 )
 
 // TestShownFlags checks what /flagz shows of the flags of a command line, and of options.
@@ -54,7 +56,7 @@ func TestPagesOfServer(t *testing.T) {
 	}
 	get(t, raw(t, s), s.URL+"/statusz", s.Token)
 	const rest = `dry_run="",group="",resource="statusz",scope="",subresource="",verb="GET",version=""}`
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the requests are counted", func() error {
 		_, body := get(t, raw(t, s), s.URL+"/metrics", s.Token)
 		for _, want := range []string{
 			`apiserver_request_total{code="200",component="apiserver",` + rest + " 1",

@@ -5,7 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,7 +70,7 @@ func TestFlowControl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "alice is of her own schema", func() bool {
+	eventually.True(t, "alice is of her own schema", func() bool {
 		schema, _ := classOf(t, s, "alice-token", "/api/v1/nodes")
 		return schema == string(created.UID)
 	})
@@ -77,20 +78,10 @@ func TestFlowControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _ := uids("global-default", "global-default")
-	until(t, "and then of that of all", func() bool {
+	eventually.True(t, "and then of that of all", func() bool {
 		schema, _ := classOf(t, s, "alice-token", "/api/v1/nodes")
 		return schema == before
 	})
-}
-
-// until waits for a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("timeout waiting: %s", what)
-		}
-	}
 }
 
 // TestPlainLimits checks --enable-priority-and-fairness=false, with which the objects still

@@ -19,6 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"go.etcd.io/etcd/server/v3/embed"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -352,7 +354,7 @@ func TestOwnLoops(t *testing.T) {
 	if err := c.Namespaces().Delete(ctx, corev1.NamespaceNodeLease, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the controllers have done their first round", func() error {
 		m, err := c.ConfigMaps(metav1.NamespaceSystem).Get(ctx, tracking, metav1.GetOptions{})
 		if err != nil || m.Data["since"] > today {
 			return fmt.Errorf("tracking: %v, %w", m.Data, err)
@@ -368,23 +370,5 @@ func TestOwnLoops(t *testing.T) {
 	})
 	if _, err := leases.Get(ctx, "somebody", metav1.GetOptions{}); err != nil {
 		t.Errorf("the Lease of another kind of server: %v", err)
-	}
-}
-
-// eventually waits until f returns nil.
-func eventually(t *testing.T, f func() error) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
-		err := f()
-		if err == nil {
-			tick.Stop()
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatal(err)
-		case <-tick.C:
-		}
 	}
 }

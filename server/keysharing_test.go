@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -50,7 +52,7 @@ func TestServersOnOneEtcd(t *testing.T) {
 		got, err := clientOf(t, s.RESTConfig()).AuthenticationV1().TokenReviews().Create(t.Context(), review, metav1.CreateOptions{})
 		return err == nil && got.Status.Authenticated
 	}
-	until(t, "the service account", func() bool {
+	eventually.True(t, "the service account", func() bool {
 		_, err := clientOf(t, first.RESTConfig()).CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
 		return err == nil
 	})

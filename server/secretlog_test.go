@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,7 +47,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var issued *authenticationv1.TokenRequest
-	eventually(t, func() (err error) { // a controller creates the account
+	eventually.Succeeds(t, "a token is issued", func() (err error) { // a controller creates the account
 		issued, err = client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		return err
 	})

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/go-jose/go-jose/v4"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -45,7 +47,7 @@ func TestExternalSigner(t *testing.T) {
 		}
 		return r.Status
 	}
-	eventually(t, func() error { // a controller creates it
+	eventually.Succeeds(t, "the service account exists", func() error { // a controller creates it
 		_, err := client.CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
@@ -91,7 +93,7 @@ func TestExternalSigner(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the Secret has a token", func() error {
 		secret, err := client.CoreV1().Secrets("default").Get(t.Context(), "token", metav1.GetOptions{})
 		if err != nil || len(secret.Data[corev1.ServiceAccountTokenKey]) == 0 {
 			return fmt.Errorf("the Secret has no token: %w", err)
@@ -115,7 +117,7 @@ func TestExternalSigner(t *testing.T) {
 	signer.ChangeKeys(nil)
 	signer.Rotate(t, "third")
 	signer.Revoke()
-	eventually(t, func() error { // the first call after a restart may fail
+	eventually.Succeeds(t, "a token is issued", func() error { // the first call after a restart may fail
 		_, err := client.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		return err
 	})

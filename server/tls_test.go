@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -133,7 +135,7 @@ func TestReplacedCAs(t *testing.T) {
 	write(clients, newClients)
 	write(proxies, newProxies)
 	client := clientOf(t, s.RESTConfig())
-	eventually(t, func() error {
+	eventually.Succeeds(t, "the CAs are served", func() error {
 		if names, err = acceptableCAs(s); err != nil || len(names) != 3 || !slices.Equal(names[1:], []string{"new clients", "new proxies"}) {
 			return fmt.Errorf("the acceptable CAs are %q, %v", names, err)
 		}

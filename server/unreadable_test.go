@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -220,11 +221,5 @@ func (b *broken) works() {
 // eventually waits until f succeeds.
 func (b *broken) eventually(what string, f func() error) {
 	b.Helper()
-	var err error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = f(); err == nil {
-			return
-		}
-	}
-	b.Fatalf("%s: %v", what, err)
+	eventually.Succeeds(b, what, f)
 }

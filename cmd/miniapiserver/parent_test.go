@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 
 	"github.com/miniapiserver/miniapiserver/internal/porttest"
 )
@@ -40,12 +41,12 @@ func TestEndsWithParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "etcd serves", func() bool { return listens(client) })
+	eventually.True(t, "etcd serves", func() bool { return listens(client) })
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // it was killed
-	until(t, "etcd has ended and removed its directory", func() bool {
+	eventually.True(t, "etcd has ended and removed its directory", func() bool {
 		_, err := os.Stat(data)
 		return !listens(client) && os.IsNotExist(err)
 	})
@@ -58,16 +59,6 @@ func listens(address string) bool {
 	}
 	conn.Close()
 	return true
-}
-
-// until waits until a condition holds.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not so after 30 s: %s", what)
-		}
-	}
 }
 
 // TestTestDirs checks that only directories of envtest are removed.

@@ -204,7 +204,7 @@ NONE < internal/histogram < storage, registry, authz, handlers, controllers/cust
 NONE < internal/compressed < handlers/description;
 
 # Helpers of tests in several packages.
-NONE < internal/schematest, internal/filler, internal/seriestest, internal/ci, internal/extending, internal/kmstest, internal/otlptest, internal/pagetest, internal/porttest, internal/signertest;
+NONE < internal/schematest, internal/filler, internal/seriestest, internal/ci, internal/eventually, internal/extending, internal/kmstest, internal/otlptest, internal/pagetest, internal/porttest, internal/signertest;
 
 # The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;
@@ -266,5 +266,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but internal/otlptest, internal/porttest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/eventually, internal/otlptest, internal/porttest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
 `

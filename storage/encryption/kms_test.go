@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -154,7 +156,7 @@ func TestKMSGone(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool {
+	eventually.True(t, "the plugin is healthy", func() bool {
 		c.pass(badStatusTTL)
 		return e.CheckHealth(t.Context()) == nil
 	})
@@ -181,7 +183,7 @@ func TestKMSStartsLater(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool {
+	eventually.True(t, "the plugin is healthy", func() bool {
 		c.pass(badStatusTTL)
 		return e.CheckHealth(t.Context()) == nil
 	})

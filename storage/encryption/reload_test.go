@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
@@ -38,7 +40,7 @@ func TestReload(t *testing.T) {
 
 	failures := func() string { return counted(dump(t, reg), "automatic_reloads_total", "status=failure") }
 	writeConfig(t, e.o.File, "resources: []")
-	waitFor(t, func() bool { return failures() != "" })
+	eventually.True(t, "a reload fails", func() bool { return failures() != "" })
 	decryptsTo(t, e, secrets, "/k", current, "value", false)
 
 	writeConfig(t, e.o.File, "resources:\n"+kmsRule("plug", p, "5s")+rule("secrets", keys("aesgcm", "b="+keyB, "a="+keyA)))
@@ -81,18 +83,4 @@ func counted(metrics, name, label string) string {
 		}
 	}
 	return ""
-}
-
-// waitFor waits until a condition holds.
-func waitFor(t testing.TB, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatal("the condition does not hold")
-		case <-time.After(time.Millisecond):
-		}
-	}
 }
