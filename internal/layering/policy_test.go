@@ -121,6 +121,9 @@ admission < admission/noderestriction, admission/podsecurity, admission/imagepol
 admission/noderestriction, admission/podsecurity, admission/imagepolicy, admission/quota < admission/plugins
 	< controllers, server;
 
+# What the tests of kinds share.
+api/builtin < internal/kindtest;
+
 # What the tests of plugins share.
 admission, api/builtin < admission/admissiontest;
 
@@ -247,7 +250,7 @@ k8s.io/client-go/util/jsonpath !< ALL but api;
 
 # Configuration files are decoded by internal/configfile, which is strict and has kube-apiserver's words. The others
 # decode bodies and stored values, and credentials writes kubeconfig files.
-sigs.k8s.io/yaml !< ALL but internal/configfile, api, handlers/representation, server/credentials, conformance, bench;
+sigs.k8s.io/yaml !< ALL but internal/configfile, api, handlers/representation, server/credentials, conformance, bench, internal/kindtest;
 
 # The number of nodes in a document is counted before anything decodes it.
 go.yaml.in/yaml !< ALL but internal/bounds;
@@ -266,5 +269,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but internal/eventually, internal/otlptest, internal/porttest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/eventually, internal/kindtest, internal/otlptest, internal/porttest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
 `

@@ -1,0 +1,177 @@
+package kindtest
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// This file has all uses of the fields of api.Resource. The order of the steps is that of the registry.
+
+// find returns a kind as the server serves it with some gates, and the version that name, such as
+// deployments.v1.apps, has.
+func find(name string, gates features.Gates) (*api.Resource, *api.Version) {
+	for _, r := range builtin.KindsFor(gates) {
+		if plural, rest, _ := strings.Cut(name, "."); r.Name == plural {
+			version, group, _ := strings.Cut(rest, ".")
+			for i := range r.Versions {
+				if v := &r.Versions[i]; v.Group == group && v.Version == version {
+					return r, v
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// outcome is what the kind made of a request.
+type outcome struct {
+	object   api.Object
+	errs     field.ErrorList
+	warnings []string
+}
+
+// create makes a new object from one that was sent in version v.
+func create(r *api.Resource, v *api.Version, sent api.Object) (out outcome, err error) {
+	if out.object, err = r.Decoded(v, sent); err != nil {
+		return out, err
+	}
+	obj := out.object
+	if r.CheckConversion != nil {
+		if err := r.CheckConversion(obj); err != nil {
+			return out, err
+		}
+	}
+	obj.SetUID("u")
+	obj.SetCreationTimestamp(metav1.NewTime(created()))
+	if r.Update.HasGeneration {
+		obj.SetGeneration(1)
+	}
+	if r.Status.Served && !r.Create.KeepStatusOnCreate {
+		setStatus(obj, nil)
+	}
+	if r.Create.WarningsAsSent != nil {
+		out.warnings = r.Create.WarningsAsSent(obj)
+	}
+	if r.Create.PrepareForCreate != nil {
+		r.Create.PrepareForCreate(obj)
+	}
+	if out.errs = r.CheckCreate(v, obj); len(out.errs) > 0 {
+		return out, nil
+	}
+	out.warnings = append(out.warnings, r.Warnings(obj, nil)...)
+	// The response has the object as it is read from storage.
+	for _, setDefaults := range []func(api.Object){r.Default, r.DefaultStored} {
+		if setDefaults != nil {
+			setDefaults(obj)
+		}
+	}
+	return out, nil
+}
+
+// update replaces old by the object that was sent in version v: as a whole, its status, or the part that another
+// subresource changes.
+func update(r *api.Resource, v *api.Version, subresource string, sent, old api.Object) (out outcome, err error) {
+	if out.object, err = r.Decoded(v, sent); err != nil {
+		return out, err
+	}
+	obj := out.object
+	obj.SetGeneration(old.GetGeneration())
+	switch subresource {
+	case "":
+		if r.Status.Served && !r.Status.WithObject {
+			setStatus(obj, old)
+		}
+		if r.Update.PrepareForUpdate != nil {
+			r.Update.PrepareForUpdate(obj, old)
+		}
+	case "status":
+		keepAllButStatus(obj, old)
+		if r.Status.PrepareForUpdate != nil {
+			r.Status.PrepareForUpdate(obj, old)
+		}
+	default:
+		part(r, subresource).PrepareForUpdate(obj, old)
+	}
+	if subresource != "status" && r.IncrementsGeneration(obj, old) {
+		obj.SetGeneration(old.GetGeneration() + 1)
+	}
+	switch subresource {
+	case "":
+		if out.errs = r.CheckUpdate(v, obj, old); len(out.errs) == 0 {
+			out.warnings = r.Warnings(obj, old)
+		}
+	case "status":
+		if out.errs = r.CheckStatusUpdate(v, obj, old); len(out.errs) == 0 && r.Status.WarningsOnUpdate != nil {
+			out.warnings = r.Status.WarningsOnUpdate(obj)
+		}
+	default:
+		out.errs = r.CheckPartUpdate(v, part(r, subresource), obj, old)
+	}
+	return out, nil
+}
+
+// part returns the subresource of a name.
+func part(r *api.Resource, name string) *api.Subresource {
+	for _, s := range r.Subresources {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// setStatus sets the status of obj to that of from, or clears it.
+func setStatus(obj, from api.Object) {
+	status := reflect.ValueOf(obj).Elem().FieldByName("Status")
+	switch {
+	case !status.IsValid():
+	case from == nil:
+		status.SetZero()
+	default:
+		status.Set(reflect.ValueOf(from.DeepCopyObject()).Elem().FieldByName("Status"))
+	}
+}
+
+// keepAllButStatus sets all fields of obj but metadata and status to the values of old.
+func keepAllButStatus(obj, old api.Object) {
+	to, from := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old.DeepCopyObject()).Elem()
+	for i := range to.NumField() {
+		if name := to.Type().Field(i).Name; name != "ObjectMeta" && name != "Status" {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
+
+// columns returns the names of the columns, those of kubectl get -o wide in parentheses.
+func columns(r *api.Resource) []string {
+	var names []string
+	for _, c := range r.Columns() {
+		if c.Priority > 0 {
+			c.Name = "(" + c.Name + ")"
+		}
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// cells returns the row of an object.
+func cells(r *api.Resource, obj api.Object) []any { return r.Row(obj).Cells() }
+
+// selectable returns the selectable fields of an object besides its name and namespace.
+func selectable(r *api.Resource, obj api.Object) map[string]string {
+	if r.Fields.Selectable == nil {
+		return nil
+	}
+	return r.Fields.Selectable(obj)
+}
+
+// created is the creation time of objects, an hour before tables are made.
+func created() time.Time { return time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC) }
