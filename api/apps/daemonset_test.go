@@ -79,8 +79,9 @@ func TestDaemonSetUpdateRules(t *testing.T) {
 }
 
 func TestDaemonSetStatusRules(t *testing.T) {
-	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet).With("status: {currentNumberScheduled: 1, numberMisscheduled: 0, desiredNumberScheduled: 2, " +
-		"numberReady: 1, collisionCount: 1}")
+	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet).With(
+		"status: {currentNumberScheduled: 1, numberMisscheduled: 0, desiredNumberScheduled: 2, " +
+			"numberReady: 1, collisionCount: 1}")
 	k.UpdateStatus(kindtest.Rules{
 		{"currentNumberScheduled", "status.currentNumberScheduled: 0", "status.currentNumberScheduled: -1",
 			"status.currentNumberScheduled: Invalid value: -1: must be greater than or equal to 0"},
@@ -155,7 +156,8 @@ func TestDaemonSetWarnings(t *testing.T) {
 }
 
 func TestDaemonSetUpdateWarnings(t *testing.T) {
-	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet).With("spec.template.spec.containers[0].env: [{name: A, value: '1'}, {name: A, value: '2'}]")
+	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet).With(
+		"spec.template.spec.containers[0].env: [{name: A, value: '1'}, {name: A, value: '2'}]")
 	k.UpdateWarnings(kindtest.Cases{
 		{"other fields", "spec.minReadySeconds: 2", ""},
 		{"template", "spec.template.spec.nodeName: node",
@@ -166,7 +168,8 @@ func TestDaemonSetUpdateWarnings(t *testing.T) {
 
 func TestDaemonSetColumns(t *testing.T) {
 	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet)
-	k.Columns("Name|Desired|Current|Ready|Up-to-date|Available|Node Selector|Age|(Containers)|(Images)|(Selector)", kindtest.Cases{
+	k.Columns("Name|Desired|Current|Ready|Up-to-date|Available|Node "+
+		"Selector|Age|(Containers)|(Images)|(Selector)", kindtest.Cases{
 		{"new", "", "x|0|0|0|0|0|<none>|60m|c|i:1|a=b"},
 		{"running",
 			"spec.template.spec.nodeSelector: {a: b}; status: {desiredNumberScheduled: 6, " +

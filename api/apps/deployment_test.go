@@ -141,7 +141,8 @@ func TestDeploymentUpdateRules(t *testing.T) {
 }
 
 func TestDeploymentStatusRules(t *testing.T) {
-	k := kindtest.New(t, "deployments.v1.apps", deployment).With("status: {replicas: 3, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 1, collisionCount: 2}")
+	k := kindtest.New(t, "deployments.v1.apps", deployment).With(
+		"status: {replicas: 3, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 1, collisionCount: 2}")
 	k.UpdateStatus(kindtest.Rules{
 		{"observedGeneration", "status.observedGeneration: 1", "status.observedGeneration: -1",
 			"status.observedGeneration: Invalid value: -1: must be greater than or equal to 0"},

@@ -60,7 +60,8 @@ func TestReplicaSetUpdateRules(t *testing.T) {
 }
 
 func TestReplicaSetStatusRules(t *testing.T) {
-	k := kindtest.New(t, "replicasets.v1.apps", replicaSet).With("status: {replicas: 3, fullyLabeledReplicas: 2, readyReplicas: 2, availableReplicas: 1}")
+	k := kindtest.New(t, "replicasets.v1.apps", replicaSet).With(
+		"status: {replicas: 3, fullyLabeledReplicas: 2, readyReplicas: 2, availableReplicas: 1}")
 	k.UpdateStatus(kindtest.Rules{
 		{"replicas", "status.replicas: 4", "status.replicas: -1",
 			"status.replicas: Invalid value: -1: must be greater than or equal to 0; " +

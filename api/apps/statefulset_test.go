@@ -118,8 +118,9 @@ func TestStatefulSetUpdateRules(t *testing.T) {
 }
 
 func TestStatefulSetStatusRules(t *testing.T) {
-	k := kindtest.New(t, "statefulsets.v1.apps", statefulSet).With("status: {replicas: 3, currentReplicas: 2, updatedReplicas: 2, readyReplicas: 2, " +
-		"availableReplicas: 1, collisionCount: 2}")
+	k := kindtest.New(t, "statefulsets.v1.apps", statefulSet).With(
+		"status: {replicas: 3, currentReplicas: 2, updatedReplicas: 2, readyReplicas: 2, " +
+			"availableReplicas: 1, collisionCount: 2}")
 	k.UpdateStatus(kindtest.Rules{
 		{"replicas", "status.replicas: 4", "status.replicas: -1",
 			"status.replicas: Invalid value: -1: must be greater than or equal to 0; " +

@@ -96,8 +96,9 @@ func TestJobRules(t *testing.T) {
 }
 
 func TestIndexedJobLimits(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.completionMode: Indexed; spec.completions: 200000; spec.parallelism: 10000; " +
-		"spec.backoffLimitPerIndex: 1; spec.maxFailedIndexes: 10000")
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.completionMode: Indexed; spec.completions: 200000; spec.parallelism: 10000; " +
+			"spec.backoffLimitPerIndex: 1; spec.maxFailedIndexes: 10000")
 	k.Create(kindtest.Rules{
 		{"parallelism", "spec.parallelism: 10000", "spec.parallelism: 10001",
 			"spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when " +
@@ -128,7 +129,8 @@ func TestIndexedJobLimits(t *testing.T) {
 }
 
 func TestPodFailurePolicy(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.podFailurePolicy.rules: [{action: FailJob, onExitCodes: {operator: In, values: [1, 5]}}]")
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.podFailurePolicy.rules: [{action: FailJob, onExitCodes: {operator: In, values: [1, 5]}}]")
 	k.Create(kindtest.Rules{
 		{"action", "spec.podFailurePolicy.rules[0].action: Count", "spec.podFailurePolicy.rules[0].action: Other",
 			`spec.podFailurePolicy.rules[0].action: Unsupported value: "Other": supported values: ` +
@@ -190,7 +192,8 @@ func TestPodFailurePolicy(t *testing.T) {
 }
 
 func TestSuccessPolicy(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.completionMode: Indexed; spec.completions: 5; spec.successPolicy.rules: [{succeededCount: 2}]")
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.completionMode: Indexed; spec.completions: 5; spec.successPolicy.rules: [{succeededCount: 2}]")
 	k.Create(kindtest.Rules{
 		{"indexed job", `spec.successPolicy.rules: [{succeededIndexes: "0,2-4"}]`, "spec.completionMode: NonIndexed",
 			"spec.successPolicy: Invalid value: " +
@@ -241,7 +244,8 @@ func TestSuccessPolicy(t *testing.T) {
 }
 
 func TestJobUpdateRules(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.backoffLimitPerIndex: 1; spec.completionMode: Indexed; spec.completions: 3; spec.parallelism: 3")
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.backoffLimitPerIndex: 1; spec.completionMode: Indexed; spec.completions: 3; spec.parallelism: 3")
 	k.Update(kindtest.Rules{
 		{"completions", "spec.completions: 2; spec.parallelism: 2", "spec.completions: 2",
 			"spec.completions: Invalid value: 2: can only be modified in tandem with spec.parallelism"},
@@ -301,9 +305,10 @@ func TestSuspendedJob(t *testing.T) {
 }
 
 func TestJobStatusRules(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.completions: 5; spec.parallelism: 2; spec.completionMode: Indexed; " +
-		`spec.backoffLimitPerIndex: 1; status: {startTime: "2026-05-04T11:00:00Z", active: 1, failed: 2, ` +
-		`succeeded: 2, ready: 1, completedIndexes: "0,1"}`)
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.completions: 5; spec.parallelism: 2; spec.completionMode: Indexed; " +
+			`spec.backoffLimitPerIndex: 1; status: {startTime: "2026-05-04T11:00:00Z", active: 1, failed: 2, ` +
+			`succeeded: 2, ready: 1, completedIndexes: "0,1"}`)
 	k.UpdateStatus(kindtest.Rules{
 		{"active", "status.active: 2", "status.active: -1; status.ready: null",
 			"status.active: Invalid value: -1: must be greater than or equal to 0"},
@@ -416,8 +421,9 @@ func TestNonIndexedJobStatus(t *testing.T) {
 }
 
 func TestFinishedJobStatus(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With(`status: {startTime: "2026-05-04T11:00:00Z", completionTime: "2026-05-04T11:30:00Z", succeeded: ` +
-		`1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}`)
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		`status: {startTime: "2026-05-04T11:00:00Z", completionTime: "2026-05-04T11:30:00Z", succeeded: ` +
+			`1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}`)
 	k.UpdateStatus(kindtest.Rules{
 		{"complete", "status.succeeded: 2",
 			`status.conditions: [{type: SuccessCriteriaMet, status: "True"}]; status.completionTime: null`,
@@ -488,7 +494,8 @@ func TestJobWarnings(t *testing.T) {
 }
 
 func TestJobUpdateWarnings(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.template.spec.containers[0].env: [{name: A, value: '1'}, {name: A, value: '2'}]")
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.template.spec.containers[0].env: [{name: A, value: '1'}, {name: A, value: '2'}]")
 	k.UpdateWarnings(kindtest.Cases{
 		{"labels", "metadata.labels: {c: d}", ""},
 		{"spec", "spec.parallelism: 2",
@@ -498,7 +505,8 @@ func TestJobUpdateWarnings(t *testing.T) {
 }
 
 func TestJobColumns(t *testing.T) {
-	k := kindtest.New(t, "jobs.v1.batch", job).With("spec.manualSelector: true; spec.selector.matchLabels: {a: b}; spec.template.metadata.labels: {a: b}")
+	k := kindtest.New(t, "jobs.v1.batch", job).With(
+		"spec.manualSelector: true; spec.selector.matchLabels: {a: b}; spec.template.metadata.labels: {a: b}")
 	k.Columns("Name|Status|Completions|Duration|Age|(Containers)|(Images)|(Selector)", kindtest.Cases{
 		{"new", "", "x|Running|0/1||60m|c|i:1|a=b"},
 		{"one of many", "spec.parallelism: 3", "x|Running|0/1 of 3||60m|c|i:1|a=b"},

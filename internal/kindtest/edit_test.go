@@ -54,7 +54,8 @@ func (r *recorder) Fatalf(format string, _ ...any) { panic(format) }
 func TestWrongRows(t *testing.T) {
 	const configMap = "data: {a: b}"
 	const badKey = `data[a b]: Invalid value: "a b": a valid config key must consist of ` +
-		`alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`
+		`alphanumeric characters, '-', '_' or '.' (e.g. 'key.name', ` +
+		` or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`
 	for name, c := range map[string]struct {
 		test func(k *Kind)
 		want int
@@ -66,7 +67,8 @@ func TestWrongRows(t *testing.T) {
 		"other start":   {func(k *Kind) { k.Create(Rules{{"key", "", "data[a b]: c", "data[a c]...+')"}}) }, 1},
 		"other error":   {func(k *Kind) { k.Create(Rules{{"key", "", "data[a b]: c", "data: Required value"}}) }, 1},
 		"update": {func(k *Kind) {
-			k.With("immutable: true").Update(Rules{{"data", "metadata.labels: {a: b}", "data.a: c", "data: Forbidden: field is immutable when `immutable` is set"}})
+			k.With("immutable: true").Update(Rules{{"data", "metadata.labels: {a: b}", "data.a: c",
+				"data: Forbidden: field is immutable when `immutable` is set"}})
 		}, 0},
 		"field":              {func(k *Kind) { k.Created(Cases{{"data", "data.c: d", "data.a: b; data.c: d"}}) }, 0},
 		"wrong field":        {func(k *Kind) { k.Created(Cases{{"data", "data.c: d", "data.a: c"}}) }, 1},

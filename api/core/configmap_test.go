@@ -1,0 +1,67 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/kindtest"
+)
+
+const configMap = `data: {a: b}`
+
+func TestConfigMapRules(t *testing.T) {
+	kindtest.New(t, "configmaps.v1", configMap).Create(kindtest.Rules{
+		{"key", "data[a.b_c-D]: v", "data[a b]: v",
+			`data[a b]: Invalid value: "a b": a valid config key must consist of alphanumeric ` +
+				"characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used " +
+				"for validation is '[-._a-zA-Z0-9]+')"},
+		{"long key", "data.a: v", "data[..]: v", `data[..]: Invalid value: "..": must not be '..'`},
+		{"binary key", "binaryData: {c: AA==}", "binaryData[a/b]: AA==",
+			`binaryData[a/b]: Invalid value: "a/b": a valid config key must consist of alphanumeric ` +
+				"characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used " +
+				"for validation is '[-._a-zA-Z0-9]+')"},
+		{"key twice", "binaryData: {c: AA==}", "binaryData: {a: AA==}",
+			`data[a]: Invalid value: "a": duplicate of key present in binaryData`},
+		{"name", "metadata.name: a.b", "metadata.name: A",
+			`metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower ` +
+				"case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+	})
+}
+
+func TestConfigMapUpdateRules(t *testing.T) {
+	kindtest.New(t, "configmaps.v1", configMap).With("immutable: true").Update(kindtest.Rules{
+		{"data", "metadata.labels: {a: b}", "data.a: c",
+			"data: Forbidden: field is immutable when `immutable` is set"},
+		{"new key", "data.a: b", "data.c: d", "data: Forbidden: field is immutable when `immutable` is set"},
+		{"binaryData", "metadata.annotations: {a: b}", "binaryData: {c: AA==}",
+			"binaryData: Forbidden: field is immutable when `immutable` is set"},
+		{"immutable", "immutable: true", "immutable: false",
+			"immutable: Forbidden: field is immutable when `immutable` is set"},
+		{"no immutable", "metadata.labels: {a: c}", "immutable: null",
+			"immutable: Forbidden: field is immutable when `immutable` is set"},
+	})
+}
+
+func TestMutableConfigMap(t *testing.T) {
+	kindtest.New(t, "configmaps.v1", configMap).Update(kindtest.Rules{
+		{"key", "immutable: true", "data[a b]: c",
+			`data[a b]: Invalid value: "a b": a valid config key must consist of alphanumeric ` +
+				"characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used " +
+				"for validation is '[-._a-zA-Z0-9]+')"},
+	})
+}
+
+func TestConfigMapColumns(t *testing.T) {
+	kindtest.New(t, "configmaps.v1", configMap).Columns("Name|Data|Age", kindtest.Cases{
+		{"data", "", "x|1|60m"},
+		{"binary data", "binaryData: {c: AA==}", "x|2|60m"},
+		{"none", "data: null", "x|0|60m"},
+	})
+}
+
+func TestConfigMapGenerations(t *testing.T) {
+	kindtest.New(t, "configmaps.v1", configMap).Generations(kindtest.Cases{
+		{"data", "data.a: c", "0"},
+	})
+}
