@@ -86,7 +86,6 @@ func TestNamespacePartUpdated(t *testing.T) {
 func TestNamespaceColumns(t *testing.T) {
 	kindtest.New(t, "namespaces.v1", namespace).Columns("Name|Status|Age", kindtest.Cases{
 		{"active", "", "a|Active|60m"},
-		{"ending", "status.phase: Terminating", "a|Terminating|60m"},
 	})
 }
 
