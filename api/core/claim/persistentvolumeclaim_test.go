@@ -215,7 +215,8 @@ func TestClaimUpdateWarnings(t *testing.T) {
 
 func TestClaimColumns(t *testing.T) {
 	k := kindtest.New(t, "persistentvolumeclaims.v1", claim)
-	k.Columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|(VolumeMode)", kindtest.Cases{
+	k.Columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|"+
+		"VolumeAttributesClass|Age|(VolumeMode)", kindtest.Cases{
 		{"pending", "", "x|Pending|||||<unset>|60m|Filesystem"},
 		{"bound",
 			"spec.volumeName: v; spec.storageClassName: a; status: {phase: Bound, capacity: {storage: " +

@@ -1,0 +1,54 @@
+package networking_test
+
+import (
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/kindtest"
+)
+
+const serviceCIDR = `spec: {cidrs: [10.100.0.0/24]}`
+
+func TestServiceCIDRRules(t *testing.T) {
+	kindtest.New(t, "servicecidrs.v1.networking.k8s.io", serviceCIDR).Create(kindtest.Rules{
+		{"cidr", `spec.cidrs: ["fd00::/64"]`, "spec.cidrs: [10.100.0.0]",
+			`spec.cidrs[0]: Invalid value: "10.100.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 ` +
+				"or 2001:db8::/64)"},
+		{"no cidrs", `spec.cidrs: [10.100.0.0/24, "fd00::/64"]`, "spec.cidrs: []",
+			"spec.cidrs: Required value: at least one CIDR required"},
+		{"three cidrs", `spec.cidrs: [10.100.0.0/24, "fd00::/64"]`,
+			`spec.cidrs: [10.100.0.0/24, "fd00::/64", 10.101.0.0/24]`,
+			`spec.cidrs: Invalid value: {"CIDRs":["10.100.0.0/24","fd00::/64","10.101.0.0/24"]}: may ` +
+				"only hold up to 2 values"},
+		{"two of a family", `spec.cidrs: [10.100.0.0/24, "fd00::/64"]`, "spec.cidrs: [10.100.0.0/24, 10.101.0.0/24]",
+			`spec.cidrs: Invalid value: ["10.100.0.0/24","10.101.0.0/24"]: may specify no more than one ` +
+				"IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"},
+		{"form of a cidr", "spec.cidrs: [10.100.0.0/24]", "spec.cidrs: [10.100.0.1/24]",
+			`spec.cidrs[0]: Invalid value: "10.100.0.1/24": must not have bits set beyond the prefix length`},
+	})
+}
+
+func TestServiceCIDRUpdateRules(t *testing.T) {
+	kindtest.New(t, "servicecidrs.v1.networking.k8s.io", serviceCIDR).Update(kindtest.Rules{
+		{"cidrs", "metadata.labels: {a: b}", "spec.cidrs: [10.101.0.0/24]",
+			`spec.cidrs[0]: Invalid value: "10.101.0.0/24": field is immutable`},
+	})
+}
+
+func TestServiceCIDRStatusRules(t *testing.T) {
+	kindtest.New(t, "servicecidrs.v1.networking.k8s.io", serviceCIDR).UpdateStatus(kindtest.Rules{})
+}
+
+func TestServiceCIDRCreated(t *testing.T) {
+	kindtest.New(t, "servicecidrs.v1.networking.k8s.io", serviceCIDR).Created(kindtest.Cases{
+		{"status",
+			`status.conditions: [{type: Ready, status: "True", reason: A, lastTransitionTime: ` +
+				`"2026-05-04T11:00:00Z", message: ""}]`, "status.conditions: null"},
+	})
+}
+
+func TestServiceCIDRColumns(t *testing.T) {
+	kindtest.New(t, "servicecidrs.v1.networking.k8s.io", serviceCIDR).Columns("Name|CIDRs|Age", kindtest.Cases{
+		{"one", "", "x|10.100.0.0/24|60m"},
+		{"two", `spec.cidrs: [10.100.0.0/24, "fd00::/64"]`, "x|10.100.0.0/24,fd00::/64|60m"},
+	})
+}
