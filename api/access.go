@@ -8,7 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Access gives CreateStrategy.ValidateAccess the data that the object does not contain.
+// Access gives checks (see WithAccess) the data that the object does not contain.
 type Access interface {
 	// Authorize returns an error that tells the client why the user of the request
 	// may not do what info describes, or nil if the user may.

@@ -12,6 +12,8 @@ import (
 // Connection describes a subresource that connects the client to a kubelet, a pod or an
 // endpoint of a service (log, exec, portforward, proxy ...).
 type Connection struct {
+	Name  string
+	Verbs []string
 	// Style selects the protocol.
 	Style Style
 	// Kind is the kind of the options, and Empty an empty object of it, whose fields are
@@ -29,32 +31,17 @@ type Connection struct {
 	Locate func(lookup *ConnectLookup, name string, options runtime.Object) (*Location, error)
 }
 
-// Connect describes a connection whose options have the Go type O, a pointer.
-type Connect[O runtime.Object] struct {
-	// Style, Kind and RequiresCreate are those of Connection.
-	Style          Style
-	Kind           string
-	RequiresCreate bool
-	// Options decodes the query; path is the part of the URL after the subresource.
-	Options func(query url.Values, path string) (O, error)
-	// Locate returns the target of the connection for the object of a name, or nil
-	// if there is none yet.
-	Locate func(lookup *ConnectLookup, name string, options O) (*Location, error)
-}
-
-// NewConnection returns the connection that c describes.
-func NewConnection[O runtime.Object](c Connect[O]) *Connection {
-	return &Connection{
-		Style: c.Style, Kind: c.Kind, RequiresCreate: c.RequiresCreate,
-		Empty: reflect.New(reflect.TypeFor[O]().Elem()).Interface().(runtime.Object),
-		Options: func(query url.Values, path string) (runtime.Object, error) {
-			o, err := c.Options(query, path)
-			return o, err
-		},
-		Locate: func(lookup *ConnectLookup, name string, options runtime.Object) (*Location, error) {
-			return c.Locate(lookup, name, options.(O))
-		},
+// NewConnection returns c with functions that have the Go type O of its options: decode for Options, locate for
+// Locate.
+func NewConnection[O runtime.Object](c Connection, decode func(query url.Values, path string) (O, error),
+	locate func(lookup *ConnectLookup, name string, options O) (*Location, error),
+) *Connection {
+	c.Empty = reflect.New(reflect.TypeFor[O]().Elem()).Interface().(runtime.Object)
+	c.Options = func(query url.Values, path string) (runtime.Object, error) { return decode(query, path) }
+	c.Locate = func(lookup *ConnectLookup, name string, options runtime.Object) (*Location, error) {
+		return locate(lookup, name, options.(O))
 	}
+	return &c
 }
 
 // Style is the protocol of a connection.
@@ -112,9 +99,6 @@ type Location struct {
 
 // Channels selects the streams of a process.
 type Channels struct{ Stdin, Stdout, Stderr, TTY bool }
-
-// Connects reports whether s has a Connection. s may be nil.
-func (s *Subresource) Connects() bool { return s != nil && s.Connection != nil }
 
 // QueryReader decodes query parameters into fields of options, as kube-apiserver does, and
 // remembers the first error.

@@ -22,38 +22,43 @@ func (r *Resource) ApplyDeclaredRules(rules func() *declarative.Table) {
 	}
 }
 
-// withDeclared joins the errors of the rules written by hand with those of the Go type of
-// version v, or of the hub version if v is nil; old is nil for a new object. As in
-// kube-apiserver, the rules are those of the version of the request, and so are the paths. Each
-// error is returned once, unlike those of updated objects of custom kinds and of kinds with
-// RepeatsErrors.
-func (r *Resource) withDeclared(v *Version, obj, old Object, byHand field.ErrorList) field.ErrorList {
+// Declared is the check by the rules of the Go type of the version of the request, or of the hub version
+// for a write without one. It joins its errors with those of the checks before, which are written by
+// hand. As in kube-apiserver, the paths are those of that version. Each error is returned once, unlike those of
+// updated objects of kinds without declared rules and of kinds with RepeatsErrors.
+func Declared[T Object](w *Write[T]) {
+	r, v := w.resource, w.Version
 	if v == nil || v.FromHub == nil {
 		v = &r.Versions[0]
 	}
-	if len(byHand) > 1 && (old == nil || v.declared != nil) {
-		byHand = distinct(byHand, r.RepeatsErrors)
+	if len(w.Errors) > 1 && (w.IsNew() || v.declared != nil) {
+		w.Errors = distinct(w.Errors, r.RepeatsErrors)
 	}
 	if v.declared == nil {
-		return byHand
+		return
 	}
 	program, err := v.declared()
 	if program == nil && err == nil {
-		return byHand
+		return
 	}
-	var stored any
+	var obj, old Object = w.Object, nil
+	if !w.IsNew() {
+		old = w.Old
+	}
 	if v.FromHub != nil && err == nil {
 		if obj, err = r.As(v, obj); err == nil && old != nil {
 			old, err = r.As(v, old)
 		}
 	}
 	if err != nil {
-		return append(byHand, field.InternalError(nil, err))
+		w.Add(field.InternalError(nil, err))
+		return
 	}
+	var stored any
 	if old != nil {
 		stored = old
 	}
-	return declarative.Merge(byHand, program.Validate(obj, stored), v.HubPath)
+	w.Errors = declarative.Merge(w.Errors, program.Validate(obj, stored), v.HubPath)
 }
 
 // maxCompared is the length of messages, in bytes, that distinct compares. It is more than a response

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"net/netip"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,4 +34,44 @@ func CheckPreconditions(named schema.GroupResource, obj Object, p *metav1.Precon
 			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, obj.GetResourceVersion()))
 	}
 	return nil
+}
+
+// Deletion describes the end of an object, in this order.
+type Deletion struct {
+	// OrphanByDefault: dependents stay when the object is deleted, unless the
+	// client asks for something else. OrphanWarning is then returned as a warning.
+	OrphanByDefault bool
+	OrphanWarning   string
+	// NoDependents: the propagation policy has no effect on the object, and finalizers of the
+	// garbage collector are removed when it is deleted.
+	NoDependents bool
+	// Protected returns the reason for which the object of a name cannot be
+	// deleted, or nil. It is not called when a collection is deleted.
+	Protected func(name string) error
+	// GracePeriodSeconds returns for how long the object stays, marked as
+	// terminating; requested is the period in the request, or nil. A nil function means that
+	// objects are removed at once.
+	GracePeriodSeconds func(obj Object, requested *int64) int64
+	// MarkTerminating changes a copy that was just marked as terminating (a namespace's
+	// phase). A kind with MarkTerminating has no grace period, and its generation does
+	// not change on deletion.
+	MarkTerminating func(obj Object)
+	// PreconditionError is the start of the message for a failed precondition of a kind with
+	// MarkTerminating.
+	PreconditionError string
+	// MarkOnly: the first deletion only marks the object, regardless of its options; the
+	// next one removes the object.
+	MarkOnly bool
+	// IsScope: objects of other kinds are created within an object of this kind (a namespace).
+	IsScope bool
+	// HasFinalizers reports whether the object has finalizers outside metadata (a
+	// namespace's spec.finalizers).
+	HasFinalizers func(obj Object) bool
+	// Allocated returns the values that Allocate allocated for an object, and Release releases
+	// them when the object is removed.
+	Allocated func(obj Object) (ips []netip.Addr, ports []int32)
+	Release   func(from Allocator, obj Object)
+	// ReturnDeletedObject: the answer to a DELETE that removes the object is its
+	// last state, not a Status.
+	ReturnDeletedObject bool
 }

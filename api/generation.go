@@ -8,22 +8,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// IncrementsGeneration reports whether the difference between obj and old increments
-// metadata.generation. Call it after PrepareForUpdate.
-func (r *Resource) IncrementsGeneration(obj, old Object) bool {
-	if !r.Update.HasGeneration {
-		return false
-	}
-	if r.Update.ChangesGeneration != nil {
-		return r.Update.ChangesGeneration(obj, old)
-	}
-	return BodyChanged(obj, old)
-}
-
-// BodyChanged reports whether fields outside metadata and status differ.
-func BodyChanged(obj, old Object) bool {
-	if u, ok := obj.(*untyped.Object); ok {
-		return contentChanged(u.Object, old.(*untyped.Object).Object)
+// BodyChanged reports whether fields outside metadata and status differ. It is the Generation of most kinds.
+func BodyChanged[T Object](obj, old T) bool {
+	if u, ok := any(obj).(*untyped.Object); ok {
+		return contentChanged(u.Object, any(old).(*untyped.Object).Object)
 	}
 	a, b := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
 	for i := range a.NumField() {
@@ -54,7 +42,7 @@ func contentChanged(content, old map[string]any) bool {
 	return false
 }
 
-// BodyDiffers is the ChangesGeneration of kinds for which an empty list or map is another value
+// BodyDiffers is the Generation of kinds for which an empty list or map is another value
 // than a missing one.
 func BodyDiffers[T Object](obj, old T) bool {
 	a, b := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
@@ -70,7 +58,7 @@ func BodyDiffers[T Object](obj, old T) bool {
 	return false
 }
 
-// NeverChanges is the ChangesGeneration of kinds whose generation stays 1.
+// NeverChanges is the Generation of kinds whose generation stays 1.
 func NeverChanges[T Object](_, _ T) bool { return false }
 
 // KeepMetadataOf restores the metadata of old except managedFields, for status subresources

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -9,33 +8,82 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// CheckCreate validates a new object: its metadata, the rules of version v, the rules of the
-// kind, and those of its Go type. The server must have set all fields that it owns.
-func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
-	var errs field.ErrorList
-	if !r.Create.MetadataLast {
-		errs = r.ValidateMetadata(obj)
+// The checks of metadata. A new object is validated by the rules for new objects. An update is validated by the
+// rules for changes, and by those for new objects too in the kinds for which kube-apiserver does so. Errors
+// of custom kinds appear as often as rules find them, as in kube-apiserver.
+
+// Metadata is the check of metadata of most kinds.
+func Metadata[T Object](w *Write[T]) {
+	ObjectMeta(w)
+	finalizers(w)
+}
+
+// ObjectMeta is Metadata for kinds whose finalizers may have any name.
+func ObjectMeta[T Object](w *Write[T]) {
+	if w.IsNew() {
+		NewObjectMeta(w)
+	} else if !isPlain(w) {
+		w.Add(w.resource.checkMetadataUpdate(w.Object, w.Old)...)
 	}
-	if v != nil && v.Validate != nil {
-		errs = append(errs, v.Validate(obj)...)
+}
+
+// NewMetadata validates metadata by the rules for new objects, in updates too.
+func NewMetadata[T Object](w *Write[T]) {
+	NewObjectMeta(w)
+	finalizers(w)
+}
+
+// NewObjectMeta is NewMetadata for kinds whose finalizers may have any name.
+func NewObjectMeta[T Object](w *Write[T]) {
+	r := w.resource
+	validName := r.validName(w.Object)
+	if !w.IsNew() && isPlain(w) && hasValidNames(w.Object, validName) {
+		return
 	}
-	if r.Create.Validate != nil {
-		errs = append(errs, r.Create.Validate(obj)...)
+	w.Add(r.checkMetadata(w.Object, validName)...)
+}
+
+// RevalidatedMetadata validates the metadata of an update by the rules for new objects.
+func RevalidatedMetadata[T Object](w *Write[T]) {
+	if !w.IsNew() {
+		NewMetadata(w)
 	}
-	if r.Create.ValidateOnCreate != nil {
-		errs = append(errs, r.Create.ValidateOnCreate(obj)...)
+}
+
+// RevalidatedObjectMeta is RevalidatedMetadata for kinds whose finalizers may have any name.
+func RevalidatedObjectMeta[T Object](w *Write[T]) {
+	if !w.IsNew() {
+		NewObjectMeta(w)
 	}
-	errs = r.withDeclared(v, obj, nil, errs)
-	if r.Create.MetadataLast && len(errs) == 0 {
-		errs = distinct(r.ValidateMetadata(obj), true)
+}
+
+// ObjectMetaIfValid is ObjectMeta for new objects in which the checks before found no errors: those of
+// kube-apiserver do not include metadata.
+func ObjectMetaIfValid[T Object](w *Write[T]) {
+	if w.IsNew() && len(w.Errors) == 0 {
+		NewObjectMeta(w)
+		w.Errors = distinct(w.Errors, true)
 	}
-	if len(errs) == 0 {
-		errs = checkSegments(obj)
+}
+
+// checkSharedMetadata validates the metadata of an update by the rules that do not depend on the kind.
+func checkSharedMetadata(w *Write[Object]) {
+	if !isPlain(w) {
+		r := w.resource
+		w.Add(r.checkMetadata(w.Object, validation.SegmentName)...)
+		w.Add(r.checkMetadataUpdate(w.Object, w.Old)...)
 	}
-	return errs
+}
+
+// finalizers validates the names of finalizers.
+func finalizers[T Object](w *Write[T]) {
+	if names := w.Object.GetFinalizers(); len(names) > 0 {
+		w.Add(FinalizerNames(names, MetadataPath().Child("finalizers"))...)
+	}
 }
 
 // checkSegments validates that name and generateName are segments of a URL path.
@@ -51,106 +99,24 @@ func checkSegments(obj Object) (errs field.ErrorList) {
 	return errs
 }
 
-// CheckUpdate validates an update of old to obj, which must have a resourceVersion. Like
-// kube-apiserver it lists some errors in the metadata of custom kinds several times, because
-// validation functions overlap; the message to the client contains each once.
-func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
-	isPlain := r.isPlainUpdate(obj, old)
-	var errs field.ErrorList
-	switch {
-	case isPlain:
-	case r.Update.NewMetadataFirst:
-		errs = slices.Concat(r.checkMetadata(obj, validation.SegmentName), r.checkMetadataUpdate(obj, old), r.ValidateMetadata(obj))
-	default:
-		errs = r.metadataUpdateErrors(obj, old)
-	}
-	if v != nil && v.ValidateUpdate != nil {
-		errs = append(errs, v.ValidateUpdate(obj, old)...)
-	}
-	if r.Update.ValidateUpdateIsComplete {
-		if r.Update.RevalidateMetadata && !isPlain {
-			errs = append(errs, r.ValidateMetadata(obj)...)
-		}
-		return r.withDeclared(v, obj, old, append(errs, r.Update.ValidateUpdate(obj, old)...))
-	}
-	if r.Update.ValidateUpdate != nil {
-		errs = append(errs, r.Update.ValidateUpdate(obj, old)...)
-	}
-	if r.Update.RevalidateMetadata && !isPlain {
-		errs = append(errs, r.ValidateMetadata(obj)...)
-	}
-	if r.Create.Validate != nil {
-		errs = append(errs, r.Create.Validate(obj)...)
-	}
-	return r.withDeclared(v, obj, old, errs)
-}
-
-// Warnings returns the warnings for a valid object that is written; old is nil for a
-// new one.
-func (r *Resource) Warnings(obj, old Object) []string {
-	switch {
-	case old == nil && r.Create.WarningsOnCreate != nil:
-		return r.Create.WarningsOnCreate(obj)
-	case old != nil && r.Update.WarningsOnUpdate != nil:
-		return r.Update.WarningsOnUpdate(obj, old)
-	}
-	return nil
-}
-
-// CheckStatusUpdate validates an update through the status subresource, which changes only
-// metadata and status.
-func (r *Resource) CheckStatusUpdate(v *Version, obj, old Object) field.ErrorList {
-	var errs field.ErrorList
-	switch {
-	case r.isPlainUpdate(obj, old):
-	case r.Status.SkipFinalizers:
-		errs = append(r.checkMetadata(obj, validation.SegmentName), r.checkMetadataUpdate(obj, old)...)
-	default:
-		errs = r.metadataUpdateErrors(obj, old)
-	}
-	if r.Status.ValidateUpdate != nil {
-		errs = append(errs, r.Status.ValidateUpdate(obj, old)...)
-	}
-	return r.withDeclared(v, obj, old, errs)
-}
-
-// CheckPartUpdate validates an update through a subresource that changes a part of the object.
-func (r *Resource) CheckPartUpdate(v *Version, sub *Subresource, obj, old Object) field.ErrorList {
-	var errs field.ErrorList
-	if !r.isPlainUpdate(obj, old) {
-		errs = r.metadataUpdateErrors(obj, old)
-		if sub.RevalidateMetadata {
-			errs = append(errs, r.ValidateMetadata(obj)...)
-		}
-	}
-	if sub.Validate != nil {
-		errs = append(errs, sub.Validate(obj, old)...)
-	}
-	return r.withDeclared(v, obj, old, errs)
-}
-
-// ValidateMetadata validates the metadata of a new object.
-func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
-	validName := r.validateName
-	if r.Create.ValidateNameOf != nil {
-		validName = func(name string, prefix bool) []string { return r.Create.ValidateNameOf(obj, name, prefix) }
-	}
-	return append(r.checkMetadata(obj, validName), r.checkFinalizers(obj)...)
-}
-
 // checkMetadata validates metadata by the rules that all kinds share; validName validates
 // name and generateName.
 func (r *Resource) checkMetadata(obj Object, validName apivalidation.ValidateNameFunc) field.ErrorList {
-	if r.MetadataFault != nil {
-		if err := r.MetadataFault(obj); err != nil {
+	if u, ok := obj.(*untyped.Object); ok {
+		if err := u.MetadataFault(); err != nil {
 			return field.ErrorList{err}
 		}
 	}
-	if name, prefix := obj.GetName(), obj.GetGenerateName(); name != "" && len(validName(name, false)) == 0 &&
-		(prefix == "" || len(validName(prefix, true)) == 0) && plainMetadata(obj, r.Namespaced) {
+	if obj.GetName() != "" && hasValidNames(obj, validName) && plainMetadata(obj, r.Namespaced) {
 		return nil
 	}
 	return apivalidation.ValidateObjectMetaAccessor(obj, r.Namespaced, validName, MetadataPath())
+}
+
+// hasValidNames reports whether name and generateName are valid, if the object has them.
+func hasValidNames(obj Object, validName apivalidation.ValidateNameFunc) bool {
+	name, prefix := obj.GetName(), obj.GetGenerateName()
+	return (name == "" || len(validName(name, false)) == 0) && (prefix == "" || len(validName(prefix, true)) == 0)
 }
 
 // checkMetadataUpdate validates that immutable metadata did not change.
@@ -161,36 +127,15 @@ func (r *Resource) checkMetadataUpdate(obj, old Object) field.ErrorList {
 	return apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, MetadataPath())
 }
 
-// metadataUpdateErrors returns the errors in the metadata of an update. It has the errors of
-// checkMetadataUpdate twice: kube-apiserver calls that validation for all kinds and again in
-// the strategy of each kind.
-func (r *Resource) metadataUpdateErrors(obj, old Object) field.ErrorList {
-	errs := r.checkMetadataUpdate(obj, old)
-	return slices.Concat(r.checkMetadata(obj, validation.SegmentName), errs, errs, r.checkFinalizers(obj))
-}
-
-// isPlainUpdate is a fast path of validation: if it returns true, the metadata of obj is a valid
-// change of the metadata of old. For kinds with RevalidateMetadata it applies the rules of new
-// objects, too.
-func (r *Resource) isPlainUpdate(obj, old Object) bool {
-	name, prefix := obj.GetName(), obj.GetGenerateName()
-	if !validation.FastDNSLabel(name) || prefix != "" && len(validation.SegmentName(prefix, true)) > 0 {
-		return false
+// validName returns the function that validates name and generateName of an object.
+func (r *Resource) validName(obj Object) apivalidation.ValidateNameFunc {
+	switch {
+	case r.ValidateNameOf != nil:
+		return func(name string, prefix bool) []string { return r.ValidateNameOf(obj, name, prefix) }
+	case r.ValidateName != nil:
+		return r.ValidateName
 	}
-	// A DNS label is also a subdomain, which is the format of names of most kinds.
-	if r.Update.RevalidateMetadata && (r.Create.ValidateNameOf != nil || r.Create.ValidateName != nil && len(r.Create.ValidateName(name, false)) > 0 ||
-		prefix != "" && len(r.validateName(prefix, true)) > 0) {
-		return false
-	}
-	return plainMetadata(obj, r.Namespaced) && plainChange(obj, old) && (r.MetadataFault == nil || r.MetadataFault(obj) == nil)
-}
-
-// checkFinalizers validates finalizers unless the kind allows any name.
-func (r *Resource) checkFinalizers(obj Object) field.ErrorList {
-	if r.Create.AllowUnqualifiedFinalizers || len(obj.GetFinalizers()) == 0 {
-		return nil
-	}
-	return FinalizerNames(obj.GetFinalizers(), MetadataPath().Child("finalizers"))
+	return validation.SubdomainName
 }
 
 // FinalizerNames validates a list of finalizers.
@@ -274,11 +219,3 @@ func optionalBool(b *bool) string {
 
 // MetadataPath returns the field path of metadata.
 func MetadataPath() *field.Path { return field.NewPath("metadata") }
-
-// validateName returns one message per error in a name or generateName.
-func (r *Resource) validateName(name string, prefix bool) []string {
-	if r.Create.ValidateName == nil {
-		return validation.SubdomainName(name, prefix)
-	}
-	return r.Create.ValidateName(name, prefix)
-}

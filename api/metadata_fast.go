@@ -5,8 +5,40 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
+
+// plainness is a cached answer of isPlain.
+type plainness int8
+
+const (
+	unknown plainness = iota
+	plain
+	notPlain
+)
+
+// isPlain is a fast path: if it returns true, the metadata of an updated object is a valid change of that of
+// the stored one, whatever the kind; its name is valid by the rules that all kinds share.
+func isPlain[T Object](w *Write[T]) bool {
+	if w.plain == unknown {
+		w.plain = notPlain
+		if isPlainUpdate(w.resource, w.Object, w.Old) {
+			w.plain = plain
+		}
+	}
+	return w.plain == plain
+}
+
+func isPlainUpdate(r *Resource, obj, old Object) bool {
+	if prefix := obj.GetGenerateName(); prefix != "" && len(validation.SegmentName(prefix, true)) > 0 {
+		return false
+	}
+	if u, ok := obj.(*untyped.Object); ok && u.MetadataFault() != nil {
+		return false
+	}
+	return validation.FastDNSLabel(obj.GetName()) && plainMetadata(obj, r.Namespaced) && plainChange(obj, old)
+}
 
 // plainMetadata is a fast path: if it returns true, the metadata of obj is valid apart from
 // its names; otherwise the library must decide.

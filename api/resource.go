@@ -16,23 +16,18 @@
 // The functions of a kind are called in this order, from top to bottom; a test of package
 // registry walks the table. The columns are a POST, a PUT or PATCH of the object, one of
 // its status, and a DELETE. Before that, Kind.Default is applied to every decoded object
-// and to the result of a patch. ValidateAccess and Allocate are fields of CreateStrategy,
-// and so is the Validate that an update calls after ValidateUpdate.
+// and to the result of a patch. A Kind says in Prepare and Checks what happens to new and
+// updated objects; Write.IsNew tells them apart. A subresource that is a Field, such as status, has
+// its own.
 //
 //	create              update              status              delete
 //	RefusesNew                                                  Protected
 //	                                                            GracePeriodSeconds
 //	mutating admission  mutating admission  mutating admission  mutating admission
-//	RecordUser
-//	WarningsAsSent
-//	PrepareForCreate    PrepareForUpdate    PrepareForUpdate
-//	                    ChangesGeneration
+//	Prepare             Prepare             Prepare
+//	                    Generation
 //	Allocate            Allocate
-//	ValidateAccess      ValidateAccess      ValidateAccess
-//	ValidateName
-//	Validate            ValidateUpdate      ValidateUpdate
-//	ValidateOnCreate    Validate
-//	WarningsOnCreate    WarningsOnUpdate    WarningsOnUpdate
+//	Checks              Checks              Checks
 //	validating          validating          validating          validating
 //	  admission           admission           admission           admission
 //	                                                            MarkTerminating
@@ -50,7 +45,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/validation/declarative"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -99,9 +93,6 @@ type Resource struct {
 	// Untyped: objects of every version are *untyped.Object, which contain their kind
 	// and apiVersion. Custom kinds have no Go type.
 	Untyped bool
-	// MetadataFault, if not nil, returns the error of metadata whose fields have wrong types, which an
-	// object without a Go type can have.
-	MetadataFault func(obj Object) *field.Error
 	// Forms, of an untyped kind, has the resource as a form for each of its versions, with the
 	// validation, verbs and columns of that version. The hub of a form is its version. The
 	// form of the storage version represents the kind in lists of resources.
@@ -149,53 +140,93 @@ type Resource struct {
 	CompleteBookmark func(obj Object)
 
 	Storage Storage
-	Create  CreateStrategy[Object]
-	Update  UpdateStrategy[Object]
-	Status  StatusStrategy[Object]
+
+	// RefusesNew returns the reason for which no object can be created at present,
+	// or nil.
+	RefusesNew func() error
+	// Fence, if set, is the name of a fence in storage. Once it is there, no object is created
+	// any more, however long ago the creation began.
+	Fence string
+	// ValidateName returns one message per error in a name. If prefix is true, the name is a
+	// generateName, to which a suffix will be added. Nil means a DNS subdomain. ValidateNameOf takes its
+	// place for names that depend on other fields of the object.
+	ValidateName   func(name string, prefix bool) []string
+	ValidateNameOf func(obj Object, name string, prefix bool) []string
+	// KeepGenerateName: generateName becomes the name as it is, without a suffix.
+	KeepGenerateName bool
+	// AllowCreateOnUpdate: a PUT to the name of a missing object creates it.
+	AllowCreateOnUpdate bool
+	// RequireResourceVersion: a PUT without resourceVersion is refused.
+	RequireResourceVersion bool
+	// KeepStatus says in which writes of the object the status that the client sent is stored, if the
+	// kind serves a status subresource.
+	KeepStatus StatusSource
+	// WriteRules are those of the object itself. Its parts that have a subresource have their own.
+	WriteRules
+	// Allocate allocates values that must be unique among objects, and changes them on an
+	// update; old is nil for a new object. They are released if the object is not stored.
+	Allocate func(ctx context.Context, from Allocator, obj, old Object) error
+	// Unusable returns the reason for which no obj can be validated: the schema of a custom
+	// kind does not compile. Old is nil for a new object.
+	Unusable func(obj, old Object) error
+	// Generation reports whether the difference between obj and old, after Prepare, increments
+	// metadata.generation. Nil means that objects have no generation.
+	Generation func(obj, old Object) bool
+	// GenerationCountsDropped: a change of a field that is then dropped, because its feature is
+	// disabled or by Prepare, counts too.
+	GenerationCountsDropped bool
+
+	// Status is the status subresource, or nil.
+	Status *Field
 	// Subresources are the paths below an object besides status.
-	Subresources []*Subresource
-	Delete       DeleteStrategy[Object]
-	Fields       Fields[Object]
+	Subresources []Subresource
+	Delete       Deletion
+
+	// Selectable returns the values of the selectable fields besides metadata.name
+	// and metadata.namespace, by their label in the hub version. Every label is
+	// present, if only with an empty value. Version.FieldLabels says which of
+	// them clients may use.
+	Selectable func(obj Object) map[string]string
+	// Indexed are the labels by which lists and watches are often restricted, so
+	// that their objects are found without a look at all others.
+	Indexed []string
+	// Reset has, for each subresource ("" is the object itself), the fields that a
+	// write through it leaves unchanged, so that its manager does not own them. A
+	// path stands for all fields below it. A subresource that is missing has the
+	// default (see ssa.ResetsOf).
+	Reset map[string][]string
+	// HiddenAnnotations are annotations that are fields of kube-apiserver's
+	// internal type, so that PartialObjectMetadata does not show them.
+	HiddenAnnotations []string
 	// Table describes the rows that kubectl prints. Nil means name and creation time.
 	Table *Table[Object]
 
 	// Reductions are what the definitions of the kind's types lose because the server emulates an
-	// older release, by the definition's name. Unsupported returns an error for each value of an
-	// enum that the release did not have. Both are nil if the release had everything.
-	Reductions  openapi.Reductions
-	Unsupported func(obj Object) field.ErrorList
+	// older release, by the definition's name. Nil means nothing.
+	Reductions openapi.Reductions
 
 	// MaxObjectBytes is the maximum size of an object in bytes, as JSON or as it is stored, with
 	// everything that defaults, conversion, patches and admission add; 0 means
 	// DefaultMaxObjectBytes.
 	MaxObjectBytes int
 
-	// Virtual replaces storage for a kind whose objects are not stored, and is nil for others.
-	Virtual *Virtual
+	// Virtual replaces storage for a kind whose objects are computed for each request, and is nil for
+	// others: an Action, such as that of a TokenReview, or a View with a Source.
+	Virtual Subresource
+
+	gates features.Gates
 }
 
-// Virtual describes a resource whose objects are computed for each request. Creating an object
-// asks the server a question (a TokenReview), or changes an object of another resource (a
-// Binding).
-type Virtual struct {
-	// Source names the function of the server that answers requests. The server registers
-	// functions by these names, because the catalogue cannot import them.
-	Source string
-	// Target is a resource of the same version, and TargetSubresource one of its
-	// subresources. Creating an object posts it to that subresource of the object with
-	// the same name. If both are empty, Source answers a creation.
-	Target, TargetSubresource string
-}
+// StatusSource says in which writes of an object its status is the one that the client sent. It is otherwise
+// removed from a new object, and restored by an update.
+type StatusSource int
 
-// Write is a write that Version.Check validates.
-type Write struct {
-	// Old is the stored object, nil for a new one.
-	Object, Old Object
-	// Status: only status and metadata can have changed.
-	Status bool
-	// Found are the errors of the object's metadata.
-	Found field.ErrorList
-}
+// Sources of the status. KeepOnCreate keeps that of a new object, and KeepAlways that of an update too.
+const (
+	KeepNever StatusSource = iota
+	KeepOnCreate
+	KeepAlways
+)
 
 // Version is one group and version under which a resource is served.
 type Version struct {
@@ -239,9 +270,6 @@ type Version struct {
 	// Omit removes the fields that an emulated older release did not have from an object of this
 	// version's type, and returns their paths in JSON. Nil means that it had all of them.
 	Omit func(obj Object) (unknown []string)
-	// Check, of an untyped kind, validates an object except its metadata. Errors that the
-	// update did not introduce are tolerated, and become warnings in ctx.
-	Check func(ctx context.Context, w Write) field.ErrorList
 	// FieldLabels maps the field selectors of this version to the labels of
 	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
 	// these two alone.
@@ -250,13 +278,9 @@ type Version struct {
 	// %q for the label in quotes. Empty means the message for kinds that have only
 	// metadata.name and metadata.namespace.
 	FieldLabelError string
-	// RequireResourceVersion and ReturnDeletedObject are UpdateStrategy.RequireResourceVersion and
-	// DeleteStrategy.ReturnDeletedObject for requests of this version only.
+	// RequireResourceVersion and ReturnDeletedObject are those of Resource and Deletion for requests of this
+	// version only.
 	RequireResourceVersion, ReturnDeletedObject bool
-	// Validate and ValidateUpdate are rules for requests of this version only. They are called
-	// with objects of the hub type, before the validation of the Resource.
-	Validate       func(obj Object) field.ErrorList
-	ValidateUpdate func(obj, old Object) field.ErrorList
 	// HubPath converts the path of a field of this version to its path in the hub version, which
 	// the rules written by hand report. Nil means that the paths are the same.
 	HubPath func(path string) string

@@ -5,127 +5,165 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Subresource is a path below an object: a part of the object that has its own writes, a
-// view of it as another kind (scale), or an action (eviction).
-type Subresource struct {
-	// Name is the last part of the path, Verbs the served verbs.
+// Subresource is a path below an object, or what replaces storage for a virtual kind: a *Field, *View,
+// *Action or *Connection. No other package implements it.
+type Subresource interface {
+	// Path returns the last part of the path and the served verbs.
+	Path() (name string, verbs []string)
+	sealed()
+}
+
+// Field is a part of the object that has its own writes. Requests and responses carry the object itself.
+type Field struct {
 	Name  string
 	Verbs []string
+	WriteRules
 	// NoTable: the subresource has no representation as a table.
 	NoTable bool
-	// Kind is the kind of requests and responses, unless they carry the object itself.
-	// Only its names, versions and New are used; responses have the first version.
+	// CreatedByApply, of the status: an apply to a missing object creates the object.
+	CreatedByApply bool
+}
+
+// NewField returns the field of a name. Without checks, metadata and the rules of the Go type are checked.
+func NewField[T Object](name string, verbs []string, prepare func(*Write[T]), checks ...Check[T]) *Field {
+	if checks == nil {
+		checks = []Check[T]{Metadata[T], Declared[T]}
+	}
+	return &Field{Name: name, Verbs: verbs, WriteRules: writeRules(prepare, checks), NoTable: true}
+}
+
+// NewStatus returns the field status. Everything but metadata and status was taken from the stored object
+// before prepare is called.
+func NewStatus[T Object](prepare func(*Write[T]), checks ...Check[T]) *Field {
+	f := NewField("status", ReadWrite(), prepare, checks...)
+	f.NoTable = false
+	return f
+}
+
+// WithoutTable returns f without a representation as a table.
+func (f *Field) WithoutTable() *Field {
+	f.NoTable = true
+	return f
+}
+
+// AlsoCreatedByApply returns f such that an apply to a missing object creates the object.
+func (f *Field) AlsoCreatedByApply() *Field {
+	f.CreatedByApply = true
+	return f
+}
+
+// View shows an object as another kind, such as Scale, and writes it by objects of that kind. The view of
+// a virtual kind has only a Source.
+type View struct {
+	Name  string
+	Verbs []string
+	// Kind is the kind of requests and responses. Only its names, versions, New and Table are used;
+	// responses have the first version.
 	Kind *Resource
-
-	// PrepareForUpdate restores the fields of obj that a write through the subresource
-	// does not change, and Validate returns the errors of the others. Kind must be nil.
-	PrepareForUpdate func(obj, old Object)
-	Validate         func(obj, old Object) field.ErrorList
-	// RevalidateMetadata is that of UpdateStrategy, for writes through the subresource.
-	RevalidateMetadata bool
-
-	// View returns an object as Kind, and Change applies a request of that kind to an
-	// object. ChangesSpecAndStatus: Change may change spec and status at once.
-	View                 func(obj Object) (Object, error)
-	Change               func(obj, requested Object) (Object, error)
-	ChangesSpecAndStatus bool
-	// PreviousView is View for the object before a write, to which a patch is applied. It is set with
-	// Replicas.
-	PreviousView func(obj Object) (Object, error)
+	// View returns an object as Kind, and Change applies a request of that kind to an object.
+	View   func(obj Object) (Object, error)
+	Change func(obj, requested Object) (Object, error)
+	// Previous is View for the object before a write, to which a patch is applied.
+	Previous func(obj Object) (Object, error)
 	// Unreadable returns the reason for which View cannot convert an object, or nil. Writes
 	// are possible nevertheless. A nil function means that View can convert all objects.
 	Unreadable func(obj Object) error
-
 	// Replicas is the field path of the object that Kind shows as spec.replicas, by
 	// apiVersion of the object. The owner of one of these fields in managedFields owns
 	// the other too.
 	Replicas map[string]string
-
-	// Source names the function of the server that answers a POST of Kind, as
-	// Virtual.Source does for resources.
+	// Source names the function of the server that computes the objects of a virtual kind. The
+	// server registers functions by names, because the catalogue cannot import them.
 	Source string
+}
 
-	// Connection connects the client to a kubelet, pod or service, in place of all fields
-	// above except Name and Verbs.
-	Connection *Connection
-
+// Action does something with an object when a client posts an object of another kind. For a virtual kind the
+// posted object is one of the kind itself, such as a TokenReview.
+type Action struct {
+	Name string
+	// Kind is the kind of the posted objects.
+	Kind *Resource
 	// KeepsSystemFields: the uid and the times in the posted object are parameters, so they
 	// are not cleared.
 	KeepsSystemFields bool
-	// Check may reject or complete the posted object. It runs between mutating and
+	// Check may refuse or complete the posted object. It runs between mutating and
 	// validating admission.
-	Check func(p *Posted) error
+	Check func(p *ActionRequest) error
 
-	// Act performs a POST that Change cannot describe because it affects several objects.
-	Act func(ctx context.Context, do Actions, name string, requested Object) error
-}
-
-// Part describes a subresource whose requests carry the object itself and change a
-// part of it.
-type Part[T Object] struct {
-	// Name is the last part of the path, Verbs the served verbs.
-	Name  string
-	Verbs []string
-	// PrepareForUpdate restores the fields that a write through the subresource does
-	// not change, and ValidateUpdate returns the faults of the others.
-	PrepareForUpdate func(obj, old T)
-	ValidateUpdate   func(obj, old T) field.ErrorList
-	// RevalidateMetadata is that of UpdateStrategy.
-	RevalidateMetadata bool
-}
-
-// NewPart returns the subresource that p describes.
-func NewPart[T Object](p Part[T]) *Subresource {
-	return &Subresource{Name: p.Name, Verbs: p.Verbs, NoTable: true, PrepareForUpdate: eraseChange(p.PrepareForUpdate),
-		Validate: eraseChangeResult(p.ValidateUpdate), RevalidateMetadata: p.RevalidateMetadata}
-}
-
-// Posting describes a subresource to which clients post objects of type K in order
-// to do something with an object of type T.
-type Posting[T, K Object] struct {
-	// Name is the last part of the path, Kind the kind of the posted objects.
-	Name string
-	Kind *Resource
-	// KeepsSystemFields: the uid and the times in the posted object are not cleared.
-	KeepsSystemFields bool
-	// Check may refuse or complete the posted object, between mutating and
-	// validating admission.
-	Check func(p *Posted, sent K) error
-	// One of these performs a POST: Change changes the object (spec and status), Act may
-	// change several objects, Source names a function of the server.
-	Change func(obj T, requested K) (T, error)
-	Act    func(ctx context.Context, do Actions, name string, requested K) error
+	// One of these answers a POST. Change changes the object, spec and status at once. Do may change
+	// several objects. Source names a function of the server, as View.Source does. At is RESOURCE/SUBRESOURCE
+	// of the same group and version: the posted object is an action on the object with its name.
+	Change func(obj, requested Object) (Object, error)
+	Do     func(ctx context.Context, do Actions, name string, requested Object) error
 	Source string
+	At     string
 }
 
-// NewPosting returns the subresource that p describes.
-func NewPosting[T, K Object](p Posting[T, K]) *Subresource {
-	s := &Subresource{
-		Name: p.Name, Verbs: []string{VerbCreate}, Kind: p.Kind, Source: p.Source,
-		KeepsSystemFields: p.KeepsSystemFields, ChangesSpecAndStatus: p.Change != nil,
+// Path returns the last part of the path and the served verbs.
+func (f *Field) Path() (name string, verbs []string) { return f.Name, f.Verbs }
+
+// Path returns the last part of the path and the served verbs.
+func (v *View) Path() (name string, verbs []string) { return v.Name, v.Verbs }
+
+// Path returns the last part of the path and the served verbs.
+func (a *Action) Path() (name string, verbs []string) { return a.Name, []string{VerbCreate} }
+
+// Path returns the last part of the path and the served verbs.
+func (c *Connection) Path() (name string, verbs []string) { return c.Name, c.Verbs }
+
+func (*Field) sealed()      {}
+func (*View) sealed()       {}
+func (*Action) sealed()     {}
+func (*Connection) sealed() {}
+
+// BodyKind returns the kind of the objects in requests to a subresource and in its responses, or nil if
+// these are objects of the resource itself. s may be nil.
+func BodyKind(s Subresource) *Resource {
+	switch s := s.(type) {
+	case *View:
+		return s.Kind
+	case *Action:
+		return s.Kind
 	}
-	if p.Check != nil {
-		s.Check = func(posted *Posted) error { return p.Check(posted, posted.Sent.(K)) }
-	}
-	if p.Change != nil {
-		s.Change = func(obj, requested Object) (Object, error) { return p.Change(obj.(T), requested.(K)) }
-	}
-	if p.Act != nil {
-		s.Act = func(ctx context.Context, do Actions, name string, requested Object) error {
-			return p.Act(ctx, do, name, requested.(K))
+	return nil
+}
+
+// BodyKinds returns the BodyKind of each subresource that has one.
+func (r *Resource) BodyKinds() (kinds []*Resource) {
+	for _, s := range r.Subresources {
+		if kind := BodyKind(s); kind != nil {
+			kinds = append(kinds, kind)
 		}
 	}
-	return s
+	return kinds
 }
 
-// Posted is a POST to a subresource.
-type Posted struct {
+// Checking adapts a function of a Go type to Action.Check.
+func Checking[K Object](check func(p *ActionRequest, sent K) error) func(*ActionRequest) error {
+	return func(p *ActionRequest) error { return check(p, p.Sent.(K)) }
+}
+
+// Changing adapts a function of Go types to Action.Change.
+func Changing[T, K Object](change func(obj T, requested K) (T, error)) func(obj, requested Object) (Object, error) {
+	return func(obj, requested Object) (Object, error) { return change(obj.(T), requested.(K)) }
+}
+
+// Doing adapts a function of a Go type to Action.Do.
+func Doing[K Object](
+	do func(ctx context.Context, by Actions, name string, requested K) error,
+) func(context.Context, Actions, string, Object) error {
+	return func(ctx context.Context, by Actions, name string, requested Object) error {
+		return do(ctx, by, name, requested.(K))
+	}
+}
+
+// ActionRequest is a POST to an action.
+type ActionRequest struct {
 	// Name is the name of the object in the URL.
 	Name string
-	// Sent is the posted object, of Subresource.Kind; Check may change it.
+	// Sent is the posted object, of Action.Kind; Check may change it.
 	Sent Object
 	// DryRun: nothing is stored. Check sets it if the posted object asks for a dry run.
 	DryRun bool
@@ -134,14 +172,14 @@ type Posted struct {
 }
 
 // CheckName returns an error if the name in the body differs from the name in the URL.
-func (p *Posted) CheckName(kind string) error {
+func (p *ActionRequest) CheckName(kind string) error {
 	if p.Sent.GetName() != p.Name {
 		return apierrors.NewBadRequest("name in URL does not match name in " + kind + " object")
 	}
 	return nil
 }
 
-// Actions are the operations of Subresource.Act, in the namespace of the request. They are
+// Actions are the operations of Action.Do, in the namespace of the request. They are
 // not authorized again, store nothing in a dry run, and skip admission unless documented
 // otherwise.
 type Actions interface {
@@ -166,10 +204,10 @@ func Typed[T Object](f func(T) (T, error)) func(Object) (Object, error) {
 	return func(obj Object) (Object, error) { return f(obj.(T)) }
 }
 
-// Subresource returns the subresource of a name, or nil.
-func (r *Resource) Subresource(name string) *Subresource {
+// Subresource returns the subresource of a name besides status, or nil.
+func (r *Resource) Subresource(name string) Subresource {
 	for _, s := range r.Subresources {
-		if s.Name == name {
+		if own, _ := s.Path(); own == name {
 			return s
 		}
 	}

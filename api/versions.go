@@ -14,7 +14,7 @@ import (
 // finalizers can be removed.
 func (r *Resource) DiscoveryVerbs() []string {
 	verbs := r.Verbs
-	if r.Create.RefusesNew == nil || r.Create.RefusesNew() == nil {
+	if r.RefusesNew == nil || r.RefusesNew() == nil {
 		return verbs
 	}
 	return slices.DeleteFunc(slices.Clone(verbs), func(v string) bool {

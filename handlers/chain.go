@@ -359,7 +359,7 @@ func (h *Handler) countWatch(c *call, o *internalversion.ListOptions) (end func(
 	var selected apf.WatchSelection
 	if f := o.FieldSelector; f != nil {
 		selected.Name, _ = f.RequiresExactMatch("metadata.name")
-		for _, field := range c.Resource.Fields.Indexed {
+		for _, field := range c.Resource.Indexed {
 			if value, ok := f.RequiresExactMatch(field); ok {
 				selected.Value = value
 			}

@@ -18,18 +18,18 @@ import (
 
 // forwardsAnyPath reports whether a subresource takes requests with any method and any path
 // below it.
-func forwardsAnyPath(s *api.Subresource) bool {
-	return s.Connects() && s.Connection.Style == api.StyleProxy
+func forwardsAnyPath(s api.Subresource) bool {
+	c, ok := s.(*api.Connection)
+	return ok && c.Style == api.StyleProxy
 }
 
 // connect connects the client to a kubelet, a pod or a service.
-func (h *Handler) connect(c *call) error {
-	to := c.Sub.Connection
+func (h *Handler) connect(c *call, to *api.Connection) error {
 	options, err := to.Options(c.info.Query, c.rest())
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	loc, err := h.Registry.Locate(c.r.Context(), c.Target, options, h.Kubelets, h.connectAuthorization(c))
+	loc, err := h.Registry.Locate(c.r.Context(), c.Target, to, options, h.Kubelets, h.connectAuthorization(c, to))
 	if err != nil {
 		return err
 	}
@@ -47,12 +47,12 @@ func (h *Handler) connect(c *call) error {
 	defer h.metrics.countLongRunning(labelConnect, c.info)()
 	clearDeadlines(c.w)
 	if to.Style == api.StyleText {
-		return h.serveText(c, loc, cancel)
+		return h.serveText(c, to, loc, cancel)
 	}
 	fail := func(err error) { h.responder.WriteError(c.w, c.r, err) }
 	translates := to.Style == api.StyleStreams && !h.NoStreamTranslation || to.Style == api.StylePorts && !h.NoPortTunnels
 	if translates {
-		h.metrics.streams.requested(c.Sub.Name, loc.WebSockets)
+		h.metrics.streams.requested(to.Name, loc.WebSockets)
 		translates = !loc.WebSockets
 	}
 	switch {
@@ -83,9 +83,9 @@ func (c *call) rest() string {
 
 // serveText copies the text response of a kubelet to the client, over a WebSocket if
 // the client asks for one.
-func (h *Handler) serveText(c *call, loc *api.Location, onClose context.CancelFunc) error {
+func (h *Handler) serveText(c *call, to *api.Connection, loc *api.Location, onClose context.CancelFunc) error {
 	h.metrics.logs.requested(loc)
-	body, err := h.Proxy.Open(c.r.Context(), loc, schema.GroupResource{Resource: c.Resource.Name + "/" + c.Sub.Name}, c.Name)
+	body, err := h.Proxy.Open(c.r.Context(), loc, schema.GroupResource{Resource: c.Resource.Name + "/" + to.Name}, c.Name)
 	if err != nil {
 		h.metrics.logs.failed(err)
 		return err

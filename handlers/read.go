@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -31,8 +32,8 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.Sub != nil && c.Sub.Kind != nil {
-		return h.writeSubresource(c, &v, http.StatusOK, item)
+	if view, ok := c.Sub.(*api.View); ok {
+		return h.writeView(c, view, &v, http.StatusOK, item)
 	}
 	encodable := c.codec.Converted
 	if read != (storage.Read{}) { // from the cache, whose objects were converted before
@@ -45,19 +46,19 @@ func (h *Handler) get(c *call) error {
 	return v.WriteObject(c.w, http.StatusOK, s)
 }
 
-// writeSubresource sends an item as an object of the subresource's kind.
-func (h *Handler) writeSubresource(c *call, v *representation.View, code int, item *storage.Item) error {
+// writeView sends an item as an object of the kind of a view.
+func (h *Handler) writeView(c *call, view *api.View, v *representation.View, code int, item *storage.Item) error {
 	all, err := c.Objects(c.r.Context(), item)
 	if err != nil {
 		return err
 	}
 	obj := all[0]
-	if c.Sub.Unreadable != nil {
-		if err := c.Sub.Unreadable(obj); err != nil {
+	if view.Unreadable != nil {
+		if err := view.Unreadable(obj); err != nil {
 			return apierrors.NewInternalError(err)
 		}
 	}
-	if obj, err = c.SubresourceView(obj); err != nil {
+	if obj, err = view.View(obj); err != nil {
 		return err
 	}
 	return v.WriteObject(c.w, code, representation.Unstored{Object: obj})

@@ -113,7 +113,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		}
 		return nil, representation.ErrNoResource()
 	}
-	var subresource *api.Subresource
+	var subresource api.Subresource
 	if info.Subresource != "" {
 		subresource = res.Subresource(info.Subresource)
 	}
@@ -137,19 +137,23 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
 		Status: info.Subresource == "status", Sub: subresource,
 	}}
-	if c.Status && res.Status.NoTable || subresource != nil && subresource.NoTable {
+	field, _ := subresource.(*api.Field)
+	if c.Status {
+		field = res.Status
+	}
+	if field != nil && field.NoTable {
 		c.offer = representation.OfferReview
 	}
 	if v.Deprecated != nil && !h.isRefusedByMedia(c) {
 		h.reportDeprecated(scope, v.Deprecated)
 	}
-	if res.Virtual != nil || subresource != nil && subresource.Connects() { // others are checked when the object is read
+	if _, connects := subresource.(*api.Connection); connects || res.Virtual != nil { // others are checked when the object is read
 		if err := c.CheckName(); err != nil {
 			return nil, err
 		}
 	}
-	if subresource != nil && subresource.Kind != nil {
-		c.codec = h.codecs.Codec(subresource.Kind, &subresource.Kind.Versions[0])
+	if kind := api.BodyKind(subresource); kind != nil {
+		c.codec = h.codecs.Codec(kind, &kind.Versions[0])
 	}
 	if scope.Traced {
 		c.beginSpan()
@@ -179,8 +183,8 @@ func (h *Handler) isRefusedByMedia(c *call) bool {
 
 // checkPath returns an error unless a built-in resource serves the path and the
 // method.
-func checkPath(res *api.Resource, _ *api.Version, subresource *api.Subresource, info *request.Info, method string) error {
-	forwardsAnyPath := subresource != nil && forwardsAnyPath(subresource)
+func checkPath(res *api.Resource, _ *api.Version, subresource api.Subresource, info *request.Info, method string) error {
+	forwardsAnyPath := forwardsAnyPath(subresource)
 	if len(info.Parts) > 3 && !forwardsAnyPath {
 		return representation.ErrNoResource()
 	}
@@ -211,7 +215,7 @@ func checkPath(res *api.Resource, _ *api.Version, subresource *api.Subresource, 
 // checkCustomPath is checkPath for custom resources. kube-apiserver has no routes for them
 // and checks only the verb: it serves HEAD as GET and any method on a watch path as a watch,
 // and ignores the path after a subresource. A path of the wrong scope is not found.
-func checkCustomPath(res *api.Resource, v *api.Version, subresource *api.Subresource, info *request.Info, _ string) error {
+func checkCustomPath(res *api.Resource, v *api.Version, subresource api.Subresource, info *request.Info, _ string) error {
 	gr := schema.GroupResource{Group: v.Group, Resource: res.Name}
 	if !isInScope(info, res.Namespaced) {
 		return errNoGroup
@@ -220,7 +224,7 @@ func checkCustomPath(res *api.Resource, v *api.Version, subresource *api.Subreso
 	switch {
 	case info.Subresource == "":
 		verbs = append(slices.Clone(onCollection), onObject...)
-	case info.Subresource == "status" && !res.Status.Served, info.Subresource != "status" && subresource == nil:
+	case info.Subresource == "status" && res.Status == nil, info.Subresource != "status" && subresource == nil:
 		return apierrors.NewNotFound(gr, info.PathName)
 	}
 	if !slices.Contains(verbs, info.Verb) {
@@ -258,7 +262,7 @@ var (
 )
 
 // pathVerbs returns the verbs of a path of info's form; nil if the resource has no such path.
-func pathVerbs(res *api.Resource, subresource *api.Subresource, info *request.Info) []string {
+func pathVerbs(res *api.Resource, subresource api.Subresource, info *request.Info) []string {
 	inNamespace := info.Namespace != "" && !info.IsNamespace
 	switch {
 	case inNamespace && !res.Namespaced:
@@ -269,13 +273,14 @@ func pathVerbs(res *api.Resource, subresource *api.Subresource, info *request.In
 		}
 		return onWatchPath
 	case info.Subresource == "status":
-		if !res.Status.Served || res.Namespaced && !inNamespace {
+		if res.Status == nil || res.Namespaced && !inNamespace {
 			return nil
 		}
 		return onStatus
 	case info.Subresource != "":
 		if subresource != nil && inNamespace == res.Namespaced {
-			return subresource.Verbs
+			_, verbs := subresource.Path()
+			return verbs
 		}
 		return nil
 	case info.PathName != "":
@@ -313,8 +318,8 @@ func (h *Handler) dispatch(c *call) error {
 	if c.Resource.Virtual != nil {
 		return h.serveVirtual(c)
 	}
-	if c.Sub != nil && c.Sub.Connects() {
-		return h.connect(c)
+	if to, ok := c.Sub.(*api.Connection); ok {
+		return h.connect(c, to)
 	}
 	switch c.info.Verb {
 	case api.VerbGet:

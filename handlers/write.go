@@ -123,7 +123,7 @@ func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Out
 	case out.Accepted:
 		code = http.StatusAccepted
 	}
-	if out.Item != nil && (c.Sub == nil || c.Sub.Kind == nil) {
+	if out.Item != nil && api.BodyKind(c.Sub) == nil {
 		c.codec.CacheCells(out.Item)
 		return v.WriteObject(c.w, code, out.Item)
 	}
@@ -271,8 +271,8 @@ func (h *Handler) creationAuthorization(c *call) func(context.Context) error {
 
 // connectAuthorization returns a function that authorizes create for a connection, or
 // nil if the chain has already done so or the connection does not require it.
-func (h *Handler) connectAuthorization(c *call) func(context.Context) error {
-	if !c.Sub.Connection.RequiresCreate || c.info.Verb == api.VerbCreate {
+func (h *Handler) connectAuthorization(c *call, to *api.Connection) func(context.Context) error {
+	if !to.RequiresCreate || c.info.Verb == api.VerbCreate {
 		return nil
 	}
 	info := c.createInfo()

@@ -167,8 +167,8 @@ func (r *Registry) newAttributes(ctx context.Context, t Target, verb string, obj
 		Kind:   t.Version.WithKind(t.Resource.Kind),
 		Object: obj, Old: old, User: scope.User, DryRun: o.DryRun, Scope: scope, write: o, admission: admission,
 	}
-	if t.Sub != nil && t.Sub.Kind != nil {
-		a.Kind = t.Sub.Kind.Versions[0].WithKind(t.Sub.Kind.Kind)
+	if kind := api.BodyKind(t.Sub); kind != nil {
+		a.Kind = kind.Versions[0].WithKind(kind.Kind)
 	}
 	if a.User == nil {
 		a.User = &request.User{}
@@ -236,8 +236,8 @@ func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object
 		return nil
 	}
 	a.Connect = options
-	if t.Sub.Connects() && t.Sub.Connection.Kind != "" {
-		a.Kind.Kind = t.Sub.Connection.Kind
+	if c, ok := t.Sub.(*api.Connection); ok && c.Kind != "" {
+		a.Kind.Kind = c.Kind
 	}
 	if err := r.mutate(ctx, a); err != nil {
 		return err

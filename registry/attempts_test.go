@@ -44,7 +44,7 @@ func interfering(t *testing.T, r *Registry, at Target, calls *int) Change {
 func TestAttemptsEnd(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "a")
-	at.Resource.Update.AllowCreateOnUpdate = true
+	at.Resource.AllowCreateOnUpdate = true
 	o := UpdateOptions{AuthorizeCreate: func(context.Context) error { return nil }, IsApply: true}
 	calls := 0
 	if _, err := r.Update(t.Context(), at, interfering(t, r, at, &calls), o); !apierrors.IsTooManyRequests(err) {

@@ -15,8 +15,11 @@ import (
 // Locate returns the address of the connection that t names, or nil if there is none yet.
 // Admission (see Connect) and then authorize, which may be nil, run before any object is
 // read. Reading a log is a get, which admission does not see.
-func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object, kubelets api.Kubelets, authorize func(context.Context) error) (*api.Location, error) {
-	if t.Sub.Connection.Kind != "" {
+func (r *Registry) Locate(
+	ctx context.Context, t Target, to *api.Connection, options runtime.Object, kubelets api.Kubelets,
+	authorize func(context.Context) error,
+) (*api.Location, error) {
+	if to.Kind != "" {
 		if err := r.Connect(ctx, t, options); err != nil {
 			return nil, err
 		}
@@ -34,7 +37,7 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 			return r.listNear(ctx, t, resource, labels.Set{label: value})
 		},
 	}
-	return t.Sub.Connection.Locate(near, t.Name, options)
+	return to.Locate(near, t.Name, options)
 }
 
 // getNear returns an object of the core group, in the namespace of t if it is namespaced.

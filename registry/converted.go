@@ -81,7 +81,7 @@ func (c *convertedSelector) convertAttributes(ctx context.Context, items []*stor
 	}
 	for i, obj := range objects {
 		a := selectableAttributes{Labels: obj.GetLabels()}
-		if of := c.target.Resource.Fields.Selectable; of != nil {
+		if of := c.target.Resource.Selectable; of != nil {
 			a.Fields = of(obj)
 		}
 		c.attributes[items[i]] = a

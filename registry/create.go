@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -137,10 +136,10 @@ func (w *creation) checkCreatable(ctx context.Context) error {
 	if err := w.awaitEstablished(ctx); err != nil {
 		return err
 	}
-	if w.t.Resource.Create.RefusesNew == nil {
+	if w.t.Resource.RefusesNew == nil {
 		return nil
 	}
-	if err := w.t.Resource.Create.RefusesNew(); err != nil {
+	if err := w.t.Resource.RefusesNew(); err != nil {
 		return apierrors.NewForbidden(w.t.groupResource(), w.t.Name, err)
 	}
 	return nil
@@ -227,26 +226,14 @@ func (w *creation) prepare(ctx context.Context) error {
 	clearSystemFields(obj)
 	obj.SetUID(types.UID(request.NewUUID()))
 	obj.SetCreationTimestamp(metav1.NewTime(w.r.o.Now().UTC()).Rfc3339Copy())
-	if t.Resource.Update.HasGeneration {
+	if t.Resource.Generation != nil {
 		obj.SetGeneration(1)
 	}
-	if t.Resource.Status.Served && !t.Resource.Create.KeepStatusOnCreate {
+	if t.Resource.Status != nil && t.Resource.KeepStatus == api.KeepNever {
 		resetStatus(obj)
 	}
-	if user := request.From(ctx).User; t.Resource.Create.RecordUser != nil && user != nil {
-		t.Resource.Create.RecordUser(obj, user)
-	}
-	if warnings := t.Resource.Create.WarningsAsSent; warnings != nil {
-		for _, text := range warnings(obj) {
-			request.From(ctx).Warn(text)
-		}
-	}
-	prepare := t.Resource.Create.PrepareForCreate
-	if t.Status && t.Resource.Status.PrepareForCreate != nil {
-		prepare = t.Resource.Status.PrepareForCreate
-	}
-	if prepare != nil {
-		prepare(obj)
+	if t.Resource.Prepare != nil {
+		t.Resource.Prepare(w.ofKind(ctx, obj))
 	}
 	w.adoptName()
 	return nil
@@ -265,7 +252,7 @@ func (w *creation) adoptName() {
 }
 
 func (w *creation) validate(ctx context.Context) error {
-	return w.validateRules(ctx, func() field.ErrorList { return w.t.Resource.CheckCreate(w.t.Version, w.obj) })
+	return w.check(ctx, &w.t.Resource.WriteRules)
 }
 
 // authorize authorizes a creation that is not the verb of the request.
@@ -324,7 +311,7 @@ func (w *creation) commit(ctx context.Context) error {
 
 // newName returns the name of a new object with a generateName.
 func (t Target) newName(prefix string) string {
-	if t.Resource.Create.KeepGenerateName {
+	if t.Resource.KeepGenerateName {
 		return prefix
 	}
 	return generateName(prefix)

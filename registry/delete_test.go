@@ -61,7 +61,7 @@ func TestDeletePreconditions(t *testing.T) {
 func TestPropagationFinalizers(t *testing.T) {
 	const own, orphan, foreground = "example.com/stay", metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents
 	for _, c := range []struct {
-		delete api.DeleteStrategy[api.Object]
+		delete api.Deletion
 		had    []string
 		policy metav1.DeletionPropagation
 		want   []string
@@ -71,9 +71,9 @@ func TestPropagationFinalizers(t *testing.T) {
 		{had: []string{orphan, own}, policy: metav1.DeletePropagationBackground, want: []string{own}},
 		{had: []string{orphan, own}, policy: metav1.DeletePropagationForeground, want: []string{own, foreground}},
 		{had: []string{own}, policy: metav1.DeletePropagationOrphan, want: []string{own, orphan}},
-		{delete: api.DeleteStrategy[api.Object]{OrphanByDefault: true}, had: []string{own}, want: []string{own, orphan}},
-		{delete: api.DeleteStrategy[api.Object]{NoDependents: true}, had: []string{own, foreground}, want: []string{own}},
-		{delete: api.DeleteStrategy[api.Object]{NoDependents: true}, had: []string{own}, policy: metav1.DeletePropagationForeground, want: []string{own}},
+		{delete: api.Deletion{OrphanByDefault: true}, had: []string{own}, want: []string{own, orphan}},
+		{delete: api.Deletion{NoDependents: true}, had: []string{own, foreground}, want: []string{own}},
+		{delete: api.Deletion{NoDependents: true}, had: []string{own}, policy: metav1.DeletePropagationForeground, want: []string{own}},
 	} {
 		if got := propagationFinalizers(&api.Resource{Delete: c.delete}, configMap("x", "", c.had...), c.policy); !slices.Equal(got, c.want) {
 			t.Errorf("%v, %q, %+v: got %v, want %v", c.had, c.policy, c.delete, got, c.want)

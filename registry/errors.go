@@ -149,7 +149,7 @@ func (r *Registry) invalidObject(t Target, prefix, reason string) error {
 // that of the object.
 func (t Target) errViewOfOther(uid, own types.UID) error {
 	named := t.groupResource()
-	named.Resource += "/" + t.Sub.Name
+	named.Resource += "/" + t.subresource()
 	//lint:ignore ST1005 kube-apiserver's words
 	return apierrors.NewConflict(named, t.Name, fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, own))
 }

@@ -41,7 +41,7 @@ func (a *Attributes) SetGuard(g Guard) { a.guard = g }
 func (w *creation) store(ctx context.Context, c *storage.Collection, obj api.Object) (*storage.Item, error) {
 	var fences [2]string
 	n := 0
-	if fence := w.t.Resource.Create.Fence; fence != "" {
+	if fence := w.t.Resource.Fence; fence != "" {
 		fences[n] = fence
 		n++
 	}

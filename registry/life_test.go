@@ -10,7 +10,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -44,57 +43,30 @@ func (r *callRecorder) Validate(context.Context, *Attributes) error {
 	return nil
 }
 
-func (r *callRecorder) faults(name string) func(*appsv1.Deployment) field.ErrorList {
-	return func(*appsv1.Deployment) field.ErrorList { r.call(name); return nil }
-}
-
-func (r *callRecorder) updateFaults(name string) func(_, _ *appsv1.Deployment) field.ErrorList {
-	return func(_, _ *appsv1.Deployment) field.ErrorList { r.call(name); return nil }
-}
-
 // kind returns a kind that has all functions, each of which records its call.
 func (r *callRecorder) kind() *api.Resource {
 	type object = *appsv1.Deployment
-	return api.NewResource(api.Kind[object]{
-		Names:    api.Names{Name: "deployments", Singular: "deployment", Kind: "Deployment", Namespaced: true},
-		Versions: api.Served(appsv1.SchemeGroupVersion),
-		Storage:  api.Storage{Prefix: "deployments"},
-		Create: api.CreateStrategy[object]{
-			RefusesNew:       func() error { r.call("RefusesNew"); return nil },
-			RecordUser:       func(object, *request.User) { r.call("RecordUser") },
-			WarningsAsSent:   func(object) []string { r.call("WarningsAsSent"); return nil },
-			PrepareForCreate: func(object) { r.call("PrepareForCreate") },
-			Allocate:         func(context.Context, api.Allocator, object, object) error { r.call("Allocate"); return nil },
-			ValidateAccess: func(context.Context, api.Access, object, object, bool) field.ErrorList {
-				r.call("ValidateAccess")
-				return nil
-			},
-			ValidateName:     func(string, bool) []string { r.call("ValidateName"); return nil },
-			Validate:         r.faults("Validate"),
-			ValidateOnCreate: r.faults("ValidateOnCreate"),
-			WarningsOnCreate: func(object) []string { r.call("WarningsOnCreate"); return nil },
-		},
-		Update: api.UpdateStrategy[object]{
-			PrepareForUpdate:  func(_, _ object) { r.call("PrepareForUpdate") },
-			HasGeneration:     true,
-			ChangesGeneration: func(_, _ object) bool { r.call("ChangesGeneration"); return false },
-			ValidateUpdate:    r.updateFaults("ValidateUpdate"),
-			WarningsOnUpdate:  func(_, _ object) []string { r.call("WarningsOnUpdate"); return nil },
-		},
-		Status: api.StatusStrategy[object]{
-			Served:           true,
-			PrepareForUpdate: func(_, _ object) { r.call("PrepareForUpdate") },
-			ValidateUpdate:   r.updateFaults("ValidateUpdate"),
-			WarningsOnUpdate: func(object) []string { r.call("WarningsOnUpdate"); return nil },
-		},
-		Delete: api.DeleteStrategy[object]{
+	prepare := func(*api.Write[object]) { r.call("Prepare") }
+	check := func(*api.Write[object]) { r.call("Checks") }
+	resource := api.NewResource(api.Kind[object]{
+		Names:      api.Names{Name: "deployments", Singular: "deployment", Kind: "Deployment", Namespaced: true},
+		Versions:   api.Served(appsv1.SchemeGroupVersion),
+		Storage:    api.Storage{Prefix: "deployments"},
+		Prepare:    prepare,
+		Allocate:   func(context.Context, api.Allocator, object, object) error { r.call("Allocate"); return nil },
+		Checks:     api.Checks(check),
+		Generation: func(_, _ object) bool { r.call("Generation"); return false },
+		Status:     api.NewStatus(prepare, check),
+		Delete: api.Deletion{
 			Protected:          func(string) error { r.call("Protected"); return nil },
-			GracePeriodSeconds: func(object, *int64) int64 { r.call("GracePeriodSeconds"); return 0 },
-			HasFinalizers:      func(object) bool { r.call("HasFinalizers"); return false },
-			Allocated:          func(object) ([]netip.Addr, []int32) { return nil, nil },
-			Release:            func(api.Allocator, object) { r.call("Release") },
+			GracePeriodSeconds: func(api.Object, *int64) int64 { r.call("GracePeriodSeconds"); return 0 },
+			HasFinalizers:      func(api.Object) bool { r.call("HasFinalizers"); return false },
+			Allocated:          func(api.Object) ([]netip.Addr, []int32) { return nil, nil },
+			Release:            func(api.Allocator, api.Object) { r.call("Release") },
 		},
 	})
+	resource.RefusesNew = func() error { r.call("RefusesNew"); return nil }
+	return resource
 }
 
 // TestLifeOfAnObject compares the order of calls with the table in the package comment of

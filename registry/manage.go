@@ -54,10 +54,8 @@ func (f *fieldManagers) dropResource(res *api.Resource) {
 
 func (f *fieldManagers) dropForm(res *api.Resource) {
 	f.managers.Delete(res)
-	for _, sub := range res.Subresources {
-		if sub.Kind != nil {
-			f.managers.Delete(sub.Kind)
-		}
+	for _, kind := range res.BodyKinds() {
+		f.managers.Delete(kind)
 	}
 }
 
@@ -67,7 +65,8 @@ func (t Target) subresource() string {
 	case t.Status:
 		return "status"
 	case t.Sub != nil:
-		return t.Sub.Name
+		name, _ := t.Sub.Path()
+		return name
 	}
 	return ""
 }
@@ -76,9 +75,9 @@ func (t Target) subresource() string {
 // management is off, and what it needs to know of a write.
 func (r *Registry) fieldManager(t Target, manager string) (*ssa.Manager, ssa.Write) {
 	w := ssa.Write{Version: t.Version, Subresource: t.subresource(), Manager: manager, Now: r.o.Now()}
-	if t.Sub != nil && t.Sub.View != nil {
-		w.Version = &t.Sub.Kind.Versions[0]
-		return r.fields.forResource(t.Sub.Kind), w
+	if v, ok := t.Sub.(*api.View); ok {
+		w.Version = &v.Kind.Versions[0]
+		return r.fields.forResource(v.Kind), w
 	}
 	return r.fields.forResource(t.Resource), w
 }

@@ -18,7 +18,7 @@ import (
 // Post handles a POST to the subresource that t names. It returns the object to respond
 // with: the answer of a review, or nil for a change of an object.
 func (r *Registry) Post(ctx context.Context, t Target, sent api.Object, o WriteOptions) (api.Object, error) {
-	a, err := r.prepareSent(ctx, t, t.Sub.Kind, sent, o)
+	a, err := r.prepareSent(ctx, t, api.BodyKind(t.Sub), sent, o)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (r *Registry) Post(ctx context.Context, t Target, sent api.Object, o WriteO
 // prepareSent prepares a posted object of a kind and runs mutating admission for it.
 func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource, sent api.Object, o WriteOptions) (*Attributes, error) {
 	api.DedupOwnerReferences(sent, false, request.From(ctx).Warn)
-	if t.Sub == nil || !t.Sub.KeepsSystemFields {
+	if action, ok := t.Sub.(*api.Action); !ok || !action.KeepsSystemFields {
 		clearSystemFields(sent)
 	}
 	if err := t.MatchNamespace(sent); err != nil {
@@ -45,15 +45,19 @@ func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource
 // admission. Its writes are part of the same request, so that admission does not run for
 // them.
 func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attributes, o WriteOptions) (api.Object, error) {
-	if t.Sub.Check != nil {
-		p := &api.Posted{Name: t.Name, Sent: sent, DryRun: o.DryRun, Object: func() (api.Object, error) { return r.object(ctx, t) }}
-		if err := t.Sub.Check(p); err != nil {
+	action, ok := t.Sub.(*api.Action)
+	if !ok {
+		return nil, fmt.Errorf("%s is not an action", t.subresource())
+	}
+	if action.Check != nil {
+		p := &api.ActionRequest{Name: t.Name, Sent: sent, DryRun: o.DryRun, Object: func() (api.Object, error) { return r.object(ctx, t) }}
+		if err := action.Check(p); err != nil {
 			return nil, err
 		}
 		o.DryRun = p.DryRun
 	}
-	if t.Sub.Source != "" {
-		return r.answerReview(ctx, t, t.Sub.Kind, t.Sub.Source, sent, a)
+	if action.Source != "" {
+		return r.answerReview(ctx, t, action.Kind, action.Source, sent, a)
 	}
 	if err := r.validate(ctx, a); err != nil {
 		return nil, err
@@ -62,12 +66,12 @@ func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attri
 		return nil, err
 	}
 	o.SkipAdmission, o.Manager = true, ""
-	if t.Sub.Act != nil {
-		return nil, t.Sub.Act(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, sent)
+	if action.Do != nil {
+		return nil, action.Do(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, sent)
 	}
 	_, err := r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		return t.Sub.Change(old, sent)
-	}, UpdateOptions{WriteOptions: o, SkipStrategy: t.Sub.ChangesSpecAndStatus, Preconditions: preconditionsOf(sent)})
+		return action.Change(old, sent)
+	}, UpdateOptions{WriteOptions: o, SkipStrategy: true, Preconditions: preconditionsOf(sent)})
 	return nil, err
 }
 

@@ -221,7 +221,7 @@ func (s Selection) scope(t Target) (sc scope, never bool) {
 		sc.key = Target{Namespace: namespace, Name: name}.Key()
 	}
 	if sc.key == "" && s.Fields != nil {
-		for _, field := range t.Resource.Fields.Indexed {
+		for _, field := range t.Resource.Indexed {
 			if v, ok := s.Fields.RequiresExactMatch(field); ok {
 				sc.field, sc.value = field, v
 				break

@@ -55,7 +55,7 @@ type Options struct {
 	Admission func() Admission
 	// Access answers the permission checks of kinds; nil turns them off.
 	Access api.Access
-	// Reviews returns the function that answers reviews of a source (api.Virtual.Source);
+	// Reviews returns the function that answers reviews of a source (api.Action.Source);
 	// nil means that there are none.
 	Reviews func(source string) (Review, bool)
 	// Pools are the addresses and ports that are allocated to services.
@@ -66,7 +66,7 @@ type Options struct {
 	// UnconvertedIsCorrupt reports stored objects that cannot be converted to the version of a read
 	// like corrupt ones.
 	UnconvertedIsCorrupt bool
-	// Virtual computes the objects of virtual resources, by source (api.Virtual.Source). A
+	// Virtual computes the objects of virtual resources, by source (api.View.Source). A
 	// resource whose source is missing is not served.
 	Virtual map[string]Source
 }
@@ -155,8 +155,8 @@ func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig 
 		CheckValue: res.CheckStored,
 		Check:      checkOf(res),
 		AsStored:   res.AsStored(),
-		Fields:     res.Fields.Selectable,
-		Index:      res.Fields.Indexed,
+		Fields:     res.Selectable,
+		Index:      res.Indexed,
 	}
 	if res.Storage.Expires {
 		cfg.TTL = r.o.EventTTL
@@ -213,7 +213,7 @@ type Target struct {
 	// Status means the status subresource instead of the object. Sub is another
 	// subresource, or nil.
 	Status bool
-	Sub    *api.Subresource
+	Sub    api.Subresource
 }
 
 // lookupResource returns a resource in its preferred version, or in the hub version if no

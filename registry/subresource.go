@@ -11,31 +11,32 @@ import (
 // SubresourceView returns the representation of obj at the subresource that t names: obj
 // itself, or an object of the subresource's kind.
 func (t Target) SubresourceView(obj api.Object) (api.Object, error) {
-	if t.Sub == nil || t.Sub.View == nil {
-		return obj, nil
+	if v, ok := t.Sub.(*api.View); ok {
+		return v.View(obj)
 	}
-	return t.Sub.View(obj)
+	return obj, nil
 }
 
 // viewWrite is a write of an object of another kind (scale) that represents the stored object.
 // Before is its state before the write, which must not be changed, after the one that the request
 // wants. Both have the managers of their fields.
 type viewWrite struct {
+	*api.View
 	before, after api.Object
 }
 
 // startViewWrite returns the write of a view of old.
-func (t Target) startViewWrite(old api.Object) (*viewWrite, error) {
-	before, err := t.Sub.PreviousView(old)
+func startViewWrite(v *api.View, old api.Object) (*viewWrite, error) {
+	before, err := v.Previous(old)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := ssa.ScaleFields(old.GetManagedFields(), t.Sub.Replicas)
+	owners, err := ssa.ScaleFields(old.GetManagedFields(), v.Replicas)
 	if err != nil {
 		return nil, err
 	}
 	before.SetManagedFields(owners)
-	return &viewWrite{before: before}, nil
+	return &viewWrite{View: v, before: before}, nil
 }
 
 // changeByView applies the view that the request wants to the object, after mutating admission. The uid and the
@@ -46,7 +47,7 @@ func (w *update) changeByView(ctx context.Context) error {
 		return err
 	}
 	api.DedupOwnerReferences(view, true, request.From(ctx).Warn) // the object has others
-	obj, err := t.Sub.Change(w.obj, view)
+	obj, err := w.view.Change(w.obj, view)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (w *update) changeByView(ctx context.Context) error {
 	if uid := view.GetUID(); uid != "" {
 		obj.SetUID(uid)
 	}
-	owners, err := ssa.ParentFields(obj.GetManagedFields(), view.GetManagedFields(), t.Version.String(), t.Sub.Replicas)
+	owners, err := ssa.ParentFields(obj.GetManagedFields(), view.GetManagedFields(), t.Version.String(), w.view.Replicas)
 	if err != nil {
 		return err
 	}
@@ -69,9 +70,9 @@ func (w *update) showViews() (err error) {
 	if a == nil {
 		return nil
 	}
-	if a.Object, err = w.t.Sub.View(w.obj); err != nil {
+	if a.Object, err = w.view.View.View(w.obj); err != nil {
 		return err
 	}
-	a.Old, err = w.t.Sub.View(w.old)
+	a.Old, err = w.view.View.View(w.old)
 	return err
 }

@@ -79,7 +79,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 // updateMissing creates a missing object if the options allow it. The caller retries if
 // another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	mayCreate := t.Resource.Update.AllowCreateOnUpdate || o.IsApply && (!t.Status || t.Resource.Status.AllowCreateOnApply)
+	mayCreate := t.Resource.AllowCreateOnUpdate || o.IsApply && (!t.Status || t.Resource.Status.CreatedByApply)
 	if o.AuthorizeCreate == nil || !mayCreate || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
@@ -152,11 +152,12 @@ func (w *update) checkPreconditions(context.Context) error {
 // the request changed it, before admission or the server changes it. At a subresource of another
 // kind it is an object of that kind that changes.
 func (w *update) applyChange(ctx context.Context) (err error) {
-	if w.t.Sub == nil || w.t.Sub.View == nil {
+	view, ok := w.t.Sub.(*api.View)
+	if !ok {
 		w.obj, err = w.changed(ctx, w.old)
 		return err
 	}
-	if w.view, err = w.t.startViewWrite(w.old); err != nil {
+	if w.view, err = startViewWrite(view, w.old); err != nil {
 		return err
 	}
 	w.obj = w.old.DeepCopyObject().(api.Object)
@@ -181,7 +182,7 @@ func (w *update) changed(ctx context.Context, old api.Object) (api.Object, error
 func (w *update) readMetadata(ctx context.Context) error {
 	t, obj, old := w.t, w.obj, w.old
 	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
-	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() && t.Sub != nil && t.Sub.Change != nil {
+	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() && w.view != nil {
 		if !t.Resource.Untyped {
 			return t.errViewOfOther(uid, old.GetUID())
 		}
@@ -197,7 +198,7 @@ func (w *update) readMetadata(ctx context.Context) error {
 	}
 	if sent == 0 {
 		// A subresource without a resourceVersion keeps the stored one.
-		if (t.Sub == nil || rv != "") && (t.Resource.Update.RequireResourceVersion || t.Version.RequireResourceVersion) {
+		if (t.Sub == nil || rv != "") && (t.Resource.RequireResourceVersion || t.Version.RequireResourceVersion) {
 			// As in kube-apiserver, the error has the resource in place of the kind.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
@@ -253,28 +254,23 @@ func (w *update) prepare(ctx context.Context) error {
 	}
 	obj.SetResourceVersion(old.GetResourceVersion())
 	keepMetadata(obj, old)
+	rules := t.rules()
 	switch {
 	case t.Status:
 		restoreAllButStatus(obj, old)
-		if t.Resource.Status.PrepareForUpdate != nil {
-			t.Resource.Status.PrepareForUpdate(obj, old)
-		}
-	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
-		t.Sub.PrepareForUpdate(obj, old)
-	default:
-		if t.Resource.Status.Served && !t.Resource.Status.WithObject {
-			copyStatus(obj, old)
-		}
-		if t.Resource.Update.PrepareForUpdate != nil {
-			t.Resource.Update.PrepareForUpdate(obj, old)
-		}
+	case rules == &t.Resource.WriteRules && t.Resource.Status != nil && t.Resource.KeepStatus != api.KeepAlways:
+		copyStatus(obj, old)
+	}
+	if rules.Prepare != nil {
+		rules.Prepare(w.ofKind(ctx, obj))
 	}
 	return t.checkUsable(obj, old)
 }
 
 // setGeneration increments the generation if the desired state changed.
 func (w *update) setGeneration(context.Context) error {
-	if !w.options.SkipStrategy && !w.t.Status && w.t.Resource.IncrementsGeneration(w.obj, w.old) {
+	changes := w.t.Resource.Generation
+	if !w.options.SkipStrategy && !w.t.Status && changes != nil && changes(w.obj, w.old) {
 		w.obj.SetGeneration(w.old.GetGeneration() + 1)
 	}
 	return nil
@@ -284,16 +280,7 @@ func (w *update) validate(ctx context.Context) error {
 	if w.options.SkipStrategy {
 		return nil
 	}
-	t, obj, old := w.t, w.obj, w.old
-	return w.validateRules(ctx, func() field.ErrorList {
-		switch {
-		case t.Status:
-			return t.Resource.CheckStatusUpdate(t.Version, obj, old)
-		case t.Sub == nil || t.Sub.PrepareForUpdate == nil:
-			return t.Resource.CheckUpdate(t.Version, obj, old)
-		}
-		return t.Resource.CheckPartUpdate(t.Version, t.Sub, obj, old)
-	})
+	return w.check(ctx, w.t.rules())
 }
 
 // revertTimeChanges reverts managedFields in which nothing but times changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -24,11 +25,12 @@ type Source interface {
 
 // source returns the Source of the virtual resource that t names.
 func (r *Registry) source(t Target) (Source, error) {
-	s, ok := r.o.Virtual[t.Resource.Virtual.Source]
-	if !ok {
-		return nil, fmt.Errorf("nothing computes %s", t.Resource.Name)
+	if v, ok := t.Resource.Virtual.(*api.View); ok {
+		if s, ok := r.o.Virtual[v.Source]; ok {
+			return s, nil
+		}
 	}
-	return s, nil
+	return nil, fmt.Errorf("nothing computes %s", t.Resource.Name)
 }
 
 // VirtualGet computes one object.
@@ -69,24 +71,28 @@ type Review struct {
 // VirtualCreate handles an object that is not stored. It returns the answer of a review, or
 // nil if the object is a change of another object, such as a binding.
 func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
-	v := t.Resource.Virtual
-	if v.Target == "" {
+	action, ok := t.Resource.Virtual.(*api.Action)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot be created", t.Resource.Name)
+	}
+	if action.At == "" {
 		a, err := r.prepareSent(ctx, t, t.Resource, obj, o)
 		if err != nil {
 			return nil, err
 		}
-		return r.answerReview(ctx, t, t.Resource, v.Source, obj, a)
+		return r.answerReview(ctx, t, t.Resource, action.Source, obj, a)
 	}
-	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Target)
+	resource, subresource, _ := strings.Cut(action.At, "/")
+	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, resource)
 	if !ok {
-		return nil, fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, v.Target)
+		return nil, fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, resource)
 	}
 	t.Name = obj.GetName()
 	a, err := r.prepareSent(ctx, t, t.Resource, obj, o)
 	if err != nil {
 		return nil, err
 	}
-	changed := Target{Resource: res, Version: version, Namespace: t.Namespace, Name: obj.GetName(), Sub: res.Subresource(v.TargetSubresource)}
+	changed := Target{Resource: res, Version: version, Namespace: t.Namespace, Name: obj.GetName(), Sub: res.Subresource(subresource)}
 	return r.post(ctx, changed, obj, a, o)
 }
 
@@ -101,15 +107,17 @@ func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resourc
 		review.Complete(obj)
 	}
 	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
-	if kind.Create.Validate != nil {
-		if errs := kind.Create.Validate(obj); len(errs) > 0 {
-			// As in kube-apiserver, the error has no name, and a kind only at a subresource.
-			gk := schema.GroupKind{Group: kind.Versions[0].Group}
-			if t.Sub != nil {
-				gk.Kind = kind.Kind
-			}
-			return nil, validation.NewInvalid(gk, "", errs)
+	w := kind.NewWrite(api.Attempt{Context: ctx}, obj, nil)
+	for _, check := range kind.Checks {
+		check(w)
+	}
+	if len(w.Errors) > 0 {
+		// As in kube-apiserver, the error has no name, and a kind only at a subresource.
+		gk := schema.GroupKind{Group: kind.Versions[0].Group}
+		if t.Sub != nil {
+			gk.Kind = kind.Kind
 		}
+		return nil, validation.NewInvalid(gk, "", w.Errors)
 	}
 	if err := r.validate(ctx, a); err != nil {
 		return nil, err

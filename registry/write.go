@@ -42,7 +42,7 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 // allocate allocates the addresses and ports of the object, which validation and validating
 // admission then see. A write of the status allocates nothing.
 func (w *write) allocate(ctx context.Context) error {
-	allocate := w.t.Resource.Create.Allocate
+	allocate := w.t.Resource.Allocate
 	if allocate == nil || w.t.Status {
 		return nil
 	}
@@ -61,32 +61,33 @@ func (w *write) dropManagedFields(applied bool) bool {
 	return true
 }
 
-// validateRules returns an error if the rules of the kind, which the function rules applies, or
-// those for all kinds find faults in the object. Otherwise it adds the warnings about it.
-func (w *write) validateRules(ctx context.Context, rules func() field.ErrorList) error {
-	t, obj, old := w.t, w.obj, w.old
-	var errs field.ErrorList
-	if validate := t.Resource.Create.ValidateAccess; validate != nil && w.r.o.Access != nil {
-		errs = validate(ctx, w.r.o.Access, obj, old, t.Status)
+// ofKind returns the write of obj as the functions of its kind see it.
+func (w *write) ofKind(ctx context.Context, obj api.Object) *api.Write[api.Object] {
+	return w.t.Resource.NewWrite(api.Attempt{
+		Context: ctx, Version: w.t.Version, Status: w.t.Status, User: request.From(ctx).User, Access: w.r.o.Access,
+	}, obj, w.old)
+}
+
+// rules returns the rules for updates of what t names.
+func (t Target) rules() *api.WriteRules {
+	if t.Status {
+		return &t.Resource.Status.WriteRules
 	}
-	errs = append(errs, rules()...)
-	if t.Resource.Unsupported != nil {
-		errs = append(errs, t.Resource.Unsupported(obj)...)
+	if f, ok := t.Sub.(*api.Field); ok {
+		return &f.WriteRules
 	}
-	if t.Version != nil && t.Version.Check != nil { // the rules of a custom kind
-		errs = append(errs, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: errs})...)
+	return &t.Resource.WriteRules
+}
+
+// check returns an error if the rules of the kind, or those for all kinds, find errors in the object.
+// Otherwise it adds the warnings about it.
+func (w *write) check(ctx context.Context, rules *api.WriteRules) error {
+	of := w.ofKind(ctx, w.obj)
+	w.t.Resource.Check(rules, of)
+	if errs := append(of.Errors, w.r.encodeFaults.of(w.t.Resource, w.obj)...); len(errs) > 0 {
+		return invalid(w.t, w.obj, errs)
 	}
-	if errs = append(errs, w.r.encodeFaults.of(t.Resource, obj)...); len(errs) > 0 {
-		return invalid(t, obj, errs)
-	}
-	var warnings []string
-	switch {
-	case t.Status && t.Resource.Status.WarningsOnUpdate != nil:
-		warnings = t.Resource.Status.WarningsOnUpdate(obj)
-	case !t.Status && (t.Sub == nil || t.Sub.PrepareForUpdate == nil):
-		warnings = t.Resource.Warnings(obj, old)
-	}
-	for _, text := range warnings {
+	for _, text := range of.Warnings {
 		request.From(ctx).Warn(text)
 	}
 	return nil
@@ -167,10 +168,10 @@ func (w *write) checkEncodable(ctx context.Context) error {
 
 // checkUsable returns an internal error for objects that the kind's code cannot handle.
 func (t Target) checkUsable(obj, old api.Object) error {
-	if t.Resource.Update.Unusable == nil {
+	if t.Resource.Unusable == nil {
 		return nil
 	}
-	if err := t.Resource.Update.Unusable(obj, old); err != nil {
+	if err := t.Resource.Unusable(obj, old); err != nil {
 		return apierrors.NewInternalError(err)
 	}
 	return nil

@@ -44,22 +44,20 @@ func (s *steps) Validate(_ context.Context, a *Attributes) error {
 
 // record makes a resource of the test's own record the steps of its writes.
 func (s *steps) record(res *api.Resource) {
-	res.Update.AllowCreateOnUpdate = true
-	res.Create.RefusesNew = func() error { return s.note("check creatable") }
-	res.Create.PrepareForCreate = func(api.Object) { _ = s.note("prepare") }
-	res.Update.PrepareForUpdate = func(_, _ api.Object) { _ = s.note("prepare") }
-	res.Create.Allocate = func(_ context.Context, from api.Allocator, _, _ api.Object) error {
+	res.AllowCreateOnUpdate = true
+	res.RefusesNew = func() error { return s.note("check creatable") }
+	res.Prepare = func(*api.Write[api.Object]) { _ = s.note("prepare") }
+	res.Allocate = func(_ context.Context, from api.Allocator, _, _ api.Object) error {
 		a := from.(*allocation)
 		a.undo = append(a.undo, func(context.Context) error { return s.note("undo") })
 		a.free = append(a.free, func(context.Context) error { return s.note("free") })
 		return s.note("allocate")
 	}
-	res.Create.Validate = func(api.Object) field.ErrorList {
+	res.Checks = api.Checks(func(w *api.Write[api.Object]) {
 		if s.note("validate") != nil {
-			return field.ErrorList{field.Required(field.NewPath("data"), "")}
+			w.Add(field.Required(field.NewPath("data"), ""))
 		}
-		return nil
-	}
+	})
 }
 
 // TestOrderOfWrites checks the order of the steps of a creation and of an update, and which

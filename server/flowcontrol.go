@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -42,8 +43,8 @@ func (p *builder) buildFlowControl() (err error) {
 				if !ok {
 					return false
 				}
-				sub := res.Subresource(info.Subresource)
-				return sub != nil && sub.Source != ""
+				action, ok := res.Subresource(info.Subresource).(*api.Action)
+				return ok && action.Source != ""
 			},
 		})
 		if err != nil {

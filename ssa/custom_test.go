@@ -27,7 +27,7 @@ func widgets() *api.Resource {
 		Untyped: true,
 		New:     func() api.Object { return unstructuredOf(nil) },
 		Storage: api.Storage{Prefix: "example.com/widgets"},
-		Status:  api.StatusStrategy[api.Object]{Served: true},
+		Status:  &api.Field{Name: "status"},
 	}
 	for _, v := range res.Versions {
 		res.Forms = append(res.Forms, &api.Resource{Names: res.Names, Versions: []api.Version{v}, Status: res.Status})

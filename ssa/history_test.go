@@ -209,12 +209,12 @@ func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]generator) {
 // writable are the subresources by which an object is written.
 func writable(res *api.Resource) []string {
 	var out []string
-	if res.Status.Served {
+	if res.Status != nil {
 		out = append(out, "status")
 	}
 	for _, s := range res.Subresources {
-		if s.PrepareForUpdate != nil {
-			out = append(out, s.Name)
+		if f, ok := s.(*api.Field); ok {
+			out = append(out, f.Name)
 		}
 	}
 	return out

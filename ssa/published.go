@@ -65,12 +65,9 @@ func publishedKind(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Objec
 		return res.NewOf(version), version
 	}
 	for _, res := range c.Resources() {
-		for _, sub := range res.Subresources {
-			if sub.Kind == nil || sub.Kind.Kind != gvk.Kind {
-				continue
-			}
-			if version := sub.Kind.Version(gvk.GroupVersion()); version != nil {
-				return sub.Kind.NewOf(version), version
+		for _, kind := range res.BodyKinds() {
+			if version := kind.Version(gvk.GroupVersion()); version != nil && kind.Kind == gvk.Kind {
+				return kind.NewOf(version), version
 			}
 		}
 	}

@@ -23,13 +23,13 @@ func (r Resets) set(subresource string) Set {
 }
 
 // ResetsOf returns the resets of a resource. By default only the status subresource writes the
-// status, and it does not write the spec; Resource.ResetFields overrides the default.
+// status, and it does not write the spec; Resource.Reset overrides the default.
 func ResetsOf(res *api.Resource) Resets {
-	if !res.Status.Served {
-		return res.Fields.Reset
+	if res.Status == nil {
+		return res.Reset
 	}
 	r := Resets{"": {"status"}, "status": {"spec"}}
-	for subresource, fields := range res.Fields.Reset {
+	for subresource, fields := range res.Reset {
 		r[subresource] = fields
 	}
 	return r
@@ -52,6 +52,6 @@ func (m *Manager) isReset(gv schema.GroupVersion, w Write) bool {
 	}
 	return w.Subresource == "status" && slices.ContainsFunc(m.resource.Forms, func(form *api.Resource) bool {
 		isKept := !form.Versions[0].NotServed || gv == form.Storage.StorageVersion
-		return form.Hub() == gv && form.Status.Served && isKept
+		return form.Hub() == gv && form.Status != nil && isKept
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 )
 
@@ -11,13 +12,13 @@ import (
 // only if such a write changes labels.
 func TestStatusResetsWhatItKeeps(t *testing.T) {
 	for _, res := range builtin.Kinds() {
-		if !res.Status.Served {
+		if res.Status == nil {
 			continue
 		}
 		old, obj := res.New(), res.New()
 		obj.SetLabels(map[string]string{"a": "b"})
-		if res.Status.PrepareForUpdate != nil {
-			res.Status.PrepareForUpdate(obj, old)
+		if res.Status.Prepare != nil {
+			res.Status.Prepare(res.NewWrite(api.Attempt{Status: true}, obj, old))
 		}
 		resets := ResetsOf(res)["status"]
 		owns := !slices.Contains(resets, "metadata") && !slices.Contains(resets, "metadata.labels")

@@ -42,8 +42,8 @@ func requestOf(t testing.TB, text string, obj, old api.Object) *Request {
 	namespace, name, _ := strings.Cut(part[3], "/")
 	a := &registry.Attributes{Verb: part[0], Resource: res, Version: v, Subresource: sub, Namespace: namespace, Name: name,
 		Kind: v.WithKind(res.Kind), Object: obj, Old: old, User: &request.User{Name: "jane", Groups: []string{"dev"}}}
-	if s := res.Subresource(sub); s != nil && s.Kind != nil {
-		a.Kind = s.Kind.Versions[0].WithKind(s.Kind.Kind)
+	if kind := api.BodyKind(res.Subresource(sub)); kind != nil {
+		a.Kind = kind.Versions[0].WithKind(kind.Kind)
 	}
 	return NewRequest(a, func(_ context.Context, name string) (*corev1.Namespace, error) {
 		if name == "gone" {

@@ -33,40 +33,35 @@ func ManifestKinds(gates features.Gates, functions expression.Library) []*api.Re
 	return Kinds(gates, functions)
 }
 
-// newResource describes a kind of this group, of which k has the parts that differ. The rules of changes are
-// called with no old object for a new one; nil means that k.Create.Validate has them all. The warnings of k
-// about new objects are those about updates as well.
-func newResource[T api.Object](
-	gates features.Gates, k api.Kind[T], changes func(at *validation.Path, obj, old T),
-) *api.Resource {
+// ruleChecks returns the checks of metadata and of the rules for new and updated objects; old is the zero T for
+// a new one.
+func ruleChecks[T api.Object](rules func(at *validation.Path, obj, old T)) []api.Check[T] {
+	return api.Checks(api.ObjectMeta, api.RulesOfChange(rules), api.RevalidatedObjectMeta)
+}
+
+// newResource describes a kind of this group, of which k has the parts that differ. The checks of k are those of
+// metadata and its rules, and warnings are further ones.
+func newResource[T api.Object](gates features.Gates, k api.Kind[T], warnings ...api.Check[T]) *api.Resource {
 	isReserved := gates.Enabled(features.ManifestBasedAdmissionControlConfig)
 	k.Names.Categories = []string{"api-extensions"}
 	k.Storage.Prefix = k.Names.Name
-	k.Create.AllowUnqualifiedFinalizers = true
-	k.Create.ValidateOnCreate = validation.Rules(func(at *validation.Path, obj T) {
-		if changes != nil {
-			var none T
-			changes(at, obj, none)
+	k.RequireResourceVersion, k.HasGeneration = true, true
+	if isReserved {
+		k.Checks = append(k.Checks, api.OnCreate(api.Rules(func(at *validation.Path, obj T) {
+			if name := obj.GetName(); strings.HasSuffix(name, staticSuffix) {
+				at.Child("metadata").Child("name").Invalid(name, isStatic)
+			}
+		})))
+	}
+	ofName := api.Warn(func(obj T) []string {
+		if strings.HasSuffix(obj.GetName(), staticSuffix) {
+			return []string{"metadata.name: " + isStatic}
 		}
-		if name := obj.GetName(); isReserved && strings.HasSuffix(name, staticSuffix) {
-			at.Child("metadata").Child("name").Invalid(name, isStatic)
-		}
+		return nil
 	})
-	warnings := k.Create.WarningsOnCreate
-	warn := func(obj T, ofName bool) (all []string) {
-		if ofName && strings.HasSuffix(obj.GetName(), staticSuffix) {
-			all = append(all, "metadata.name: "+isStatic)
-		}
-		if warnings != nil {
-			all = append(all, warnings(obj)...)
-		}
-		return all
+	if isReserved {
+		ofName = api.OnUpdate(ofName)
 	}
-	k.Create.WarningsOnCreate = func(obj T) []string { return warn(obj, !isReserved) }
-	k.Update.RevalidateMetadata, k.Update.RequireResourceVersion, k.Update.HasGeneration = true, true, true
-	if changes != nil {
-		k.Update.ValidateUpdate = validation.Changes(changes)
-	}
-	k.Update.WarningsOnUpdate = func(obj, _ T) []string { return warn(obj, true) }
+	k.Checks = append(append(k.Checks, api.Declared[T], ofName), warnings...)
 	return api.NewResource(k)
 }

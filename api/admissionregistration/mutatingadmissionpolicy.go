@@ -26,8 +26,9 @@ func MutatingAdmissionPolicy(gates features.Gates, functions expression.Library)
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
 			defaultMatchResources(s.MatchConstraints)
 		},
-		Table: api.Rows(mutatingAdmissionPolicyRow),
-	}, mutatingPolicyChanges(functions))
+		Table:  api.Rows(mutatingAdmissionPolicyRow),
+		Checks: ruleChecks(mutatingPolicyChanges(functions)),
+	})
 }
 
 func mutatingAdmissionPolicyRow(row *table.Row, p *admissionv1.MutatingAdmissionPolicy) {

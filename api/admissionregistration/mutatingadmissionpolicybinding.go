@@ -7,7 +7,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -24,9 +23,9 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 		Default: func(obj *admissionv1.MutatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
-		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules)},
+		Checks: api.Checks(api.ObjectMeta, api.RevalidatedObjectMeta, api.Rules(mutatingBindingRules)),
 		Table:  api.Rows(mutatingAdmissionPolicyBindingRow),
-	}, nil)
+	})
 }
 
 // bindingV1alpha1 returns v1alpha1, which has a default for a field that later versions require.

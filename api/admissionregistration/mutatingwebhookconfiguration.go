@@ -29,23 +29,25 @@ func MutatingWebhookConfiguration(gates features.Gates, functions expression.Lib
 func webhookConfiguration[T api.Object](
 	gates features.Gates, functions expression.Library, k api.Kind[T], hooks func(T) []webhookFields,
 ) *api.Resource {
+	var warnings []api.Check[T]
 	if gates.Enabled(features.ExcludeAdmissionWebhookVirtualResources) {
-		k.Create.WarningsOnCreate = func(obj T) (warnings []string) {
+		warnings = api.Checks(api.Warn(func(obj T) (warnings []string) {
 			for i, w := range hooks(obj) {
 				warnings = append(warnings, exemptRuleWarnings(i, w.rules)...)
 			}
 			return warnings
-		}
+		}))
 	}
-	k.Update.ChangesGeneration = api.BodyDiffers[T]
+	k.Generation = api.BodyDiffers[T]
 	k.Table = api.Rows(func(row *table.Row, obj T) {
 		row.Name(obj.GetName())
 		row.Number("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration",
 			int64(len(hooks(obj))))
 		row.Age(obj)
 	})
-	return newResource(gates, k, func(at *validation.Path, obj, old T) {
+	k.Checks = ruleChecks(func(at *validation.Path, obj, old T) {
 		now, before := hooks(obj), hooks(old)
 		webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, before), storedConditions(functions, before))
 	})
+	return newResource(gates, k, warnings...)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -27,10 +26,14 @@ func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Librar
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
 			defaultMatchResources(s.MatchConstraints)
 		},
-		Status: api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, AllowCreateOnApply: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
-		Fields: api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy]),
+			api.ObjectMeta, api.Changes(validatingPolicyStatusRules), api.Declared,
+		).AlsoCreatedByApply(),
+		Reset:  map[string][]string{"status": {"metadata", "spec"}},
 		Table:  api.Rows(validatingAdmissionPolicyRow),
-	}, validatingPolicyChanges(functions))
+		Checks: ruleChecks(validatingPolicyChanges(functions)),
+	})
 }
 
 func validatingAdmissionPolicyRow(row *table.Row, p *admissionv1.ValidatingAdmissionPolicy) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -27,9 +26,9 @@ func ValidatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 		Default: func(obj *admissionv1.ValidatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},
-		Create: api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicyBinding]{Validate: validation.Rules(validatingBindingRules)},
+		Checks: api.Checks(api.ObjectMeta, api.RevalidatedObjectMeta, api.Rules(validatingBindingRules)),
 		Table:  api.Rows(validatingAdmissionPolicyBindingRow),
-	}, nil)
+	})
 }
 
 func validatingAdmissionPolicyBindingRow(row *table.Row, b *admissionv1.ValidatingAdmissionPolicyBinding) {

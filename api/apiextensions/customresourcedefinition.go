@@ -15,7 +15,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // CustomResourceDefinitions is the resource name of CustomResourceDefinition.
@@ -45,29 +44,24 @@ func CustomResourceDefinition(now func() time.Time, functions expression.Library
 			StorageVersion: apiextensionsv1beta1.SchemeGroupVersion,
 			Encoding:       api.JSON,
 		},
-		Create: api.CreateStrategy[*apiextensionsv1.CustomResourceDefinition]{
-			PrepareForCreate: func(obj *apiextensionsv1.CustomResourceDefinition) {
-				addStoredVersion(obj)
-			},
-			AllowUnqualifiedFinalizers: true,
-			ValidateNameOf:             definitionName,
-			Validate:                   validation.Rules(definitionRules(functions, r)),
-			WarningsOnCreate:           api.OnCreate(warnings),
-		},
-		Update: api.UpdateStrategy[*apiextensionsv1.CustomResourceDefinition]{
-			RequireResourceVersion: true,
-			PrepareForUpdate: func(obj, _ *apiextensionsv1.CustomResourceDefinition) {
-				addStoredVersion(obj)
-			},
-			ValidateUpdate:           validation.Changes(definitionChanges(functions, r)),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         warnings,
-			HasGeneration:            true,
-		},
-		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, NoTable: true, ValidateUpdate: validation.Changes(definitionStatusChanges)},
-		Delete: api.DeleteStrategy[*apiextensionsv1.CustomResourceDefinition]{
-			MarkTerminating: func(obj *apiextensionsv1.CustomResourceDefinition) {
-				terminateDefinition(obj, now())
+		ValidateNameOf:         definitionName,
+		RequireResourceVersion: true,
+		Prepare:                func(w *api.Write[*apiextensionsv1.CustomResourceDefinition]) { addStoredVersion(w.Object) },
+		Checks: api.Checks(
+			api.ObjectMeta,
+			api.OnCreate(api.Rules(definitionRules(functions, r))),
+			api.Changes(definitionChanges(functions, r)),
+			api.Declared,
+			api.WarnOfChange(warnings),
+		),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			nil,
+			api.ObjectMeta, api.Changes(definitionStatusChanges), api.Declared,
+		).WithoutTable(),
+		Delete: api.Deletion{
+			MarkTerminating: func(obj api.Object) {
+				terminateDefinition(obj.(*apiextensionsv1.CustomResourceDefinition), now())
 			},
 			PreconditionError: "precondition failed",
 			MarkOnly:          true,

@@ -31,22 +31,22 @@ func APIService(now func() time.Time) *api.Resource {
 				apiregistrationv1.SetDefaults_ServiceReference(s)
 			}
 		},
-		Storage: api.Storage{Prefix: "apiregistration.k8s.io/apiservices", Encoding: api.JSON},
-		Create: api.CreateStrategy[*apiregistrationv1.APIService]{
-			// A group version that this server serves itself is available at once.
-			PrepareForCreate: func(obj *apiregistrationv1.APIService) {
-				if a := obj; a.Spec.Service == nil {
-					a.Status.Conditions = []apiregistrationv1.APIServiceCondition{LocalAPIService(now())}
-				}
-			},
-			ValidateNameOf:             apiServiceName,
-			AllowUnqualifiedFinalizers: true,
-			Validate:                   validation.Rules(apiServiceRules),
-		},
-		Update: api.UpdateStrategy[*apiregistrationv1.APIService]{RequireResourceVersion: true, RevalidateMetadata: true},
-		Status: api.StatusStrategy[*apiregistrationv1.APIService]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*apiregistrationv1.APIService], ValidateUpdate: validation.Changes(apiServiceStatusRules)},
-		Fields: api.Fields[*apiregistrationv1.APIService]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Table[*apiregistrationv1.APIService]{Row: apiServiceRow, ColumnsInEvents: true},
+		Storage:                api.Storage{Prefix: "apiregistration.k8s.io/apiservices", Encoding: api.JSON},
+		ValidateNameOf:         apiServiceName,
+		RequireResourceVersion: true,
+		// A group version that this server serves itself is available at once.
+		Prepare: api.Prepare(func(obj *apiregistrationv1.APIService) {
+			if a := obj; a.Spec.Service == nil {
+				a.Status.Conditions = []apiregistrationv1.APIServiceCondition{LocalAPIService(now())}
+			}
+		}, nil),
+		Checks: api.Checks(api.ObjectMeta, api.RevalidatedObjectMeta, api.Rules(apiServiceRules), api.Declared),
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*apiregistrationv1.APIService]),
+			api.ObjectMeta, api.Changes(apiServiceStatusRules), api.Declared,
+		).WithoutTable(),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Table[*apiregistrationv1.APIService]{Row: apiServiceRow, ColumnsInEvents: true},
 	})
 }
 

@@ -18,14 +18,17 @@ import (
 // store a resource.
 func StorageVersion() *api.Resource {
 	return api.NewResource(api.Kind[*apiserverinternalv1alpha1.StorageVersion]{
-		Names:    api.Names{Name: "storageversions", Singular: "storageversion", Kind: "StorageVersion"},
-		Versions: api.Preview[apiserverinternalv1alpha1.StorageVersion](apiserverinternalv1alpha1.SchemeGroupVersion, ""),
-		Storage:  api.Storage{Prefix: "storageversions"},
-		Create:   api.CreateStrategy[*apiserverinternalv1alpha1.StorageVersion]{ValidateName: storageVersionName},
-		Update:   api.UpdateStrategy[*apiserverinternalv1alpha1.StorageVersion]{RequireResourceVersion: true},
-		Status:   api.StatusStrategy[*apiserverinternalv1alpha1.StorageVersion]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*apiserverinternalv1alpha1.StorageVersion], ValidateUpdate: validation.Changes(storageVersionStatusRules)},
-		Fields:   api.Fields[*apiserverinternalv1alpha1.StorageVersion]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:    api.Rows(storageVersionRow),
+		Names:                  api.Names{Name: "storageversions", Singular: "storageversion", Kind: "StorageVersion"},
+		Versions:               api.Preview[apiserverinternalv1alpha1.StorageVersion](apiserverinternalv1alpha1.SchemeGroupVersion, ""),
+		Storage:                api.Storage{Prefix: "storageversions"},
+		ValidateName:           storageVersionName,
+		RequireResourceVersion: true,
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*apiserverinternalv1alpha1.StorageVersion]),
+			api.Metadata, api.Changes(storageVersionStatusRules), api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Rows(storageVersionRow),
 	})
 }
 

@@ -23,9 +23,14 @@ func ControllerRevision() *api.Resource {
 		Versions:        api.Served(appsv1.SchemeGroupVersion),
 		RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2"),
 		Storage:         api.Storage{Prefix: "controllerrevisions"},
-		Create:          api.CreateStrategy[*appsv1.ControllerRevision]{Validate: validation.Rules(revisionRules)},
-		Update:          api.UpdateStrategy[*appsv1.ControllerRevision]{ValidateUpdate: validation.Changes(revisionChanges), ValidateUpdateIsComplete: true, RevalidateMetadata: true},
-		Table:           api.Rows(controllerRevisionRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(revisionRules)),
+			api.Changes(revisionChanges),
+			api.Declared,
+		),
+		Table: api.Rows(controllerRevisionRow),
 	})
 }
 

@@ -21,7 +21,6 @@ import (
 
 // DaemonSet describes the kind DaemonSet, which runs a pod on each node.
 func DaemonSet(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, daemonSetTemplate, api.Kind[*appsv1.DaemonSet]{
 		Names: api.Names{
 			Name: "daemonsets", Singular: "daemonset", Kind: "DaemonSet",
@@ -35,33 +34,30 @@ func DaemonSet(gates features.Gates) *api.Resource {
 		Default:          defaultDaemonSet,
 		CompleteBookmark: func(obj *appsv1.DaemonSet) { setTemplateGeneration(obj, 0) },
 		Storage:          api.Storage{Prefix: "daemonsets"},
-		Create: api.CreateStrategy[*appsv1.DaemonSet]{
-			PrepareForCreate: func(obj *appsv1.DaemonSet) {
-				setTemplateGeneration(obj, max(1, templateGeneration(obj)))
-			},
-			Validate:         validation.RulesOf(strictness, daemonSetRules),
-			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(gates, daemonSetTemplate, "spec", "template")),
-		},
-		Update: api.UpdateStrategy[*appsv1.DaemonSet]{
-			PrepareForUpdate: func(obj, old *appsv1.DaemonSet) {
-				generation := templateGeneration(old)
-				if !equality.Semantic.DeepEqual(obj.Spec.Template, old.Spec.Template) {
-					generation++
-				}
-				setTemplateGeneration(obj, generation)
-			},
-			ValidateUpdate:           validation.ChangesOf(strictness, daemonSetChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         daemonSetWarnings(gates),
-			HasGeneration:            true,
-		},
-		Status: api.StatusStrategy[*appsv1.DaemonSet]{
-			Served:           true,
-			PrepareForUpdate: func(obj, old *appsv1.DaemonSet) { setTemplateGeneration(obj, templateGeneration(old)) },
-			ValidateUpdate:   validation.ChangesOf(strictness, daemonSetStatusChanges),
-		},
-		Fields: api.Fields[*appsv1.DaemonSet]{HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration}},
-		Table:  api.Rows(daemonSetRow),
+		Prepare: api.Prepare(func(obj *appsv1.DaemonSet) {
+			setTemplateGeneration(obj, max(1, templateGeneration(obj)))
+		}, func(obj, old *appsv1.DaemonSet) {
+			generation := templateGeneration(old)
+			if !equality.Semantic.DeepEqual(obj.Spec.Template, old.Spec.Template) {
+				generation++
+			}
+			setTemplateGeneration(obj, generation)
+		}),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(daemonSetRules)),
+			api.Changes(daemonSetChanges),
+			api.Declared,
+			api.OnCreate(api.WarnOfChange(pod.TemplateWarnings(gates, daemonSetTemplate, "spec", "template"))),
+			api.OnUpdate(api.WarnOfChange(daemonSetWarnings(gates))),
+		),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			api.Prepare(nil, func(obj, old *appsv1.DaemonSet) { setTemplateGeneration(obj, templateGeneration(old)) }),
+			api.Metadata, api.Changes(daemonSetStatusChanges), api.Declared,
+		),
+		HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration},
+		Table:             api.Rows(daemonSetRow),
 	}))
 }
 

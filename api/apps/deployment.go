@@ -19,7 +19,6 @@ import (
 // Deployment describes the kind Deployment, which runs replicas of a pod and updates them
 // gradually.
 func Deployment(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, deploymentTemplate, api.Kind[*appsv1.Deployment]{
 		Names: api.Names{
 			Name: "deployments", Singular: "deployment", Kind: "Deployment",
@@ -32,32 +31,27 @@ func Deployment(gates features.Gates) *api.Resource {
 		Default:          defaultDeployment,
 		CompleteBookmark: func(obj *appsv1.Deployment) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "deployments"},
-		Create: api.CreateStrategy[*appsv1.Deployment]{
-			Validate:         validation.RulesOf(strictness, deploymentRules),
-			WarningsOnCreate: pod.NamedTemplateWarnings(gates, deploymentTemplate, "spec", "template"),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(deploymentRules)),
+			api.Changes(deploymentChanges),
+			api.Declared,
+			pod.WarnOfName,
+			api.WarnOfChange(pod.TemplateWarnings(gates, deploymentTemplate, "spec", "template")),
+		),
+		// The controller copies annotations to ReplicaSets, so they change the generation.
+		Generation: func(obj, old *appsv1.Deployment) bool {
+			return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetAnnotations(), old.GetAnnotations())
 		},
-		Update: api.UpdateStrategy[*appsv1.Deployment]{
-			ValidateUpdate:           validation.ChangesOf(strictness, deploymentChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(gates, deploymentTemplate, "spec", "template"),
-			HasGeneration:            true,
-			// The controller copies annotations to ReplicaSets, so they change the generation.
-			ChangesGeneration: func(obj, old *appsv1.Deployment) bool {
-				return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetAnnotations(), old.GetAnnotations())
-			},
-		},
-		Status: api.StatusStrategy[*appsv1.Deployment]{
-			Served: true,
-			// A write of status must not change labels.
-			PrepareForUpdate: func(obj, old *appsv1.Deployment) { obj.SetLabels(old.GetLabels()) },
-			ValidateUpdate:   validation.ChangesOf(strictness, deploymentStatusChanges),
-		},
-		Subresources: []*api.Subresource{scaleDeployment()},
-		Fields: api.Fields[*appsv1.Deployment]{
-			Reset:             map[string][]string{"status": {"metadata.labels", "spec"}},
-			HiddenAnnotations: []string{appsv1.DeprecatedRollbackTo},
-		},
-		Table: api.Rows(deploymentRow),
+		// A write of status must not change labels.
+		Status: api.NewStatus(
+			api.Prepare(nil, func(obj, old *appsv1.Deployment) { obj.SetLabels(old.GetLabels()) }),
+			api.Metadata, api.Changes(deploymentStatusChanges), api.Declared,
+		),
+		Reset:             map[string][]string{"status": {"metadata.labels", "spec"}},
+		HiddenAnnotations: []string{appsv1.DeprecatedRollbackTo},
+		Subresources:      []api.Subresource{scaleDeployment()},
+		Table:             api.Rows(deploymentRow),
 	}))
 }
 
@@ -85,7 +79,7 @@ func defaultDeployment(obj *appsv1.Deployment) {
 }
 
 // scaleDeployment returns the scale subresource of Deployment.
-func scaleDeployment() *api.Subresource {
+func scaleDeployment() *api.View {
 	return scale.New(scale.Replicas[*appsv1.Deployment]{
 		Replicas: scale.AppsReplicasPaths(),
 		Wanted:   func(obj *appsv1.Deployment) **int32 { return &obj.Spec.Replicas },

@@ -16,7 +16,6 @@ import (
 
 // ReplicaSet describes the kind ReplicaSet, which runs replicas of a pod.
 func ReplicaSet(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, replicaSetTemplate, api.Kind[*appsv1.ReplicaSet]{
 		Names: api.Names{
 			Name: "replicasets", Singular: "replicaset", Kind: "ReplicaSet",
@@ -29,19 +28,18 @@ func ReplicaSet(gates features.Gates) *api.Resource {
 		Default:          defaultReplicaSet,
 		CompleteBookmark: func(obj *appsv1.ReplicaSet) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "replicasets"},
-		Create: api.CreateStrategy[*appsv1.ReplicaSet]{
-			Validate:         validation.RulesOf(strictness, replicaSetRules),
-			WarningsOnCreate: pod.NamedTemplateWarnings(gates, replicaSetTemplate, "spec", "template"),
-		},
-		Update: api.UpdateStrategy[*appsv1.ReplicaSet]{
-			ValidateUpdate:           validation.ChangesOf(strictness, replicaSetChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(gates, replicaSetTemplate, "spec", "template"),
-			HasGeneration:            true,
-		},
-		Status:       api.StatusStrategy[*appsv1.ReplicaSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicaSetStatusChanges)},
-		Subresources: []*api.Subresource{scaleReplicaSet()},
-		Table:        api.Rows(replicaSetRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(replicaSetRules)),
+			api.Changes(replicaSetChanges),
+			api.Declared,
+			pod.WarnOfName,
+			api.WarnOfChange(pod.TemplateWarnings(gates, replicaSetTemplate, "spec", "template")),
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus(nil, api.Metadata, api.Changes(replicaSetStatusChanges), api.Declared),
+		Subresources:  []api.Subresource{scaleReplicaSet()},
+		Table:         api.Rows(replicaSetRow),
 	}))
 }
 
@@ -56,7 +54,7 @@ func defaultReplicaSet(obj *appsv1.ReplicaSet) {
 }
 
 // scaleReplicaSet returns the scale subresource of ReplicaSet.
-func scaleReplicaSet() *api.Subresource {
+func scaleReplicaSet() *api.View {
 	return scale.New(scale.Replicas[*appsv1.ReplicaSet]{
 		Replicas: map[string]string{"apps/v1": scale.ReplicasPath, "apps/v1beta2": scale.ReplicasPath},
 		Wanted:   func(obj *appsv1.ReplicaSet) **int32 { return &obj.Spec.Replicas },

@@ -22,7 +22,6 @@ import (
 // StatefulSet describes the kind StatefulSet, which runs pods with stable names and
 // storage.
 func StatefulSet(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, statefulSetTemplate, api.Kind[*appsv1.StatefulSet]{
 		Names: api.Names{
 			Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
@@ -35,20 +34,18 @@ func StatefulSet(gates features.Gates) *api.Resource {
 		Default:          func(obj *appsv1.StatefulSet) { defaultStatefulSet(gates, obj) },
 		CompleteBookmark: func(obj *appsv1.StatefulSet) { obj.Spec.Replicas = new(int32) },
 		Storage:          api.Storage{Prefix: "statefulsets"},
-		Create: api.CreateStrategy[*appsv1.StatefulSet]{
-			ValidateName:     validation.LabelName,
-			Validate:         validation.RulesOf(strictness, func(at *validation.Path, s *appsv1.StatefulSet) { statefulSetRules(gates, at, s) }),
-			WarningsOnCreate: api.OnCreate(statefulSetWarnings(gates)),
-		},
-		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
-			ValidateUpdate:           validation.ChangesOf(strictness, func(at *validation.Path, obj, old *appsv1.StatefulSet) { statefulSetChanges(gates, at, obj, old) }),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         statefulSetWarnings(gates),
-			HasGeneration:            true,
-		},
-		Status:       api.StatusStrategy[*appsv1.StatefulSet]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, statefulSetStatusChanges)},
-		Subresources: []*api.Subresource{scaleStatefulSet()},
-		Table:        api.Rows(statefulSetRow),
+		ValidateName:     validation.LabelName,
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(func(at *validation.Path, s *appsv1.StatefulSet) { statefulSetRules(gates, at, s) })),
+			api.Changes(func(at *validation.Path, obj, old *appsv1.StatefulSet) { statefulSetChanges(gates, at, obj, old) }),
+			api.Declared,
+			api.WarnOfChange(statefulSetWarnings(gates)),
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus(nil, api.Metadata, api.Changes(statefulSetStatusChanges), api.Declared),
+		Subresources:  []api.Subresource{scaleStatefulSet()},
+		Table:         api.Rows(statefulSetRow),
 	}))
 }
 
@@ -93,7 +90,7 @@ func defaultStatefulSet(gates features.Gates, obj *appsv1.StatefulSet) {
 }
 
 // scaleStatefulSet returns the scale subresource of StatefulSet.
-func scaleStatefulSet() *api.Subresource {
+func scaleStatefulSet() *api.View {
 	return scale.New(scale.Replicas[*appsv1.StatefulSet]{
 		Replicas: scale.AppsReplicasPaths(),
 		Wanted:   func(obj *appsv1.StatefulSet) **int32 { return &obj.Spec.Replicas },

@@ -19,6 +19,6 @@ func SelfSubjectReview() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(authenticationv1.SchemeGroupVersion),
 			api.SameFields[authenticationv1.SelfSubjectReview, authenticationv1beta1.SelfSubjectReview](authenticationv1beta1.SchemeGroupVersion),
 			api.SameFields[authenticationv1.SelfSubjectReview, authenticationv1alpha1.SelfSubjectReview](authenticationv1alpha1.SchemeGroupVersion)),
-		Virtual: &api.Virtual{Source: "selfsubjectreviews"},
+		Virtual: &api.Action{Source: "selfsubjectreviews"},
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,30 +15,32 @@ import (
 )
 
 // TokenRequest describes the subresource serviceaccounts/token, which issues a token.
-func TokenRequest(gates features.Gates) *api.Subresource {
-	return api.NewPosting(api.Posting[*corev1.ServiceAccount, *authenticationv1.TokenRequest]{
+func TokenRequest(gates features.Gates) *api.Action {
+	return &api.Action{
 		Name: "token",
 		Kind: api.NewResource(api.Kind[*authenticationv1.TokenRequest]{
 			Names:    api.Names{Name: "tokenrequests", Singular: "tokenrequest", Kind: "TokenRequest", Namespaced: true},
 			Versions: api.Served(authenticationv1.SchemeGroupVersion),
 			Default:  func(obj *authenticationv1.TokenRequest) { defaultTokenRequest(obj) },
-			Create:   api.CreateStrategy[*authenticationv1.TokenRequest]{Validate: validation.Rules(tokenLifetimeRules)},
+			Checks:   api.Checks(api.Rules(tokenLifetimeRules)),
 		}),
 		KeepsSystemFields: true, // checkTokenRequest compares the uid
-		Check:             tokenRequestCheck(gates.Enabled(features.TokenRequestServiceAccountUIDValidation)),
+		Check:             api.Checking(tokenRequestCheck(gates.Enabled(features.TokenRequestServiceAccountUIDValidation))),
 		Source:            "tokenrequests",
-	})
+	}
 }
 
 // tokenRequestCheck returns the check of a request.
-func tokenRequestCheck(checksUID bool) func(*api.Posted, *authenticationv1.TokenRequest) error {
-	return func(p *api.Posted, r *authenticationv1.TokenRequest) error { return checkTokenRequest(p, r, checksUID) }
+func tokenRequestCheck(checksUID bool) func(*api.ActionRequest, *authenticationv1.TokenRequest) error {
+	return func(p *api.ActionRequest, r *authenticationv1.TokenRequest) error {
+		return checkTokenRequest(p, r, checksUID)
+	}
 }
 
 // checkTokenRequest validates that name and UID in the request, if any, are those of the
 // service account, and sets them otherwise. Without checksUID another UID is left for the issuer of
 // the token, which warns about it.
-func checkTokenRequest(p *api.Posted, r *authenticationv1.TokenRequest, checksUID bool) error {
+func checkTokenRequest(p *api.ActionRequest, r *authenticationv1.TokenRequest, checksUID bool) error {
 	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind()
 	if r.Name != "" && r.Name != p.Name {
 		return apierrors.NewInvalid(kind, p.Name, field.ErrorList{

@@ -26,7 +26,7 @@ func TestCheckTokenRequest(t *testing.T) {
 		r := &authenticationv1.TokenRequest{}
 		r.SetName(c.name)
 		r.SetUID(c.uid)
-		err := checkTokenRequest(&api.Posted{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, true)
+		err := checkTokenRequest(&api.ActionRequest{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, true)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -36,7 +36,7 @@ func TestCheckTokenRequest(t *testing.T) {
 		}
 	}
 	r := &authenticationv1.TokenRequest{ObjectMeta: metav1.ObjectMeta{UID: "x"}}
-	if err := checkTokenRequest(&api.Posted{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, false); err != nil || r.UID != "x" {
+	if err := checkTokenRequest(&api.ActionRequest{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, false); err != nil || r.UID != "x" {
 		t.Errorf("another uid without its check: %v, uid %q", err, r.UID)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // LocalSubjectAccessReview describes the kind LocalSubjectAccessReview, which asks for the
@@ -19,7 +18,7 @@ func LocalSubjectAccessReview() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
 			api.SameFields[authorizationv1.LocalSubjectAccessReview, authorizationv1beta1.LocalSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
-		Create:  api.CreateStrategy[*authorizationv1.LocalSubjectAccessReview]{Validate: validation.Rules(localSubjectAccessReviewRules)},
-		Virtual: &api.Virtual{Source: "localsubjectaccessreviews"},
+		Checks:  api.Checks(api.Rules(localSubjectAccessReviewRules)),
+		Virtual: &api.Action{Source: "localsubjectaccessreviews"},
 	})
 }

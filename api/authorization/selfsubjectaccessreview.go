@@ -5,7 +5,6 @@ import (
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // SelfSubjectAccessReview describes the kind SelfSubjectAccessReview, which asks for the
@@ -18,7 +17,7 @@ func SelfSubjectAccessReview() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
 			api.SameFields[authorizationv1.SelfSubjectAccessReview, authorizationv1beta1.SelfSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
-		Create:  api.CreateStrategy[*authorizationv1.SelfSubjectAccessReview]{Validate: validation.Rules(selfSubjectAccessReviewRules)},
-		Virtual: &api.Virtual{Source: "selfsubjectaccessreviews"},
+		Checks:  api.Checks(api.Rules(selfSubjectAccessReviewRules)),
+		Virtual: &api.Action{Source: "selfsubjectaccessreviews"},
 	})
 }

@@ -17,6 +17,6 @@ func SelfSubjectRulesReview() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
 			api.SameFields[authorizationv1.SelfSubjectRulesReview, authorizationv1beta1.SelfSubjectRulesReview](authorizationv1beta1.SchemeGroupVersion)),
-		Virtual: &api.Virtual{Source: "selfsubjectrulesreviews"},
+		Virtual: &api.Action{Source: "selfsubjectrulesreviews"},
 	})
 }

@@ -5,7 +5,6 @@ import (
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // SubjectAccessReview describes the kind SubjectAccessReview, which asks for the access of a
@@ -18,7 +17,7 @@ func SubjectAccessReview() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
 			api.SameFields[authorizationv1.SubjectAccessReview, authorizationv1beta1.SubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
-		Create:  api.CreateStrategy[*authorizationv1.SubjectAccessReview]{Validate: validation.Rules(subjectAccessReviewRules)},
-		Virtual: &api.Virtual{Source: "subjectaccessreviews"},
+		Checks:  api.Checks(api.Rules(subjectAccessReviewRules)),
+		Virtual: &api.Action{Source: "subjectaccessreviews"},
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -41,13 +40,15 @@ func HorizontalPodAutoscaler(gates features.Gates) *api.Resource {
 		},
 		Default: defaultAutoscaler,
 		Storage: api.Storage{Prefix: "horizontalpodautoscalers"},
-		Create:  api.CreateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{ValidateOnCreate: validation.Rules(rules.create)},
-		Update: api.UpdateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{
-			ValidateUpdate: validation.Changes(rules.update), ValidateUpdateIsComplete: true,
-			HasGeneration: gates.Enabled(features.HPAGeneration),
-		},
-		Status: api.StatusStrategy[*autoscalingv2.HorizontalPodAutoscaler]{Served: true, ValidateUpdate: validation.Changes(autoscalerStatusChanges)},
-		Table:  api.Rows(autoscalerRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(rules.create)),
+			api.Changes(rules.update),
+			api.Declared,
+		),
+		HasGeneration: gates.Enabled(features.HPAGeneration),
+		Status:        api.NewStatus(nil, api.Metadata, api.Changes(autoscalerStatusChanges), api.Declared),
+		Table:         api.Rows(autoscalerRow),
 	})
 }
 

@@ -22,7 +22,6 @@ import (
 
 // CronJob describes the kind CronJob, which creates jobs on a schedule.
 func CronJob(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, cronJobTemplate, api.Kind[*batchv1.CronJob]{
 		Names: api.Names{
 			Name: "cronjobs", Singular: "cronjob", Kind: "CronJob",
@@ -33,15 +32,16 @@ func CronJob(gates features.Gates) *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(batchv1.SchemeGroupVersion), api.SameFields[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
 		Default:  defaultCronJob,
 		Storage:  api.Storage{Prefix: "cronjobs"},
-		Create:   api.CreateStrategy[*batchv1.CronJob]{Validate: validation.RulesOf(strictness, newCronJobRules), WarningsOnCreate: api.OnCreate(cronJobWarnings(gates))},
-		Update: api.UpdateStrategy[*batchv1.CronJob]{
-			ValidateUpdate:           validation.ChangesOf(strictness, cronJobChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         cronJobWarnings(gates),
-			HasGeneration:            true,
-		},
-		Status: api.StatusStrategy[*batchv1.CronJob]{Served: true, SkipFinalizers: true},
-		Table:  api.Rows(cronJobRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(newCronJobRules)),
+			api.Changes(cronJobChanges),
+			api.Declared,
+			api.WarnOfChange(cronJobWarnings(gates)),
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus[*batchv1.CronJob](nil, api.Declared),
+		Table:         api.Rows(cronJobRow),
 	}))
 }
 

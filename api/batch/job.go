@@ -18,7 +18,6 @@ import (
 
 // Job describes the kind Job, which runs pods to completion.
 func Job(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	labels := api.WithFieldLabels(api.Served(batchv1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.successful")
 	labels[0].FieldLabelError = "field label %q not supported for Job"
 	return api.NewResource(pod.WithPodTemplate(gates, templateOfJob, api.Kind[*batchv1.Job]{
@@ -26,26 +25,22 @@ func Job(gates features.Gates) *api.Resource {
 		Versions: labels,
 		Default:  defaultJob,
 		Storage:  api.Storage{Prefix: "jobs"},
-		Create: api.CreateStrategy[*batchv1.Job]{
-			PrepareForCreate: func(obj *batchv1.Job) { selectJobPods(obj) },
-			Validate:         validation.RulesOf(strictness, jobRules),
-			WarningsOnCreate: api.OnCreate(jobWarnings(gates)),
+		Prepare:  api.Prepare(func(obj *batchv1.Job) { selectJobPods(obj) }, nil),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(jobRules)),
+			api.Changes(jobChanges(gates)),
+			api.Declared,
+			api.WarnOfChange(jobWarnings(gates)),
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus(nil, api.Metadata, api.Changes(jobStatusChanges), api.Declared),
+		Selectable: func(obj *batchv1.Job) map[string]string {
+			return map[string]string{"status.successful": strconv.Itoa(int(obj.Status.Succeeded))}
 		},
-		Update: api.UpdateStrategy[*batchv1.Job]{
-			ValidateUpdate:           validation.ChangesOf(strictness, jobChanges(gates)),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         jobWarnings(gates),
-			HasGeneration:            true,
-		},
-		Status: api.StatusStrategy[*batchv1.Job]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, jobStatusChanges)},
-		Delete: api.DeleteStrategy[*batchv1.Job]{
+		Delete: api.Deletion{
 			OrphanByDefault: true,
 			OrphanWarning:   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
-		},
-		Fields: api.Fields[*batchv1.Job]{
-			Selectable: func(obj *batchv1.Job) map[string]string {
-				return map[string]string{"status.successful": strconv.Itoa(int(obj.Status.Succeeded))}
-			},
 		},
 		Table: api.Rows(jobRow),
 	}))

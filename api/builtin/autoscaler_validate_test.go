@@ -40,7 +40,7 @@ func TestAutoscalerRules(t *testing.T) {
 
 func TestAttachmentsAndNodesOfDrivers(t *testing.T) {
 	testRules(t, storage.VolumeAttachment(), []ruleTest{{"no attacher", "", `{"spec":{"nodeName":"n","source":{"persistentVolumeName":"a"}}}`, "spec.attacher: Required value"}})
-	if errs := storage.VolumeAttachment().Create.ValidateOnCreate(ruleObject(t, storage.VolumeAttachment(), `{"spec":{"nodeName":"n","source":{"persistentVolumeName":"a"}}}`)); len(errs) != 1 {
+	if errs := besideMetadata(storage.VolumeAttachment().CheckCreate(nil, ruleObject(t, storage.VolumeAttachment(), `{"spec":{"nodeName":"n","source":{"persistentVolumeName":"a"}}}`))); len(errs) != 1 {
 		t.Errorf("no attacher: %v", errs)
 	}
 	testRules(t, storage.CSINode(features.Default()), []ruleTest{{"node", `{"spec":{"drivers":[{"name":"d.example","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"d.example","nodeID":"m"}]}}`,
@@ -65,11 +65,11 @@ func TestAttachmentsAndNodesOfDrivers(t *testing.T) {
 	testRules(t, storage.CSIDriver(features.Default()), []ruleTest{{"tokens", "", `{"spec":{"serviceAccountTokenInSecrets":true}}`, "serviceAccountTokenInSecrets is set but no tokenRequests are specified"}})
 }
 
-// TestUnknownMetricType checks that an unknown metric type has two causes.
+// TestUnknownMetricType checks that an unknown metric type is reported once, although two rules find it.
 func TestUnknownMetricType(t *testing.T) {
 	hpa := autoscaling.HorizontalPodAutoscaler(features.Default())
-	errs := hpa.Create.ValidateOnCreate(ruleObject(t, hpa, `{"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"},"metrics":[{"type":"Moon"}]}}`))
-	if len(errs) != 2 || errs[0].Field != "spec.metrics[0].type" || errs[1].Field != errs[0].Field {
+	errs := besideMetadata(hpa.CheckCreate(nil, ruleObject(t, hpa, `{"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"},"metrics":[{"type":"Moon"}]}}`)))
+	if len(errs) != 1 || errs[0].Field != "spec.metrics[0].type" {
 		t.Errorf("got %v", errs)
 	}
 }
@@ -83,12 +83,12 @@ func TestEndpointSliceRules(t *testing.T) {
 	})
 	r := discovery.EndpointSlice(features.Default())
 	old := ruleObject(t, r, `{"addressType":"IPv4",`+odd+`}`)
-	if errs := r.Update.ValidateUpdate(ruleObject(t, r, `{"addressType":"IPv4","metadata":{"labels":{"a":"b"}},`+odd+`}`), old); len(errs) > 0 {
+	if errs := besideMetadata(checkUpdate(r, nil, ruleObject(t, r, `{"addressType":"IPv4","metadata":{"labels":{"a":"b"}},`+odd+`}`), old)); len(errs) > 0 {
 		t.Errorf("endpoints as they were: %v", errs)
 	}
 	old = ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"],"deprecatedTopology":{"kubernetes.io/hostname":"n"}}]}`)
 	slice := ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.5"],"deprecatedTopology":{"kubernetes.io/hostname":"n","a":"b"}}]}`)
-	r.Update.PrepareForUpdate(slice, old)
+	prepare(r, slice, old)
 	if e := slice.(*discoveryv1.EndpointSlice).Endpoints[0]; e.DeprecatedTopology != nil || e.NodeName == nil || *e.NodeName != "n" {
 		t.Errorf("topology: got %v", e)
 	}
@@ -96,7 +96,7 @@ func TestEndpointSliceRules(t *testing.T) {
 	r.ApplyFeatureGates(gates, func() (*gated.Table, error) { return gated.New(gates.Enabled) })
 	old = ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"]}]}`)
 	slice = ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"],"deprecatedTopology":{"a":"b"}}]}`)
-	if r.Update.PrepareForUpdate(slice, old); slice.GetGeneration() != 1 {
+	if prepare(r, slice, old); slice.GetGeneration() != 1 {
 		t.Errorf("a topology that is dropped: generation %d", slice.GetGeneration())
 	}
 }
@@ -113,7 +113,7 @@ func TestDeclaredFeatures(t *testing.T) {
 	})
 	r := core.Node(features.Default())
 	n := ruleObject(t, r, `{"spec":{"configSource":{}},"status":{"config":{}}}`).(*corev1.Node)
-	if r.Create.PrepareForCreate(n); n.Spec.ConfigSource != nil || n.Status.Config != nil {
+	if prepare(r, n, nil); n.Spec.ConfigSource != nil || n.Status.Config != nil {
 		t.Errorf("got %v, %v", n.Spec.ConfigSource, n.Status.Config)
 	}
 }

@@ -91,7 +91,7 @@ func TestDiscoveryLists(t *testing.T) {
 				Name: r.Name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.Verbs,
 				ShortNames: r.ShortNames, Categories: r.Categories, StorageVersionHash: api.StorageVersionHash(r),
 			})
-			if r.Status.Served {
+			if r.Status != nil {
 				got = append(got, row{Name: r.Name + "/status", Namespaced: r.Namespaced, Kind: r.Kind, Verbs: []string{"get", "patch", "update"}})
 			}
 		}

@@ -58,7 +58,7 @@ func TestDefinitionErrorOrder(t *testing.T) {
 		{twice, "spec.versions,spec.versions,status.storedVersions"},
 	} {
 		var got []string
-		for _, err := range r.Update.ValidateUpdate(c.obj, definition("a.b", "v1")) {
+		for _, err := range besideMetadata(checkUpdate(r, nil, c.obj, definition("a.b", "v1"))) {
 			got = append(got, err.Field)
 		}
 		if strings.Join(got, ",") != c.want {
@@ -85,7 +85,8 @@ func TestDefinitionWarnings(t *testing.T) {
 		if c.old != nil {
 			old = c.old
 		}
-		if got := strings.Join(apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{}).Warnings(c.obj, old), ","); got != c.want {
+		r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
+		if got := strings.Join(warningsOf(r, &r.WriteRules, c.obj, old), ","); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
@@ -142,8 +143,8 @@ func TestDefinitionVersionRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := apiextensions.CustomResourceDefinition(time.Now, expression.Library{}, structural.Release{})
 			d := ruleObject(t, r, definitionText("["+c.versions+"]", ""))
-			r.Create.PrepareForCreate(d)
-			wantFaults(t, r.Create.Validate(d), c.want)
+			prepare(r, d, nil)
+			wantFaults(t, besideMetadata(r.CheckCreate(nil, d)), c.want)
 		})
 	}
 }
@@ -204,9 +205,9 @@ func TestDefinitionUpdateRules(t *testing.T) {
 			if c.established {
 				old.(*apiextensionsv1.CustomResourceDefinition).Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
 			}
-			r.Create.PrepareForCreate(old)
-			r.Update.PrepareForUpdate(updated, old)
-			wantFaults(t, r.Update.ValidateUpdate(updated, old), c.want)
+			prepare(r, old, nil)
+			prepare(r, updated, old)
+			wantFaults(t, besideMetadata(checkUpdate(r, nil, updated, old)), c.want)
 		})
 	}
 }

@@ -30,7 +30,7 @@ func TestDeclaredRulesCompile(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, err := range append(r.CheckCreate(v, obj), r.CheckUpdate(v, obj, obj)...) {
+				for _, err := range append(r.CheckCreate(v, obj), checkUpdate(r, v, obj, obj)...) {
 					if err.Type == field.ErrorTypeInternal {
 						t.Errorf("%s in %s: %v", r.Name, v, err)
 					}
@@ -60,7 +60,7 @@ func TestDistinctErrors(t *testing.T) {
 			o.SetUID(uid)
 		}
 		const want = `metadata.uid: Invalid value: "1": field is immutable`
-		if errs := r.CheckUpdate(&r.Versions[0], obj, old); len(errs) != 1 || errs[0].Error() != want {
+		if errs := checkUpdate(r, &r.Versions[0], obj, old); len(errs) != 1 || errs[0].Error() != want {
 			t.Errorf("got %v, want %s", errs, want)
 		}
 		return

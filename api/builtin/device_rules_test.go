@@ -97,18 +97,19 @@ func TestDeviceErrors(t *testing.T) {
 		obj := read(c.text)
 		var errs field.ErrorList
 		if c.old == "" {
-			r.Create.PrepareForCreate(obj)
+			prepare(r, obj, nil)
 			errs = r.CheckCreate(v, obj)
 		} else {
 			old := read(c.old)
 			old.SetResourceVersion("1")
 			obj.SetResourceVersion("1")
-			check, prepare := r.CheckUpdate, r.Update.PrepareForUpdate
 			if c.status {
-				check, prepare = r.CheckStatusUpdate, r.Status.PrepareForUpdate
+				prepareStatus(r, obj, old)
+				errs = checkStatus(r, v, obj, old)
+			} else {
+				prepare(r, obj, old)
+				errs = checkUpdate(r, v, obj, old)
 			}
-			prepare(obj, old)
-			errs = check(v, obj, old)
 		}
 		got := ""
 		if len(errs) > 0 {
@@ -126,7 +127,7 @@ func TestSliceGeneration(t *testing.T) {
 	const text = `{"metadata":{"generation":1},"spec":{"driver":"d","nodeName":"n","pool":{"name":"p","resourceSliceCount":1},"devices":[{"name":"a","attributes":{"a":{"string":"s"X}}}]}}`
 	for added, want := range map[string]int64{"": 1, `,"bools":[true]`: 2} {
 		old, obj := ruleObject(t, r, strings.Replace(text, "X", "", 1)), ruleObject(t, r, strings.Replace(text, "X", added, 1))
-		r.Update.PrepareForUpdate(obj, old)
+		prepare(r, obj, old)
 		if got := obj.GetGeneration(); got != want {
 			t.Errorf("with %q added the generation is %d, want %d", added, got, want)
 		}
@@ -217,7 +218,7 @@ func TestGatedDeviceErrors(t *testing.T) {
 		if r.Namespaced {
 			obj.SetNamespace(metav1.NamespaceDefault)
 		}
-		r.Create.PrepareForCreate(obj)
+		prepare(r, obj, nil)
 		got := ""
 		if errs := r.CheckCreate(v, obj); len(errs) > 0 {
 			got = errs.ToAggregate().Error()
@@ -231,9 +232,9 @@ func TestGatedDeviceErrors(t *testing.T) {
 	const claim = `{"metadata":{"namespace":"default","resourceVersion":"1"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}`
 	old := ruleObject(t, r, claim+"}")
 	obj := ruleObject(t, r, claim+`,"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x","skipNodeOperations":["NodePrepareResources"]}]}}}}`)
-	r.Status.PrepareForUpdate(obj, old)
+	prepareStatus(r, obj, old)
 	want := `status.allocation.devices.results[0].skipNodeOperations: Invalid value: ["NodePrepareResources"]: NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped`
-	if errs := r.CheckStatusUpdate(v, obj, old); len(errs) != 1 || errs[0].Error() != want {
+	if errs := checkStatus(r, v, obj, old); len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("a skipped preparation: %v", errs)
 	}
 }

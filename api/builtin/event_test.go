@@ -68,14 +68,14 @@ func TestEventUpdate(t *testing.T) {
 	old.ResourceVersion = "7"
 	obj := old.DeepCopy()
 	obj.Series = &corev1.EventSeries{Count: 2, LastObservedTime: old.EventTime}
-	if errs := r.CheckUpdate(&r.Versions[1], obj, old); len(errs) > 0 {
+	if errs := checkUpdate(r, &r.Versions[1], obj, old); len(errs) > 0 {
 		t.Errorf("series: %v", errs)
 	}
 	obj.Message = "changed"
-	if errs := r.CheckUpdate(&r.Versions[1], obj, old); len(errs) != 1 || errs[0].Field != "message" {
+	if errs := checkUpdate(r, &r.Versions[1], obj, old); len(errs) != 1 || errs[0].Field != "message" {
 		t.Errorf("message: %v", errs)
 	}
-	if errs := r.CheckUpdate(&r.Versions[0], obj, old); len(errs) != 0 {
+	if errs := checkUpdate(r, &r.Versions[0], obj, old); len(errs) != 0 {
 		t.Errorf("message in the core group: %v", errs)
 	}
 }

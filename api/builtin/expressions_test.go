@@ -49,7 +49,7 @@ func TestNewExpressions(t *testing.T) {
 				if (errs == nil) != test.allowed || errs != nil && !strings.Contains(errs.Error(), "undeclared reference to 'includes'") {
 					t.Errorf("%s, new, beside %s: %v", resource, test.oldest, errs)
 				}
-				if errs := res.CheckUpdate(&res.Versions[0], obj, old).ToAggregate(); errs != nil {
+				if errs := checkUpdate(res, &res.Versions[0], obj, old).ToAggregate(); errs != nil {
 					t.Errorf("%s, stored, beside %s: %v", resource, test.oldest, errs)
 				}
 			}
@@ -86,7 +86,7 @@ func TestStoredExpressionsByUse(t *testing.T) {
 			if res.Name != c.resource {
 				continue
 			}
-			errs := res.CheckUpdate(&res.Versions[0], ruleObject(t, res, c.obj), ruleObject(t, res, c.old))
+			errs := checkUpdate(res, &res.Versions[0], ruleObject(t, res, c.obj), ruleObject(t, res, c.old))
 			got := ""
 			if len(errs) > 0 {
 				got = errs[0].Field

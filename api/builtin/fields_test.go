@@ -54,8 +54,8 @@ func TestFieldLabel(t *testing.T) {
 func TestFieldsAreComplete(t *testing.T) {
 	for _, r := range Kinds() {
 		fields := map[string]string{"metadata.name": "", "metadata.namespace": ""}
-		if r.Fields.Selectable != nil {
-			for k, v := range r.Fields.Selectable(r.New()) {
+		if r.Selectable != nil {
+			for k, v := range r.Selectable(r.New()) {
 				fields[k] = v
 			}
 		}

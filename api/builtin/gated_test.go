@@ -17,7 +17,7 @@ import (
 func TestGatedFields(t *testing.T) {
 	for _, r := range KindsFor(features.Gates{}) {
 		if r.Virtual == nil {
-			r.Create.PrepareForCreate(r.New())
+			prepare(r, r.New(), nil)
 		}
 	}
 	kinds := map[string]*api.Resource{}
@@ -25,18 +25,18 @@ func TestGatedFields(t *testing.T) {
 		kinds[r.Name] = r
 	}
 	pod := &corev1.Pod{Spec: corev1.PodSpec{EvictionResponders: []corev1.EvictionResponder{{Name: "a"}}}}
-	kinds["pods"].Create.PrepareForCreate(pod)
+	prepare(kinds["pods"], pod, nil)
 	if len(pod.Spec.EvictionResponders) > 0 {
 		t.Errorf("created: %+v", pod.Spec)
 	}
 	pod.Status.VolumeHealth = []corev1.PodVolumeHealth{{}}
-	kinds["pods"].Status.PrepareForUpdate(pod, &corev1.Pod{})
+	prepareStatus(kinds["pods"], pod, &corev1.Pod{})
 	if len(pod.Status.VolumeHealth) > 0 {
 		t.Errorf("status: %+v", pod.Status)
 	}
 	deployment := &appsv1.Deployment{}
 	deployment.Spec.Template.Spec.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Mode: new(int32(1))}}}}
-	kinds["deployments"].Update.PrepareForUpdate(deployment, &appsv1.Deployment{})
+	prepare(kinds["deployments"], deployment, &appsv1.Deployment{})
 	if deployment.Spec.Template.Spec.Volumes[0].EmptyDir.Mode != nil {
 		t.Errorf("updated: %+v", deployment.Spec.Template.Spec)
 	}
@@ -58,11 +58,11 @@ func TestImageVolumes(t *testing.T) {
 	old := pod.DeepCopy()
 	for _, r := range KindsFor(gates) {
 		if r.Name == "pods" {
-			r.Update.PrepareForUpdate(pod, old)
+			prepare(r, pod, old)
 			if !equality.Semantic.DeepEqual(pod, old) {
 				t.Errorf("a feature that the stored pod uses: %+v", pod.Spec)
 			}
-			r.Create.PrepareForCreate(pod)
+			prepare(r, pod, nil)
 		}
 	}
 	s := pod.Spec

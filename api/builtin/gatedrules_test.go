@@ -88,14 +88,13 @@ func TestGatedResize(t *testing.T) {
 		gates := features.Default()
 		gates[c.gate] = c.enabled
 		r := declaredKind(t, gates, "pods")
-		resize := r.Subresource("resize")
 		after := strings.Replace(before, c.change, c.into, 1)
 		if after == before {
 			t.Fatalf("%s is not there", c.change)
 		}
 		obj, old := fixture(t, r, after), fixture(t, r, before)
-		resize.PrepareForUpdate(obj, old)
-		if got := joined(resize.Validate(obj, old)); got != c.want {
+		prepareField(r, "resize", obj, old)
+		if got := joined(checkField(r, "resize", obj, old)); got != c.want {
 			t.Errorf("%s=%t, %s\n got %s\nwant %s", c.gate, c.enabled, c.into, got, c.want)
 		}
 	}
@@ -105,7 +104,7 @@ func TestGatedResize(t *testing.T) {
 	r := declaredKind(t, gates, "pods")
 	stored := strings.Replace(before, `"spec":{`, `"spec":{"resources":{"requests":{"cpu":"3"}},`, 1)
 	obj, old := fixture(t, r, stored), fixture(t, r, stored)
-	if got := joined(r.Subresource("resize").Validate(obj, old)); !strings.Contains(got, "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled") {
+	if got := joined(checkField(r, "resize", obj, old)); !strings.Contains(got, "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled") {
 		t.Error(got)
 	}
 }
@@ -117,9 +116,9 @@ func TestGatedStatusOfRanges(t *testing.T) {
 		gates := features.Default()
 		gates[features.ServiceCIDRStatusFieldWiping] = wipes
 		r := declaredKind(t, gates, "servicecidrs")
-		_, owned := r.Fields.Reset[""]
-		if r.Create.KeepStatusOnCreate == wipes || r.Status.WithObject == wipes || owned == wipes {
-			t.Errorf("wiping %t: %t, %t, %t", wipes, r.Create.KeepStatusOnCreate, r.Status.WithObject, owned)
+		_, owned := r.Reset[""]
+		if (r.KeepStatus == api.KeepAlways) == wipes || owned == wipes {
+			t.Errorf("wiping %t: kept %v, owned %t", wipes, r.KeepStatus, owned)
 		}
 	}
 }
@@ -138,7 +137,7 @@ func TestGatedDefaults(t *testing.T) {
 			}
 		}
 		r := declaredKind(t, gates, "csidrivers")
-		warnings := r.Create.WarningsOnCreate(ruleObject(t, r, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`))
+		warnings := warningsOf(r, &r.WriteRules, ruleObject(t, r, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`), nil)
 		if (len(warnings) > 0) != enabled {
 			t.Errorf("gate %t: warnings %q", enabled, warnings)
 		}
@@ -150,10 +149,10 @@ func TestGatedDefaults(t *testing.T) {
 func TestNamesWithoutDeclarativeRules(t *testing.T) {
 	for _, resource := range []string{"deviceclasses", "replicationcontrollers"} {
 		r := declaredKind(t, features.Default(), resource)
-		if got := r.Create.ValidateName("A b!", false); len(got) == 0 {
+		if got := r.ValidateName("A b!", false); len(got) == 0 {
 			t.Errorf("%s: the name is accepted", resource)
 		}
-		if got := r.Create.ValidateName("A b!", true); len(got) != 0 {
+		if got := r.ValidateName("A b!", true); len(got) != 0 {
 			t.Errorf("%s: the generateName is refused: %v", resource, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,21 +60,25 @@ func TestGatesOfOlderVersions(t *testing.T) {
 		r.Default(old)
 		obj := old.DeepCopy()
 		c.change(&obj.Spec.Template.Spec)
-		errs := r.Update.ValidateUpdate(obj, old).ToAggregate()
+		errs := besideMetadata(checkUpdate(r, nil, obj, old)).ToAggregate()
 		if (errs == nil) != (c.refused == "") || errs != nil && !strings.Contains(errs.Error(), c.refused) {
 			t.Errorf("%s without %q: got %v, want %q", c.name, c.gate, errs, c.refused)
 		}
 	}
 	for gate, refused := range map[string]bool{"": true, features.DRAResourceClaimGranularStatusAuthorization: false} {
 		claim := &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{ReservedFor: []resourcev1.ResourceClaimConsumerReference{{Name: "p"}}}}
-		if errs := without("resourceclaims", gate).Create.ValidateAccess(t.Context(), access{}, claim, &resourcev1.ResourceClaim{}, true); len(errs) > 0 != refused {
-			t.Errorf("without %q, a claim is reserved: %v", gate, errs)
+		r := without("resourceclaims", gate)
+		w := r.NewWrite(api.Attempt{Context: t.Context(), Access: access{}, Status: true}, claim, &resourcev1.ResourceClaim{})
+		r.Check(&r.Status.WriteRules, w)
+		isForbidden := func(err *field.Error) bool { return err.Field == "status" && err.Type == field.ErrorTypeForbidden }
+		if slices.ContainsFunc(w.Errors, isForbidden) != refused {
+			t.Errorf("without %q, a claim is reserved: %v", gate, w.Errors)
 		}
 	}
-	if faults := without("services", features.RelaxedServiceNameValidation).Create.ValidateName("1x", false); len(faults) == 0 {
+	if faults := without("services", features.RelaxedServiceNameValidation).ValidateName("1x", false); len(faults) == 0 {
 		t.Error("the name of a service may begin with a digit")
 	}
-	if faults := without("services", "").Create.ValidateName("1x", false); len(faults) > 0 {
+	if faults := without("services", "").ValidateName("1x", false); len(faults) > 0 {
 		t.Errorf("the name of a service: %v", faults)
 	}
 	ingress := func(host, path, service string) *networkingv1.Ingress {
@@ -104,9 +109,9 @@ func TestGatesOfOlderVersions(t *testing.T) {
 		r := without("ingresses", c.gate)
 		var errs field.ErrorList
 		if c.old == nil {
-			errs = r.Create.Validate(c.obj)
+			errs = besideMetadata(r.CheckCreate(nil, c.obj))
 		} else {
-			errs = r.Update.ValidateUpdate(c.obj, c.old)
+			errs = besideMetadata(checkUpdate(r, nil, c.obj, c.old))
 		}
 		if err := errs.ToAggregate(); (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s without %q: got %v, want %q", c.name, c.gate, err, c.refused)
@@ -147,13 +152,13 @@ func TestGatesOfOlderVersions(t *testing.T) {
 			{"ingresses", &networkingv1.Ingress{Status: networkingv1.IngressStatus{LoadBalancer: networkingv1.IngressLoadBalancerStatus{Ingress: []networkingv1.IngressLoadBalancerIngress{{IP: sloppy}}}}}},
 		} {
 			r := without(status.kind, gate)
-			if errs := r.Status.ValidateUpdate(status.obj, r.New()); len(errs) > 0 != refused {
+			if errs := besideMetadata(checkStatus(r, nil, status.obj, r.New())); len(errs) > 0 != refused {
 				t.Errorf("the status of %s with an address in another form, without %q: %v", status.kind, gate, errs)
 			}
 		}
 	}
 	for gate, want := range map[string]bool{"": true, features.AuthorizePodWebsocketUpgradeCreatePermission: false} {
-		if got := without("pods", gate).Subresource("exec").Connection.RequiresCreate; got != want {
+		if got := without("pods", gate).Subresource("exec").(*api.Connection).RequiresCreate; got != want {
 			t.Errorf("without %q, GET of pods/exec requires create: %t", gate, got)
 		}
 	}
@@ -161,8 +166,8 @@ func TestGatesOfOlderVersions(t *testing.T) {
 		return &corev1.Node{Status: corev1.NodeStatus{DeclaredFeatures: []string{"A"}}}
 	}
 	nodes, created, updated := without("nodes", features.NodeDeclaredFeatures), reported(), reported()
-	nodes.Create.PrepareForCreate(created)
-	nodes.Status.PrepareForUpdate(updated, &corev1.Node{})
+	prepare(nodes, created, nil)
+	prepareStatus(nodes, updated, &corev1.Node{})
 	if len(created.Status.DeclaredFeatures) > 0 || len(updated.Status.DeclaredFeatures) == 0 {
 		t.Errorf("features of a node without the gate: %q created, %q reported", created.Status.DeclaredFeatures, updated.Status.DeclaredFeatures)
 	}

@@ -56,7 +56,7 @@ func TestAttributesClassesOff(t *testing.T) {
 		for _, off := range [][]string{nil, {"VolumeAttributesClass"}} {
 			r := declaredKind(t, gatesOf(t, release, off...), "persistentvolumeclaims")
 			obj := ruleObject(t, r, claim(fast, ""))
-			r.Create.PrepareForCreate(obj)
+			prepare(r, obj, nil)
 			if got := obj.(*corev1.PersistentVolumeClaim).Spec.VolumeAttributesClassName; (got == nil) != (off != nil) {
 				t.Errorf("%s without %q: a new claim has the class %v", release, off, got)
 			}
@@ -90,9 +90,9 @@ func TestPodLevelResourcesOff(t *testing.T) {
 			}{{on, c.on}, {off, c.off}} {
 				pod := ruleObject(t, server.kind, c.updated)
 				if c.old == "" {
-					server.kind.Create.PrepareForCreate(pod)
+					prepare(server.kind, pod, nil)
 				} else {
-					server.kind.Update.PrepareForUpdate(pod, ruleObject(t, server.kind, c.old))
+					prepare(server.kind, pod, ruleObject(t, server.kind, c.old))
 				}
 				got := ""
 				if r := pod.(*corev1.Pod).Spec.Resources; r != nil {
@@ -109,7 +109,7 @@ func TestPodLevelResourcesOff(t *testing.T) {
 			fault string
 		}{{on, corev1.PodQOSGuaranteed, "spec.resources.limits[nonsense]"}, {off, corev1.PodQOSBurstable, ""}} {
 			pod := ruleObject(t, server.kind, body(guaranteed))
-			server.kind.Create.PrepareForCreate(pod)
+			prepare(server.kind, pod, nil)
 			if got := pod.(*corev1.Pod).Status.QOSClass; got != server.class {
 				t.Errorf("%s: the class is %s, want %s", release, got, server.class)
 			}

@@ -32,10 +32,10 @@ func TestJobRulesOfUpdate(t *testing.T) {
 func TestJobUpdateErrors(t *testing.T) {
 	r := batch.Job(features.Default())
 	const generated = `"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`
-	old := ruleObject(t, r, `{"metadata":{"name":"A"},"spec":{"completionMode":"Indexed","completions":1,`+generated)
-	updated := ruleObject(t, r, `{"metadata":{"name":"A"},"spec":{"completionMode":"Indexed","parallelism":-1,"completions":2,`+generated)
+	old := ruleObject(t, r, `{"metadata":{"name":"A","namespace":"ns","resourceVersion":"1"},"spec":{"completionMode":"Indexed","completions":1,`+generated)
+	updated := ruleObject(t, r, `{"metadata":{"name":"A","namespace":"ns","resourceVersion":"1"},"spec":{"completionMode":"Indexed","parallelism":-1,"completions":2,`+generated)
 	var fields []string
-	for _, err := range r.Update.ValidateUpdate(updated, old) {
+	for _, err := range checkUpdate(r, nil, updated, old) {
 		fields = append(fields, err.Field)
 	}
 	if got := strings.Join(fields, " "); got != "spec.parallelism spec.completions metadata.name" {

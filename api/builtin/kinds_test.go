@@ -32,13 +32,13 @@ func TestNamespace(t *testing.T) {
 	ns := &corev1.Namespace{}
 	ns.Name = "a"
 	r.Default(ns)
-	r.Create.PrepareForCreate(ns)
+	prepare(r, ns, nil)
 	if ns.Labels["kubernetes.io/metadata.name"] != "a" || ns.Status.Phase != corev1.NamespaceActive || !r.Delete.HasFinalizers(ns) {
 		t.Errorf("created: %+v", ns)
 	}
 	update := &corev1.Namespace{}
 	update.Name, update.Labels = "a", map[string]string{"kubernetes.io/metadata.name": "b"}
-	r.Update.PrepareForUpdate(update, ns)
+	prepare(r, update, ns)
 	if update.Labels["kubernetes.io/metadata.name"] != "a" || len(update.Spec.Finalizers) != 1 {
 		t.Errorf("updated: %+v", update)
 	}
@@ -47,11 +47,11 @@ func TestNamespace(t *testing.T) {
 		t.Errorf("deleting: %+v", ns.Status)
 	}
 	ns.Spec.Finalizers = []corev1.FinalizerName{"bad"}
-	if errs := r.Create.Validate(ns); len(errs) != 1 || errs[0].Field != "spec.finalizers" {
+	if errs := besideMetadata(r.CheckCreate(nil, ns)); len(errs) != 1 || errs[0].Field != "spec.finalizers" {
 		t.Errorf("finalizers: %v", errs)
 	}
 	ns.Spec.Finalizers = []corev1.FinalizerName{"/a"}
-	if got := r.Create.Validate(ns).ToAggregate(); got == nil || got.Error() != `spec.finalizers: Invalid value: "/a": prefix part must be non-empty` {
+	if got := besideMetadata(r.CheckCreate(nil, ns)).ToAggregate(); got == nil || got.Error() != `spec.finalizers: Invalid value: "/a": prefix part must be non-empty` {
 		t.Errorf("finalizers: %v", got)
 	}
 }
@@ -78,14 +78,14 @@ func TestSecret(t *testing.T) {
 		{corev1.SecretTypeServiceAccountToken, nil, "metadata.annotations[kubernetes.io/service-account.name]: Required value"},
 	} {
 		got := ""
-		if err := r.Create.Validate(&corev1.Secret{Type: c.kind, Data: c.data}).ToAggregate(); err != nil {
+		if err := besideMetadata(r.CheckCreate(nil, &corev1.Secret{Type: c.kind, Data: c.data})).ToAggregate(); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.kind, got, c.want)
 		}
 	}
-	if errs := r.Update.ValidateUpdate(&corev1.Secret{Type: "a"}, &corev1.Secret{Type: "b"}); len(errs) != 1 {
+	if errs := besideMetadata(checkUpdate(r, nil, &corev1.Secret{Type: "a"}, &corev1.Secret{Type: "b"})); len(errs) != 1 {
 		t.Errorf("type changed: %v", errs)
 	}
 }
@@ -94,7 +94,7 @@ func TestJobSelectsItsPods(t *testing.T) {
 	r := batch.Job(features.Default())
 	j := &batchv1.Job{}
 	j.Name, j.UID = "a", "1"
-	r.Create.PrepareForCreate(j)
+	prepare(r, j, nil)
 	if len(j.Spec.Template.Labels) != 4 || j.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] != "1" {
 		t.Errorf("got %+v", j.Spec)
 	}
@@ -103,7 +103,7 @@ func TestJobSelectsItsPods(t *testing.T) {
 		t.Errorf("labels %v", j.Labels)
 	}
 	manual := &batchv1.Job{Spec: batchv1.JobSpec{ManualSelector: new(true)}}
-	r.Create.PrepareForCreate(manual)
+	prepare(r, manual, nil)
 	if manual.Spec.Selector != nil {
 		t.Errorf("manual: %+v", manual.Spec)
 	}
@@ -112,19 +112,19 @@ func TestJobSelectsItsPods(t *testing.T) {
 func TestTemplateGeneration(t *testing.T) {
 	r := apps.DaemonSet(features.Default())
 	old := &appsv1.DaemonSet{}
-	r.Create.PrepareForCreate(old)
+	prepare(r, old, nil)
 	if got := old.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
 		t.Errorf("created with %s", got)
 	}
 	same := &appsv1.DaemonSet{}
 	same.Annotations = map[string]string{appsv1.DeprecatedTemplateGeneration: "9"}
-	r.Update.PrepareForUpdate(same, old)
+	prepare(r, same, old)
 	if got := same.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
 		t.Errorf("a client set it to %s", got)
 	}
 	changed := &appsv1.DaemonSet{}
 	changed.Spec.Template.Spec.NodeName = "n"
-	r.Update.PrepareForUpdate(changed, old)
+	prepare(r, changed, old)
 	if got := changed.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
 		t.Errorf("changed to %s", got)
 	}
@@ -152,7 +152,7 @@ func TestBumps(t *testing.T) {
 		"no generation":  {core.ConfigMap(), &corev1.ConfigMap{Data: labels}, &corev1.ConfigMap{}, false},
 		"priority class": {scheduling.PriorityClass(), &schedulingv1.PriorityClass{Value: 1}, &schedulingv1.PriorityClass{}, false},
 	} {
-		if got := c.r.IncrementsGeneration(c.obj, c.old); got != c.want {
+		if got := changesGeneration(c.r, c.obj, c.old); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
@@ -160,12 +160,12 @@ func TestBumps(t *testing.T) {
 
 func TestCSIDriverGeneration(t *testing.T) {
 	obj, old := &storagev1.CSIDriver{}, &storagev1.CSIDriver{}
-	storage.CSIDriver(features.Default()).Update.PrepareForUpdate(obj, old)
+	prepare(storage.CSIDriver(features.Default()), obj, old)
 	if obj.Generation != 0 {
 		t.Errorf("nothing changed: %d", obj.Generation)
 	}
 	obj.Spec.RequiresRepublish = new(true)
-	storage.CSIDriver(features.Default()).Update.PrepareForUpdate(obj, old)
+	prepare(storage.CSIDriver(features.Default()), obj, old)
 	if obj.Generation != 1 {
 		t.Errorf("changed: %d", obj.Generation)
 	}
@@ -176,15 +176,15 @@ func TestPersistentVolumePhase(t *testing.T) {
 	now := first
 	r := core.PersistentVolume(features.Default(), func() time.Time { return now })
 	pv := &corev1.PersistentVolume{}
-	r.Create.PrepareForCreate(pv)
+	prepare(r, pv, nil)
 	if pv.Status.Phase != corev1.VolumePending || !pv.Status.LastPhaseTransitionTime.Time.Equal(first) {
 		t.Errorf("created: %+v", pv.Status)
 	}
 	now = later
 	same, bound := pv.DeepCopy(), pv.DeepCopy()
 	bound.Status.Phase = corev1.VolumeBound
-	r.Status.PrepareForUpdate(same, pv)
-	r.Status.PrepareForUpdate(bound, pv)
+	prepareStatus(r, same, pv)
+	prepareStatus(r, bound, pv)
 	if !same.Status.LastPhaseTransitionTime.Time.Equal(first) || !bound.Status.LastPhaseTransitionTime.Time.Equal(later) {
 		t.Errorf("same %v, bound %v", same.Status, bound.Status)
 	}
@@ -197,7 +197,7 @@ func TestServiceKeepsAddresses(t *testing.T) {
 	update := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
 	update.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{}} // of an older server
 	r.Default(update)
-	r.Update.PrepareForUpdate(update, old)
+	prepare(r, update, old)
 	if len(update.Status.LoadBalancer.Ingress) > 0 {
 		t.Errorf("addresses of a load balancer: %+v", update.Status)
 	}
@@ -205,17 +205,17 @@ func TestServiceKeepsAddresses(t *testing.T) {
 		t.Errorf("got %+v", update.Spec)
 	}
 	odd := fixture(t, r, `{"metadata":{"name":"x"},"spec":{"clusterIP":"a","clusterIPs":["a","b"],"ports":[{"port":80}]}}`)
-	if got := joined(r.Update.ValidateUpdate(odd, odd)); !strings.Contains(got, "spec.clusterIPs: Internal error: failed to check for dual stack with error:invalid IP[0]: a") {
+	if got := joined(besideMetadata(checkUpdate(r, nil, odd, odd))); !strings.Contains(got, "spec.clusterIPs: Internal error: failed to check for dual stack with error:invalid IP[0]: a") {
 		t.Errorf("stored addresses that cannot be parsed: %s", got)
 	}
 	name := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
 	r.Default(name)
-	r.Update.PrepareForUpdate(name, old)
+	prepare(r, name, old)
 	if name.Spec.ClusterIP != "" || name.Spec.InternalTrafficPolicy != nil {
 		t.Errorf("external name: %+v", name.Spec)
 	}
 	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "None"}}
-	r.Create.PrepareForCreate(headless)
+	prepare(r, headless, nil)
 	if len(headless.Spec.ClusterIPs) != 1 || headless.Spec.ClusterIPs[0] != "None" {
 		t.Errorf("headless: %+v", headless.Spec)
 	}
@@ -224,12 +224,12 @@ func TestServiceKeepsAddresses(t *testing.T) {
 func TestCertificateSigningRequestStampsUser(t *testing.T) {
 	r := certificates.CertificateSigningRequest(time.Now)
 	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "somebody else", Groups: []string{"x"}}}
-	r.Create.RecordUser(csr, &request.User{Name: "a", UID: "1", Extra: map[string][]string{"k": {"v"}}})
+	r.Prepare(r.NewWrite(api.Attempt{User: &request.User{Name: "a", UID: "1", Extra: map[string][]string{"k": {"v"}}}}, csr, nil))
 	if s := csr.Spec; s.Username != "a" || s.UID != "1" || s.Groups != nil || s.Extra["k"][0] != "v" {
 		t.Errorf("got %+v", s)
 	}
 	update := &certificatesv1.CertificateSigningRequest{}
-	r.Update.PrepareForUpdate(update, csr)
+	prepare(r, update, csr)
 	if update.Spec.Username != "a" {
 		t.Errorf("updated: %+v", update.Spec)
 	}
@@ -238,21 +238,21 @@ func TestCertificateSigningRequestStampsUser(t *testing.T) {
 // TestPreparedObjects checks what the server writes into new objects before it validates them.
 func TestPreparedObjects(t *testing.T) {
 	limits := &corev1.LimitRange{}
-	if core.LimitRange().Create.PrepareForCreate(limits); len(limits.Name) != 36 {
+	if prepare(core.LimitRange(), limits, nil); len(limits.Name) != 36 {
 		t.Errorf("a limit range without a name got the name %q", limits.Name)
 	}
 	jobs := batch.Job(features.Default())
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "u"}}
 	job.Spec.Template.Labels = map[string]string{"a": "b"}
 	jobs.Default(job)
-	jobs.Create.PrepareForCreate(job)
+	prepare(jobs, job, nil)
 	if job.Labels["batch.kubernetes.io/job-name"] != "j" || job.Labels["a"] != "b" {
 		t.Errorf("labels of a job without labels: %v", job.Labels)
 	}
 	job = &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", Labels: map[string]string{"c": "d"}}}
 	job.Spec.Template.Labels = map[string]string{"a": "b"}
 	jobs.Default(job)
-	jobs.Create.PrepareForCreate(job)
+	prepare(jobs, job, nil)
 	if len(job.Labels) != 1 {
 		t.Errorf("labels of a job with labels: %v", job.Labels)
 	}
@@ -261,7 +261,7 @@ func TestPreparedObjects(t *testing.T) {
 // TestReplicationControllerNames checks that no rule of the kind applies to a generateName.
 func TestReplicationControllerNames(t *testing.T) {
 	rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "a", GenerateName: "Bad_Value!", Namespace: "ns"}}
-	if errs := core.ReplicationController(features.Default()).ValidateMetadata(rc); len(errs) > 0 {
+	if errs := newMetadata(core.ReplicationController(features.Default()), rc); len(errs) > 0 {
 		t.Error(errs)
 	}
 }

@@ -124,7 +124,7 @@ func TestEvictionStatus(t *testing.T) {
 			if c.are != nil {
 				c.are(c.obj)
 			}
-			wantFaults(t, kind.Status.ValidateUpdate(c.obj, c.old), c.want)
+			wantFaults(t, besideMetadata(checkStatus(kind, nil, c.obj, c.old)), c.want)
 		})
 	}
 }

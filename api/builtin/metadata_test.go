@@ -92,7 +92,7 @@ func TestCheckUpdateCauses(t *testing.T) {
 		old := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n", UID: "1", ResourceVersion: "7"}}
 		obj := old.DeepCopy()
 		c.change(obj, old)
-		errs := r.CheckUpdate(&r.Versions[0], obj, old)
+		errs := checkUpdate(r, &r.Versions[0], obj, old)
 		message := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", errs).Error()
 		if len(errs) != c.causes || c.causes > 0 && !strings.Contains(message, c.want) {
 			t.Errorf("%s: %d causes, want %d; %s", name, len(errs), c.causes, message)
@@ -128,7 +128,7 @@ func TestNames(t *testing.T) {
 			obj.SetNamespace("default")
 		}
 		var details []string
-		for _, err := range c.resource.ValidateMetadata(obj) {
+		for _, err := range newMetadata(c.resource, obj) {
 			details = append(details, err.Detail)
 		}
 		if got := strings.Join(details, "; "); got != c.want {
@@ -142,18 +142,18 @@ func TestNames(t *testing.T) {
 func TestStatusResetsMetadata(t *testing.T) {
 	checked := 0
 	for _, r := range Kinds() {
-		if !r.Status.Served || r.Status.PrepareForUpdate == nil {
+		if r.Status == nil || r.Status.Prepare == nil {
 			continue
 		}
 		obj, old := r.New(), r.New()
 		obj.SetLabels(map[string]string{"a": "new"})
 		old.SetLabels(map[string]string{"a": "old"})
-		r.Status.PrepareForUpdate(obj, old)
+		prepareStatus(r, obj, old)
 		if obj.GetLabels()["a"] != "old" {
 			continue
 		}
 		checked++
-		if resets := r.Fields.Reset["status"]; !slices.Contains(resets, "metadata") && !slices.Contains(resets, "metadata.labels") {
+		if resets := r.Reset["status"]; !slices.Contains(resets, "metadata") && !slices.Contains(resets, "metadata.labels") {
 			t.Errorf("%s: a status write restores the labels, but owns those in the request", r.Name)
 		}
 	}

@@ -44,7 +44,7 @@ func TestNamesOfOtherFields(t *testing.T) {
 		{bundle, `"name":"a","finalizers":["b"]`, signed, `example.com:s:,metadata.finalizers[0]` + invalid + `"b": name is neither`},
 	} {
 		var got []string
-		for _, err := range c.r.ValidateMetadata(ruleObject(t, c.r, `{"metadata":{`+c.metadata+`},`+c.spec+`}`)) {
+		for _, err := range newMetadata(c.r, ruleObject(t, c.r, `{"metadata":{`+c.metadata+`},`+c.spec+`}`)) {
 			got = append(got, err.Error())
 		}
 		if text := strings.Join(got, ","); !strings.Contains(text, c.want) || c.want == "" && text != "" {

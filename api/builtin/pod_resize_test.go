@@ -11,7 +11,6 @@ import (
 // TestResize checks which changes a resize may make.
 func TestResize(t *testing.T) {
 	r := pod.Pod(features.Default())
-	resize := r.Subresource("resize")
 	const before = `{"metadata":{"name":"x","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"cpu":"1"}}}],` +
 		`"initContainers":[{"name":"init","image":"i:1","resources":{"requests":{"cpu":"1"}}}]}}`
 	for change, want := range map[[2]string]string{
@@ -29,8 +28,8 @@ func TestResize(t *testing.T) {
 			t.Fatalf("%s is not there", change[0])
 		}
 		obj, old := fixture(t, r, after), fixture(t, r, before)
-		resize.PrepareForUpdate(obj, old)
-		if got := joined(resize.Validate(obj, old)); got != want {
+		prepareField(r, "resize", obj, old)
+		if got := joined(checkField(r, "resize", obj, old)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", change[1], got, want)
 		}
 		if got := obj.GetLabels()["a"]; want == "" && got != "1" {

@@ -50,21 +50,21 @@ func TestEndedContainers(t *testing.T) {
 			r := declaredKind(t, gates, "pods")
 			old := ruleObject(t, r, body(c.policy, init, c.container, c.other, status(of, "c", ended(c.code))))
 			updated := ruleObject(t, r, body(c.policy, init, c.container, c.other, status(of, "c", running)))
-			r.Status.PrepareForUpdate(updated, old)
+			prepareStatus(r, updated, old)
 			fault := "status.initContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"
 			if want {
 				fault = ""
 			}
-			t.Run(fmt.Sprintf("%s/%t", c.name, enabled), func(t *testing.T) { wantFaults(t, r.Status.ValidateUpdate(updated, old), fault) })
+			t.Run(fmt.Sprintf("%s/%t", c.name, enabled), func(t *testing.T) { wantFaults(t, besideMetadata(checkStatus(r, nil, updated, old)), fault) })
 		}
 	}
 	r := declaredKind(t, features.Default(), "pods")
 	old := ruleObject(t, r, body(always, init, "", "", status("ephemeralContainerStatuses", "e", ended(1))))
 	updated := ruleObject(t, r, body(always, init, "", "", status("ephemeralContainerStatuses", "e", running)))
-	r.Status.PrepareForUpdate(updated, old)
-	wantFaults(t, r.Status.ValidateUpdate(updated, old), "status.ephemeralContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state")
+	prepareStatus(r, updated, old)
+	wantFaults(t, besideMetadata(checkStatus(r, nil, updated, old)), "status.ephemeralContainerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state")
 	old = ruleObject(t, r, body(always, init, "", "", status("containerStatuses", "unknown", ended(1))))
 	updated = ruleObject(t, r, body(always, init, "", "", status("containerStatuses", "unknown", running)))
-	r.Status.PrepareForUpdate(updated, old)
-	wantFaults(t, r.Status.ValidateUpdate(updated, old), "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state")
+	prepareStatus(r, updated, old)
+	wantFaults(t, besideMetadata(checkStatus(r, nil, updated, old)), "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state")
 }

@@ -32,8 +32,8 @@ func TestPodStatusRules(t *testing.T) {
 		`"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"none"}]`:                                                                                `status.nodeAllocatableResourceClaimStatuses[0].resourceClaimName: Invalid value: "none": no mapping found in pod reference`,
 	} {
 		updated := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort",`+status+`}}`)
-		r.Status.PrepareForUpdate(updated, old)
-		if got := joined(r.Status.ValidateUpdate(updated, old)); got != want {
+		prepareStatus(r, updated, old)
+		if got := joined(besideMetadata(checkStatus(r, nil, updated, old))); got != want {
 			t.Errorf("%s\n got %s\nwant %s", status, got, want)
 		}
 	}

@@ -26,7 +26,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -153,12 +155,12 @@ func TestPodCertificateRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := certificateRequest(good)
 			c.change(&r.Spec)
-			wantFaults(t, certificates.PodCertificateRequest(certificateTime).Create.ValidateOnCreate(r), c.want)
+			wantFaults(t, besideMetadata(certificates.PodCertificateRequest(certificateTime).CheckCreate(nil, r)), c.want)
 		})
 	}
 	changed := certificateRequest(good)
 	changed.Spec.PodName = "q"
-	wantFaults(t, certificates.PodCertificateRequest(certificateTime).Update.ValidateUpdate(changed, certificateRequest(good)), "field is immutable")
+	wantFaults(t, besideMetadata(checkUpdate(certificates.PodCertificateRequest(certificateTime), nil, changed, certificateRequest(good))), "field is immutable")
 }
 
 // issued returns a request with an issued certificate chain.
@@ -184,7 +186,7 @@ func TestPodCertificateStatusRules(t *testing.T) {
 	check := func(r *certificatesv1beta1.PodCertificateRequest, old *certificatesv1beta1.PodCertificateRequest, now time.Time, want string) {
 		t.Helper()
 		kind := certificates.PodCertificateRequest(func() time.Time { return now })
-		wantFaults(t, kind.Status.ValidateUpdate(r, old), want)
+		wantFaults(t, besideMetadata(checkStatus(kind, nil, r, old)), want)
 	}
 	fresh := certificateRequest(stub)
 	check(issued(stub, chain), fresh, certificateTime(), "")
@@ -271,7 +273,18 @@ func TestWhoMaySign(t *testing.T) {
 		"no change":   {certificateRequest(stub), nil, ""},
 		"other fault": {half, nil, ""}, // the rules check the chain
 	} {
-		got := certificates.PodCertificateRequest(certificateTime).Create.ValidateAccess(ctx, c.may, c.obj, certificateRequest(stub), true)
+		r := certificates.PodCertificateRequest(certificateTime)
+		old := certificateRequest(stub)
+		for _, obj := range []api.Object{c.obj, old} {
+			obj.SetName("r")
+			obj.SetNamespace("ns")
+			obj.SetResourceVersion("1")
+		}
+		w := r.NewWrite(api.Attempt{Context: ctx, Access: c.may, Status: true}, c.obj, old)
+		for _, check := range r.Status.Checks {
+			check(w)
+		}
+		got := slices.DeleteFunc(w.Errors, func(err *field.Error) bool { return err.Type != field.ErrorTypeForbidden })
 		if text := got.ToAggregate(); (c.want == "") != (text == nil) || text != nil && !strings.Contains(text.Error(), c.want) {
 			t.Errorf("%s: got %v", name, text)
 		}

@@ -68,7 +68,7 @@ func TestLeaseCandidateRules(t *testing.T) {
 		{"fixed", good, strings.Replace(good, `"l"`, `"m"`, 1), `spec.leaseName: Invalid value: "m": field is immutable`},
 	})
 	for name, ok := range map[string]bool{"a": true, "A_b.c": true, "a b": false, "..": false} {
-		if got := coordination.LeaseCandidate().Create.ValidateName(name, false); (len(got) == 0) != ok {
+		if got := coordination.LeaseCandidate().ValidateName(name, false); (len(got) == 0) != ok {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -127,7 +127,7 @@ func TestTaintRuleTimes(t *testing.T) {
 	} {
 		old := ruleObject(t, r, `{"spec":{"taint":{"key":"k","effect":"None","timeAdded":"2026-05-04T11:00:00Z"}}}`)
 		updated := ruleObject(t, r, c.updated)
-		r.Update.PrepareForUpdate(updated, old)
+		prepare(r, updated, old)
 		if got := at(updated); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -171,9 +171,9 @@ func TestPoolStatusRules(t *testing.T) {
 			old.SetResourceVersion("1")
 			updated.SetResourceVersion("1")
 			if strings.HasPrefix(c.name, "status") {
-				wantFaults(t, kind.CheckStatusUpdate(nil, updated, old), c.want)
+				wantFaults(t, checkStatus(kind, nil, updated, old), c.want)
 			} else {
-				wantFaults(t, kind.CheckUpdate(nil, updated, old), c.want)
+				wantFaults(t, checkUpdate(kind, nil, updated, old), c.want)
 			}
 		})
 	}
@@ -184,7 +184,7 @@ const condition = `{"type":"A","status":"False","reason":"r","message":"m","last
 func TestStorageVersionRules(t *testing.T) {
 	kind := apiserverinternal.StorageVersion()
 	for name, want := range map[string]string{"apps.deployments": "", "pods": "name must be in the form of <group>.<resource>", "A.b": "the group segment a lowercase RFC 1123", "a.1": "the resource segment a DNS-1035"} {
-		if got := strings.Join(kind.Create.ValidateName(name, false), ""); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+		if got := strings.Join(kind.ValidateName(name, false), ""); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -257,19 +257,15 @@ func checkWrite(t *testing.T, r *api.Resource, old, text string) field.ErrorList
 	obj := ruleObject(t, r, text)
 	obj.SetNamespace(namespace)
 	if old == "" {
-		if prepare := r.Create.PrepareForCreate; prepare != nil {
-			prepare(obj)
-		}
+		prepare(r, obj, nil)
 		return r.CheckCreate(&r.Versions[0], obj)
 	}
 	stored := ruleObject(t, r, old)
 	stored.SetNamespace(namespace)
 	stored.SetResourceVersion("1")
 	obj.SetResourceVersion("1")
-	if prepare := r.Update.PrepareForUpdate; prepare != nil {
-		prepare(obj, stored)
-	}
-	return r.CheckUpdate(&r.Versions[0], obj, stored)
+	prepare(r, obj, stored)
+	return checkUpdate(r, &r.Versions[0], obj, stored)
 }
 
 // declaredKind returns a kind with the rules that markers state, for gates.
@@ -318,7 +314,7 @@ func TestWorkloadRules(t *testing.T) {
 	off := declaredKind(t, features.Default(), "workloads")
 	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{},"preemptionPolicy":"Never"}],`+
 		`"compositePodGroupTemplates":[{"name":"c"}]}}`)
-	off.Create.PrepareForCreate(obj)
+	prepare(off, obj, nil)
 	spec := obj.(*schedulingv1beta1.Workload).Spec
 	if got := spec.PodGroupTemplates[0]; got.ResourceClaims != nil || got.SchedulingConstraints != nil || got.PreemptionPolicy != nil || spec.CompositePodGroupTemplates != nil {
 		t.Errorf("got %+v", spec)
@@ -343,7 +339,7 @@ func TestPodGroupRules(t *testing.T) {
 	})
 	off := declaredKind(t, features.Default(), "podgroups")
 	obj := ruleObject(t, off, `{"spec":{"parentCompositePodGroupName":"p","preemptionPolicy":"Never"}}`).(*schedulingv1beta1.PodGroup)
-	if off.Create.PrepareForCreate(obj); obj.Spec.ParentCompositePodGroupName != nil || obj.Spec.PreemptionPolicy != nil {
+	if prepare(off, obj, nil); obj.Spec.ParentCompositePodGroupName != nil || obj.Spec.PreemptionPolicy != nil {
 		t.Errorf("got %+v", obj.Spec)
 	}
 }
@@ -363,7 +359,7 @@ func TestCompositePodGroupRules(t *testing.T) {
 	if kind.Default(obj); obj.(*schedulingv1alpha3.CompositePodGroup).Spec.DisruptionMode.Single == nil {
 		t.Error("no default of disruptionMode")
 	}
-	if kind.Create.PrepareForCreate(obj); obj.(*schedulingv1alpha3.CompositePodGroup).Spec.PreemptionPolicy != nil {
+	if prepare(kind, obj, nil); obj.(*schedulingv1alpha3.CompositePodGroup).Spec.PreemptionPolicy != nil {
 		t.Error("a preemption policy without its gate")
 	}
 }
@@ -397,17 +393,17 @@ func TestGatedPodFields(t *testing.T) {
 					continue
 				}
 				made := ruleObject(t, r, text)
-				r.Create.PrepareForCreate(made)
+				prepare(r, made, nil)
 				if got := fields(made); got != want {
 					t.Errorf("a new one of %s has %d such fields, want %d", name, got, want)
 				}
 				changed := ruleObject(t, r, text)
-				r.Update.PrepareForUpdate(changed, ruleObject(t, r, `{}`))
+				prepare(r, changed, ruleObject(t, r, `{}`))
 				if got := fields(changed); got != want {
 					t.Errorf("a changed one of %s has %d such fields, want %d", name, got, want)
 				}
 				kept := ruleObject(t, r, text)
-				r.Update.PrepareForUpdate(kept, ruleObject(t, r, text))
+				prepare(r, kept, ruleObject(t, r, text))
 				if got := fields(kept); got != 3 {
 					t.Errorf("one of %s keeps %d such fields", name, got)
 				}

@@ -68,7 +68,7 @@ func TestPreviews(t *testing.T) {
 				continue
 			}
 			says := []string{r.Storage.Prefix, r.StoredVersion().Version}
-			for text, holds := range map[string]bool{v.Gate: v.Gate != "", "namespaced": r.Namespaced, "status": r.Status.Served} {
+			for text, holds := range map[string]bool{v.Gate: v.Gate != "", "namespaced": r.Namespaced, "status": r.Status != nil} {
 				if holds {
 					says = append(says, text)
 				}

@@ -97,7 +97,7 @@ func TestStaticNames(t *testing.T) {
 			obj.SetName("a.static.k8s.io")
 			errs := res.CheckCreate(&res.Versions[0], obj).ToAggregate()
 			refused := errs != nil && strings.Contains(errs.Error(), "are reserved for static manifest-based configurations")
-			warned := slices.ContainsFunc(res.Create.WarningsOnCreate(obj), func(text string) bool { return strings.Contains(text, "are reserved for static") })
+			warned := slices.ContainsFunc(warningsOf(res, &res.WriteRules, obj, nil), func(text string) bool { return strings.Contains(text, "are reserved for static") })
 			if refused == test.want || warned != test.want {
 				t.Errorf("%s: %s: refused %v, warned %v", test.name, res.Name, refused, warned)
 			}

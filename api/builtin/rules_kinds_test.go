@@ -40,22 +40,11 @@ func testRules(t *testing.T, r *api.Resource, tests []ruleTest) {
 			updated := ruleObject(t, r, c.updated)
 			var errs field.ErrorList
 			if c.old == "" {
-				for _, check := range []func(api.Object) field.ErrorList{r.Create.Validate, r.Create.ValidateOnCreate} {
-					if check != nil {
-						errs = append(errs, check(updated)...)
-					}
-				}
+				errs = besideMetadata(r.CheckCreate(nil, updated))
 			} else {
 				old := ruleObject(t, r, c.old)
-				if r.Update.PrepareForUpdate != nil {
-					r.Update.PrepareForUpdate(updated, old)
-				}
-				if r.Update.ValidateUpdate != nil {
-					errs = append(errs, r.Update.ValidateUpdate(updated, old)...)
-				}
-				if r.Create.Validate != nil {
-					errs = append(errs, r.Create.Validate(updated)...)
-				}
+				prepare(r, updated, old)
+				errs = besideMetadata(checkUpdate(r, nil, updated, old))
 			}
 			wantFaults(t, errs, c.want)
 		})
@@ -68,10 +57,10 @@ func testStatusRules(t *testing.T, r *api.Resource, tests []ruleTest) {
 	for _, c := range tests {
 		t.Run(r.Kind+"/status/"+c.name, func(t *testing.T) {
 			updated, old := ruleObject(t, r, c.updated), ruleObject(t, r, c.old)
-			if r.Status.PrepareForUpdate != nil {
-				r.Status.PrepareForUpdate(updated, old)
+			if r.Status != nil {
+				prepareStatus(r, updated, old)
 			}
-			wantFaults(t, r.Status.ValidateUpdate(updated, old), c.want)
+			wantFaults(t, besideMetadata(checkStatus(r, nil, updated, old)), c.want)
 		})
 	}
 }
@@ -115,7 +104,7 @@ func TestAccessRules(t *testing.T) {
 	})
 	// An invalid value of a stored selector is allowed, but the selector must be readable.
 	role := ruleObject(t, rbac.ClusterRole(), `{"aggregationRule":{"clusterRoleSelectors":[{"matchExpressions":[{"key":"a","operator":"In","values":["b c"]}]}]}}`)
-	if errs := rbac.ClusterRole().Update.ValidateUpdate(role, role); len(errs) != 1 || errs[0].Detail != "invalid label selector." {
+	if errs := besideMetadata(checkUpdate(rbac.ClusterRole(), nil, role, role)); len(errs) != 1 || errs[0].Detail != "invalid label selector." {
 		t.Errorf("the value of a stored selector: %v", errs)
 	}
 	binding := `{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"}]}`
@@ -276,7 +265,7 @@ func pemRequest(t *testing.T) []byte {
 func testErrors(t *testing.T, r *api.Resource, text string, want ...string) {
 	t.Helper()
 	var got []string
-	for _, err := range r.Create.ValidateOnCreate(ruleObject(t, r, text)) {
+	for _, err := range besideMetadata(r.CheckCreate(nil, ruleObject(t, r, text))) {
 		got = append(got, err.Field)
 	}
 	if !slices.Equal(got, want) {

@@ -29,14 +29,19 @@ func TestUnqualifiedFinalizers(t *testing.T) {
 	for name, want := range map[string]bool{
 		"leases": true, "leasecandidates": true, "poddisruptionbudgets": true, "runtimeclasses": true, "storageversions": false,
 		"validatingadmissionpolicies": true, "mutatingadmissionpolicybindings": true, "validatingwebhookconfigurations": true,
-		"mutatingwebhookconfigurations": true, "apiservices": true, "configmaps": false, "ingresses": false, "storageclasses": false,
+		"mutatingwebhookconfigurations": true, "apiservices": true, "customresourcedefinitions": true, "configmaps": false, "ingresses": false, "storageclasses": false,
 	} {
 		r := kindNamed(t, name)
-		obj := ruleObject(t, r, `{}`)
+		old, obj := ruleObject(t, r, `{}`), ruleObject(t, r, `{}`)
 		obj.SetFinalizers([]string{"a"})
 		refused := false
-		for _, err := range r.ValidateMetadata(obj) {
+		for _, err := range checkUpdate(r, nil, obj, old) {
 			refused = refused || err.Field == "metadata.finalizers[0]"
+		}
+		if r.Status != nil {
+			for _, err := range checkStatus(r, nil, obj, old) {
+				refused = refused || err.Field == "metadata.finalizers[0]"
+			}
 		}
 		if refused == want {
 			t.Errorf("%s: a finalizer without a domain is refused: %v", name, refused)
@@ -73,7 +78,7 @@ func TestGenerateNameOnUpdate(t *testing.T) {
 		old, obj := ruleObject(t, r, `{}`), ruleObject(t, r, `{}`)
 		obj.SetGenerateName(c.generateName)
 		refused := false
-		for _, err := range r.CheckUpdate(&r.Versions[0], obj, old) {
+		for _, err := range checkUpdate(r, &r.Versions[0], obj, old) {
 			refused = refused || err.Field == "metadata.generateName"
 		}
 		if refused != c.refused {
@@ -92,11 +97,11 @@ func TestStatusKeepsMetadata(t *testing.T) {
 		obj.SetLabels(map[string]string{"a": "b"})
 		obj.SetFinalizers([]string{"a/b"})
 		obj.SetDeletionTimestamp(&now)
-		r.Status.PrepareForUpdate(obj, old)
+		prepareStatus(r, obj, old)
 		if len(obj.GetLabels())+len(obj.GetFinalizers()) > 0 || obj.GetDeletionTimestamp() != nil {
 			t.Errorf("%s: a status update changed the metadata to %v, %v, %v", name, obj.GetLabels(), obj.GetFinalizers(), obj.GetDeletionTimestamp())
 		}
-		if !slices.Contains(r.Fields.Reset["status"], "metadata") {
+		if !slices.Contains(r.Reset["status"], "metadata") {
 			t.Errorf("%s: the status subresource owns metadata", name)
 		}
 	}
@@ -118,7 +123,7 @@ func TestGenerationOfEmptyValues(t *testing.T) {
 		{"poddisruptionbudgets", `{"spec":{"selector":{}}}`, `{"spec":{"selector":{"matchLabels":{}}}}`, false},
 	} {
 		r := kindNamed(t, c.kind)
-		if got := r.IncrementsGeneration(ruleObject(t, r, c.updated), ruleObject(t, r, c.old)); got != c.want {
+		if got := changesGeneration(r, ruleObject(t, r, c.updated), ruleObject(t, r, c.old)); got != c.want {
 			t.Errorf("%s: %s to %s increments the generation: %v", c.kind, c.old, c.updated, got)
 		}
 	}
@@ -130,7 +135,8 @@ func TestRulesOnUpdate(t *testing.T) {
 	const parent = `{"spec":{"parentRef":{"resource":"services","name":"s"}}}`
 	testRules(t, kindNamed(t, "ipaddresses"), []ruleTest{
 		{"parent", parent, `{"spec":{"parentRef":{"resource":"services"}}}`,
-			`[spec.parentRef.name: Required value, spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"","Name":""}: field is immutable]`},
+			`[spec.parentRef.name: Required value, metadata.name: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff), ` +
+				`spec.parentRef: Invalid value: null: field is immutable]`},
 	})
 	testRules(t, kindNamed(t, "volumeattributesclasses"), []ruleTest{
 		{"driver", `{"driverName":"d","parameters":{"a":"b"}}`, `{"parameters":{"a":"b"}}`,
@@ -190,14 +196,14 @@ func TestIdentityOfPods(t *testing.T) {
 	for _, name := range []string{"ephemeralcontainers", "resize"} {
 		pod := old.DeepCopy()
 		pod.UID, pod.Labels = "b", map[string]string{"a": "b"}
-		r.Subresource(name).PrepareForUpdate(pod, old)
+		prepareField(r, name, pod, old)
 		if pod.UID != "b" || len(pod.Labels) > 0 {
 			t.Errorf("%s: UID %q and labels %v", name, pod.UID, pod.Labels)
 		}
 	}
 	pod := old.DeepCopy()
 	pod.DeletionTimestamp = &metav1.Time{}
-	if r.Status.PrepareForUpdate(pod, old); pod.DeletionTimestamp != nil {
+	if prepareStatus(r, pod, old); pod.DeletionTimestamp != nil {
 		t.Error("a write of the status sets the deletion timestamp")
 	}
 }
@@ -207,7 +213,7 @@ func TestInternalTrafficPolicyOfExternalName(t *testing.T) {
 	r := kindNamed(t, "services")
 	for policy, want := range map[corev1.ServiceInternalTrafficPolicy]bool{corev1.ServiceInternalTrafficPolicyLocal: false, "Other": true} {
 		s := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "a.b", InternalTrafficPolicy: &policy}}
-		if r.Create.PrepareForCreate(s); (s.Spec.InternalTrafficPolicy != nil) != want {
+		if prepare(r, s, nil); (s.Spec.InternalTrafficPolicy != nil) != want {
 			t.Errorf("%s: %v", policy, s.Spec.InternalTrafficPolicy)
 		}
 	}
@@ -224,7 +230,7 @@ func TestStoredFinalizers(t *testing.T) {
 		obj := old.DeepCopyObject().(api.Object)
 		obj.SetLabels(map[string]string{"a": "b"})
 		refused := false
-		for _, err := range r.CheckStatusUpdate(&r.Versions[0], obj, old) {
+		for _, err := range checkStatus(r, &r.Versions[0], obj, old) {
 			refused = refused || err.Field == "metadata.finalizers[0]"
 		}
 		if refused == want {

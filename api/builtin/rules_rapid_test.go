@@ -41,26 +41,24 @@ func checkAnything(t *rapid.T, r *api.Resource) {
 		objects[i] = obj
 	}
 	updated, old := objects[0], objects[1]
-	if r.Create.PrepareForCreate != nil {
-		r.Create.PrepareForCreate(updated)
+	if r.Prepare != nil {
+		prepare(r, updated, nil)
 	}
 	v := &r.Versions[0]
 	_ = r.CheckCreate(v, updated).ToAggregate()
-	if r.Update.PrepareForUpdate != nil {
-		r.Update.PrepareForUpdate(updated, old)
+	if r.Prepare != nil {
+		prepare(r, updated, old)
 	}
-	_ = r.CheckUpdate(v, updated, old).ToAggregate()
-	if r.Status.PrepareForUpdate != nil {
-		r.Status.PrepareForUpdate(updated, old)
+	_ = checkUpdate(r, v, updated, old).ToAggregate()
+	if r.Status != nil {
+		prepareStatus(r, updated, old)
+		_ = checkStatus(r, v, updated, old).ToAggregate()
 	}
-	_ = r.CheckStatusUpdate(v, updated, old).ToAggregate()
-	r.Warnings(updated, old)
+	warningsOf(r, &r.WriteRules, updated, old)
 	for _, s := range r.Subresources {
-		if s.PrepareForUpdate != nil {
-			s.PrepareForUpdate(updated, old)
-		}
-		if s.Validate != nil {
-			s.Validate(updated, old)
+		if f, ok := s.(*api.Field); ok {
+			prepareField(r, f.Name, updated, old)
+			checkField(r, f.Name, updated, old)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestStorageRules(t *testing.T) {
 func TestLocalVolumeNeedsNodes(t *testing.T) {
 	r := core.PersistentVolume(features.Default(), time.Now)
 	pv := ruleObject(t, r, `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"local":{"path":"/x"},"nodeAffinity":{}}}`)
-	errs := r.Create.ValidateOnCreate(pv)
+	errs := besideMetadata(r.CheckCreate(nil, pv))
 	if len(errs) != 1 || errs[0].Error() != "spec.nodeAffinity.required: Required value: must specify required node constraints" {
 		t.Errorf("got %v", errs)
 	}
@@ -143,7 +143,7 @@ func TestClaimSources(t *testing.T) {
 		{"others are dropped", `{"dataSource":{"kind":"Pod","name":"s"}}`, `{"resources":{},"volumeMode":"Filesystem"}`},
 	} {
 		obj := ruleObject(t, r, `{"metadata":{"name":"x"},"spec":`+c.in+`}`)
-		r.Create.PrepareForCreate(obj)
+		prepare(r, obj, nil)
 		sameJSON(t, c.name, obj, []byte(`{"metadata":{"name":"x"},"spec":`+c.want+`,"status":{"phase":"Pending"}}`))
 	}
 }

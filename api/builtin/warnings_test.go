@@ -27,17 +27,14 @@ func said(t *testing.T, r *api.Resource, before, body string) string {
 	obj, old := read(body), api.Object(nil)
 	if before != "" {
 		old = read(before)
-		if r.Update.PrepareForUpdate != nil {
-			r.Update.PrepareForUpdate(obj, old)
+		if r.Prepare != nil {
+			prepare(r, obj, old)
 		}
-		if r.IncrementsGeneration(obj, old) {
+		if changesGeneration(r, obj, old) {
 			obj.SetGeneration(2)
 		}
 	}
-	if r.Create.WarningsOnCreate == nil {
-		return ""
-	}
-	return strings.Join(r.Warnings(obj, old), "; ")
+	return strings.Join(warningsOf(r, &r.WriteRules, obj, old), "; ")
 }
 
 func TestWarnings(t *testing.T) {
@@ -196,7 +193,7 @@ func TestStatusWarnings(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"status":`+status+`}`), obj); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(r.Status.WarningsOnUpdate(obj), "; "); got != at+form {
+		if got := strings.Join(warningsOf(r, &r.Status.WriteRules, obj, r.New()), "; "); got != at+form {
 			t.Errorf("%s: %s", r.Name, got)
 		}
 	}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apps"
 	"github.com/miniapiserver/miniapiserver/api/autoscaling"
 	"github.com/miniapiserver/miniapiserver/api/batch"
@@ -106,7 +107,7 @@ func TestAutoscalerCells(t *testing.T) {
 }
 
 func TestScaleCells(t *testing.T) {
-	scale := apps.Deployment(features.Default()).Subresource("scale").Kind
+	scale := apps.Deployment(features.Default()).Subresource("scale").(*api.View).Kind
 	testCells(t, scale, []cellsTest{{"full", testMeta + "spec: {replicas: 2}\nstatus: {replicas: 1}", "a|2|1|60m"}})
 	if got := columnLine(scale.Columns()); got != "Name; Desired (integer); Available (integer); Age" {
 		t.Errorf("columns %s", got)

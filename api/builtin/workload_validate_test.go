@@ -44,8 +44,8 @@ func fixture(t testing.TB, r *api.Resource, body string) api.Object {
 func newFaults(t testing.TB, r *api.Resource, body string) string {
 	t.Helper()
 	obj := fixture(t, r, body)
-	if r.Create.PrepareForCreate != nil {
-		r.Create.PrepareForCreate(obj)
+	if r.Prepare != nil {
+		prepare(r, obj, nil)
 	}
 	return joined(r.CheckCreate(nil, obj))
 }
@@ -56,14 +56,14 @@ func changeFaults(t testing.TB, r *api.Resource, before, after string) string {
 	old, obj := fixture(t, r, before), fixture(t, r, after)
 	for _, o := range []api.Object{old, obj} {
 		o.SetResourceVersion("1")
-		if r.Create.PrepareForCreate != nil && o == old {
-			r.Create.PrepareForCreate(o)
+		if r.Prepare != nil && o == old {
+			prepare(r, o, nil)
 		}
 	}
-	if r.Update.PrepareForUpdate != nil {
-		r.Update.PrepareForUpdate(obj, old)
+	if r.Prepare != nil {
+		prepare(r, obj, old)
 	}
-	return joined(r.CheckUpdate(nil, obj, old))
+	return joined(checkUpdate(r, nil, obj, old))
 }
 
 func joined[E error](errs []E) string {
@@ -305,22 +305,22 @@ func FuzzValidate(f *testing.F) {
 			if r.Default != nil {
 				r.Default(o)
 			}
-			if r.Create.PrepareForCreate != nil {
-				r.Create.PrepareForCreate(o)
+			if r.Prepare != nil {
+				prepare(r, o, nil)
 			}
 			joined(r.CheckCreate(nil, o))
 		}
-		if r.Update.PrepareForUpdate != nil {
-			r.Update.PrepareForUpdate(obj, old)
+		if r.Prepare != nil {
+			prepare(r, obj, old)
 		}
-		joined(r.CheckUpdate(nil, obj, old))
-		if r.Status.Served {
-			joined(r.CheckStatusUpdate(nil, obj, old))
+		joined(checkUpdate(r, nil, obj, old))
+		if r.Status != nil {
+			joined(checkStatus(r, nil, obj, old))
 		}
 		for _, s := range r.Subresources {
-			if s.Validate != nil && s.PrepareForUpdate != nil {
-				s.PrepareForUpdate(obj, old)
-				joined(s.Validate(obj, old))
+			if f, ok := s.(*api.Field); ok {
+				prepareField(r, f.Name, obj, old)
+				joined(checkField(r, f.Name, obj, old))
 			}
 		}
 	})

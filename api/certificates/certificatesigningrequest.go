@@ -25,39 +25,42 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 			Name: "certificatesigningrequests", Singular: "certificatesigningrequest", Kind: "CertificateSigningRequest",
 			ShortNames: []string{"csr"},
 		},
-		Versions: api.WithOlderVersions(api.WithFieldLabels(api.Served(certificatesv1.SchemeGroupVersion), api.NameLabel, "spec.signerName"), csrV1beta1()),
-		Storage:  api.Storage{Prefix: "certificatesigningrequests"},
-		Create:   api.CreateStrategy[*certificatesv1.CertificateSigningRequest]{RecordUser: stampRequester, ValidateName: validation.AnyName, ValidateOnCreate: validation.Rules(signingRules)},
-		Update: api.UpdateStrategy[*certificatesv1.CertificateSigningRequest]{
-			// The spec and the requester are immutable.
-			PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) {
-				obj.Spec = *old.Spec.DeepCopy()
-			},
-			ValidateUpdate: validation.Changes(signingChanges(signingAccess{})),
+		Versions:     api.WithOlderVersions(api.WithFieldLabels(api.Served(certificatesv1.SchemeGroupVersion), api.NameLabel, "spec.signerName"), csrV1beta1()),
+		Storage:      api.Storage{Prefix: "certificatesigningrequests"},
+		ValidateName: validation.AnyName,
+		Prepare: func(w *api.Write[*certificatesv1.CertificateSigningRequest]) {
+			if w.IsNew() {
+				stampRequester(w.Object, w.User)
+			} else { // the spec and the requester are immutable
+				w.Object.Spec = *w.Old.Spec.DeepCopy()
+			}
 		},
-		Status: api.StatusStrategy[*certificatesv1.CertificateSigningRequest]{
-			Served:           true,
-			PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) { keepDecision(obj, old, now()) },
-			ValidateUpdate:   validation.Changes(signingChanges(signingAccess{certificate: true})),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(signingChanges(signingAccess{})),
+			api.OnCreate(api.Rules(signingRules)),
+			api.Declared,
+		),
+		Status: api.NewStatus(
+			api.Prepare(nil, func(obj, old *certificatesv1.CertificateSigningRequest) { keepDecision(obj, old, now()) }),
+			api.Metadata, api.Changes(signingChanges(signingAccess{certificate: true})), api.Declared,
+		),
+		Selectable: func(obj *certificatesv1.CertificateSigningRequest) map[string]string {
+			return map[string]string{"spec.signerName": obj.Spec.SignerName}
 		},
-		Subresources: []*api.Subresource{approveRequest(now)},
-		Fields: api.Fields[*certificatesv1.CertificateSigningRequest]{
-			Selectable: func(obj *certificatesv1.CertificateSigningRequest) map[string]string {
-				return map[string]string{"spec.signerName": obj.Spec.SignerName}
-			},
-			Reset: map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
-		},
-		Table: api.Rows(certificateSigningRequestRow),
+		Reset:        map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
+		Subresources: []api.Subresource{approveRequest(now)},
+		Table:        api.Rows(certificateSigningRequestRow),
 	})
 }
 
 // stampRequester records the authenticated user in the spec, whatever the client sent.
 func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request.User) {
-	s := &obj.Spec
-	s.Username, s.UID, s.Groups, s.Extra = "", "", nil, nil
 	if user == nil {
 		return
 	}
+	s := &obj.Spec
+	s.Extra = nil
 	s.Username, s.UID, s.Groups = user.Name, user.UID, user.Groups
 	if len(user.Extra) > 0 {
 		s.Extra = make(map[string]certificatesv1.ExtraValue, len(user.Extra))
@@ -69,16 +72,14 @@ func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request
 
 // approveRequest describes the subresource approval, which only changes the conditions that
 // approve or deny a request.
-func approveRequest(now func() time.Time) *api.Subresource {
-	return api.NewPart(api.Part[*certificatesv1.CertificateSigningRequest]{
-		Name: "approval", Verbs: api.ReadWrite(),
-		PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) {
+func approveRequest(now func() time.Time) *api.Field {
+	return api.NewField("approval", api.ReadWrite(),
+		api.PrepareChange(func(obj, old *certificatesv1.CertificateSigningRequest) {
 			obj.Spec = *old.Spec.DeepCopy()
 			obj.Status.Certificate = old.Status.Certificate
 			stampConditions(obj, old, now())
-		},
-		ValidateUpdate: validation.Changes(signingChanges(signingAccess{approval: true})),
-	})
+		}),
+		api.Metadata, api.Changes(signingChanges(signingAccess{approval: true})), api.Declared)
 }
 
 // keepDecision restores the approval conditions in a status update, and sets the times of the

@@ -26,16 +26,17 @@ func ClusterTrustBundle() *api.Resource {
 			api.WithFieldLabels(api.WithGate(api.Served(certificatesv1.SchemeGroupVersion), features.ClusterTrustBundle), api.NameLabel, "spec.signerName"),
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1beta1.ClusterTrustBundle](certificatesv1beta1.SchemeGroupVersion),
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "clustertrustbundles", StorageVersion: certificatesv1beta1.SchemeGroupVersion},
-		Create: api.CreateStrategy[*certificatesv1.ClusterTrustBundle]{
-			ValidateNameOf:   trustBundleName,
-			ValidateOnCreate: validation.Rules(trustBundleRules),
-		},
-		Update: api.UpdateStrategy[*certificatesv1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), NewMetadataFirst: true, RevalidateMetadata: true},
-		Fields: api.Fields[*certificatesv1.ClusterTrustBundle]{
-			Selectable: func(obj *certificatesv1.ClusterTrustBundle) map[string]string {
-				return map[string]string{"spec.signerName": obj.Spec.SignerName}
-			},
+		Storage:                api.Storage{Prefix: "clustertrustbundles", StorageVersion: certificatesv1beta1.SchemeGroupVersion},
+		ValidateNameOf:         trustBundleName,
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.NewMetadata,
+			api.Changes(trustBundleChanges),
+			api.OnCreate(api.Rules(trustBundleRules)),
+			api.Declared,
+		),
+		Selectable: func(obj *certificatesv1.ClusterTrustBundle) map[string]string {
+			return map[string]string{"spec.signerName": obj.Spec.SignerName}
 		},
 		Table: api.Rows(clusterTrustBundleRow),
 	})

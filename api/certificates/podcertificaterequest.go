@@ -38,7 +38,6 @@ const defaultCertificateSeconds int32 = 24 * 60 * 60
 // PodCertificateRequest describes the kind PodCertificateRequest, which asks a signer for a
 // certificate for a pod. now is the clock for the validation of certificates.
 func PodCertificateRequest(now func() time.Time) *api.Resource {
-	statusChanges := validation.Changes(podCertificateStatusChanges(now))
 	return api.NewResource(api.Kind[*certificatesv1beta1.PodCertificateRequest]{
 		Names: api.Names{
 			Name: "podcertificaterequests", Singular: "podcertificaterequest", Kind: "PodCertificateRequest",
@@ -48,25 +47,21 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 		Default: func(obj *certificatesv1beta1.PodCertificateRequest) {
 			api.SetDefault(&obj.Spec.MaxExpirationSeconds, defaultCertificateSeconds)
 		},
-		Storage: api.Storage{Prefix: "podcertificaterequests"},
-		Create: api.CreateStrategy[*certificatesv1beta1.PodCertificateRequest]{
-			ValidateOnCreate: validation.Rules(podCertificateRules),
-			ValidateAccess: func(ctx context.Context, access api.Access, obj, old *certificatesv1beta1.PodCertificateRequest, status bool) field.ErrorList {
-				if !status || len(statusChanges(obj, old)) > 0 {
-					return nil
-				}
-				return checkSigner(ctx, access, obj, old)
-			},
+		Storage:                api.Storage{Prefix: "podcertificaterequests"},
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(podCertificateChanges),
+			api.OnCreate(api.Rules(podCertificateRules)),
+			api.Declared,
+		),
+		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*certificatesv1beta1.PodCertificateRequest]),
+			api.Metadata, api.Changes(podCertificateStatusChanges(now)), api.IfValid(api.WithAccess(checkSigner)), api.Declared),
+		Selectable: func(obj *certificatesv1beta1.PodCertificateRequest) map[string]string {
+			s := &obj.Spec
+			return map[string]string{"spec.signerName": s.SignerName, "spec.podName": s.PodName, "spec.nodeName": string(s.NodeName)}
 		},
-		Update: api.UpdateStrategy[*certificatesv1beta1.PodCertificateRequest]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(podCertificateChanges)},
-		Status: api.StatusStrategy[*certificatesv1beta1.PodCertificateRequest]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*certificatesv1beta1.PodCertificateRequest], ValidateUpdate: statusChanges},
-		Fields: api.Fields[*certificatesv1beta1.PodCertificateRequest]{
-			Selectable: func(obj *certificatesv1beta1.PodCertificateRequest) map[string]string {
-				s := &obj.Spec
-				return map[string]string{"spec.signerName": s.SignerName, "spec.podName": s.PodName, "spec.nodeName": string(s.NodeName)}
-			},
-			Reset: map[string][]string{"status": {"metadata", "spec"}},
-		},
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
 		Table: api.Rows(podCertificateRequestRow),
 	})
 }

@@ -15,16 +15,11 @@ func Lease() *api.Resource {
 		Names: api.Names{Name: "leases", Singular: "lease", Kind: "Lease", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(coordinationv1.SchemeGroupVersion),
 			api.SameFields[coordinationv1.Lease, coordinationv1beta1.Lease](coordinationv1beta1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "leases"},
-		Create: api.CreateStrategy[*coordinationv1.Lease]{
-			AllowUnqualifiedFinalizers: true,
-			Validate:                   validation.Rules(leaseRules),
-		},
-		Update: api.UpdateStrategy[*coordinationv1.Lease]{
-			AllowCreateOnUpdate:    true,
-			RequireResourceVersion: true,
-		},
-		Table: api.Rows(leaseRow),
+		Storage:                api.Storage{Prefix: "leases"},
+		AllowCreateOnUpdate:    true,
+		RequireResourceVersion: true,
+		Checks:                 api.Checks(api.ObjectMeta, api.Rules(leaseRules), api.Declared),
+		Table:                  api.Rows(leaseRow),
 	})
 }
 

@@ -22,18 +22,16 @@ func LeaseCandidate() *api.Resource {
 		Names: api.Names{Name: "leasecandidates", Singular: "leasecandidate", Kind: "LeaseCandidate", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Preview[coordinationv1beta1.LeaseCandidate](coordinationv1beta1.SchemeGroupVersion, ""),
 			api.SameFields[coordinationv1beta1.LeaseCandidate, coordinationv1alpha2.LeaseCandidate](coordinationv1alpha2.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "leasecandidates"},
-		Create: api.CreateStrategy[*coordinationv1beta1.LeaseCandidate]{
-			AllowUnqualifiedFinalizers: true,
-			ValidateName:               func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
-			Validate:                   validation.Rules(leaseCandidateRules),
-		},
-		Update: api.UpdateStrategy[*coordinationv1beta1.LeaseCandidate]{
-			AllowCreateOnUpdate:      true,
-			RequireResourceVersion:   true,
-			ValidateUpdate:           validation.Changes(leaseCandidateChanges),
-			ValidateUpdateIsComplete: true,
-		},
+		Storage:                api.Storage{Prefix: "leasecandidates"},
+		ValidateName:           func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
+		AllowCreateOnUpdate:    true,
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.ObjectMeta,
+			api.OnCreate(api.Rules(leaseCandidateRules)),
+			api.Changes(leaseCandidateChanges),
+			api.Declared,
+		),
 		Table: api.Rows(leaseCandidateRow),
 	})
 }

@@ -19,7 +19,7 @@ func ComponentStatus() *api.Resource {
 		Versions:   api.Served(corev1.SchemeGroupVersion),
 		Deprecated: "v1 ComponentStatus is deprecated in v1.19+",
 		Table:      api.Rows(componentStatusRow),
-		Virtual:    &api.Virtual{Source: "componentstatuses"},
+		Virtual:    &api.View{Source: "componentstatuses"},
 	})
 }
 

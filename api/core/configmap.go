@@ -21,31 +21,34 @@ func ConfigMap() *api.Resource {
 		Names:    api.Names{Name: "configmaps", Singular: "configmap", Kind: "ConfigMap", ShortNames: []string{"cm"}, Namespaced: true},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Storage:  api.Storage{Prefix: "configmaps"},
-		Create:   api.CreateStrategy[*corev1.ConfigMap]{Validate: validateConfigMap},
-		Update:   api.UpdateStrategy[*corev1.ConfigMap]{ValidateUpdate: validateConfigMapUpdate, RevalidateMetadata: true},
-		Table:    api.Rows(configMapRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnUpdate(validateConfigMapUpdate),
+			api.RevalidatedMetadata,
+			validateConfigMap,
+			api.Declared,
+		),
+		Table: api.Rows(configMapRow),
 	})
 }
 
-func validateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
-	var errs field.ErrorList
-	size := 0
+func validateConfigMap(w *api.Write[*corev1.ConfigMap]) {
+	cm, size := w.Object, 0
 	for key, value := range cm.Data {
-		errs = append(errs, dataKey(key, field.NewPath("data"))...)
+		w.Add(dataKey(key, field.NewPath("data"))...)
 		if _, ok := cm.BinaryData[key]; ok {
-			errs = append(errs, field.Invalid(field.NewPath("data").Key(key), key, "duplicate of key present in binaryData"))
+			w.Add(field.Invalid(field.NewPath("data").Key(key), key, "duplicate of key present in binaryData"))
 		}
 		size += len(value)
 	}
 	for key, value := range cm.BinaryData {
-		errs = append(errs, dataKey(key, field.NewPath("binaryData"))...)
+		w.Add(dataKey(key, field.NewPath("binaryData"))...)
 		size += len(value)
 	}
 	if size > maxDataSize {
 		// As in kube-apiserver, the path of the error is empty brackets.
-		errs = append(errs, field.TooLong(field.NewPath("[]"), "", maxDataSize))
+		w.Add(field.TooLong(field.NewPath("[]"), "", maxDataSize))
 	}
-	return errs
 }
 
 func dataKey(key string, at *field.Path) field.ErrorList {
@@ -59,22 +62,21 @@ func dataKey(key string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
+func validateConfigMapUpdate(w *api.Write[*corev1.ConfigMap]) {
+	cm, old := w.Object, w.Old
 	if old.Immutable == nil || !*old.Immutable {
-		return nil
+		return
 	}
-	var errs field.ErrorList
 	if cm.Immutable == nil || !*cm.Immutable {
-		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
+		w.Add(field.Forbidden(field.NewPath("immutable"), immutableMessage))
 	}
 	// As in kube-apiserver, an empty map differs from none.
 	if !reflect.DeepEqual(cm.Data, old.Data) {
-		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
+		w.Add(field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
 	if !reflect.DeepEqual(cm.BinaryData, old.BinaryData) {
-		errs = append(errs, field.Forbidden(field.NewPath("binaryData"), immutableMessage))
+		w.Add(field.Forbidden(field.NewPath("binaryData"), immutableMessage))
 	}
-	return errs
 }
 
 const immutableMessage = "field is immutable when `immutable` is set"

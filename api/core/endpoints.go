@@ -16,21 +16,21 @@ import (
 
 // Endpoints describes the kind Endpoints, the deprecated predecessor of EndpointSlice.
 func Endpoints(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*corev1.Endpoints]{
-		Names:      api.Names{Name: "endpoints", Singular: "endpoints", Kind: "Endpoints", ShortNames: []string{"ep"}, Namespaced: true},
-		Versions:   api.Served(corev1.SchemeGroupVersion),
-		Deprecated: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-		Default:    defaultEndpoints,
-		Storage:    api.Storage{Prefix: "services/endpoints"},
-		Create:     api.CreateStrategy[*corev1.Endpoints]{Validate: validation.RulesOf(strictness, endpointsRules), WarningsOnCreate: endpointsWarnings},
-		Update: api.UpdateStrategy[*corev1.Endpoints]{
-			AllowCreateOnUpdate:      true,
-			ValidateUpdate:           validation.ChangesOf(strictness, endpointsChanges),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.IgnoreOld(endpointsWarnings),
-		},
+		Names:               api.Names{Name: "endpoints", Singular: "endpoints", Kind: "Endpoints", ShortNames: []string{"ep"}, Namespaced: true},
+		Versions:            api.Served(corev1.SchemeGroupVersion),
+		Deprecated:          "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+		Default:             defaultEndpoints,
+		Storage:             api.Storage{Prefix: "services/endpoints"},
+		AllowCreateOnUpdate: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(endpointsRules)),
+			api.Changes(endpointsChanges),
+			api.Declared,
+			api.Warn(endpointsWarnings),
+		),
 		Table: api.Rows(endpointsRow),
 	})
 }

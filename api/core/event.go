@@ -25,11 +25,11 @@ import (
 func Event() *api.Resource {
 	newEvent := func() api.Object { return &eventsv1.Event{} }
 	versions := api.WithFieldLabels([]api.Version{
-		api.VersionRules(api.Version{GroupVersion: corev1.SchemeGroupVersion}, validateCoreEvent, validateCoreEventUpdate),
-		api.VersionRules(api.Version{
+		{GroupVersion: corev1.SchemeGroupVersion},
+		{
 			GroupVersion: eventsv1.SchemeGroupVersion, New: newEvent, ToHub: api.Converting(eventToCore), FromHub: api.Converting(eventFromCore),
 			FieldLabels: eventsFieldLabels(), FieldLabelError: api.UnsupportedField,
-		}, validateEvent, validateEventUpdate),
+		},
 		eventV1beta1(),
 	}, api.NameLabel, api.NamespaceLabel,
 		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
@@ -39,16 +39,13 @@ func Event() *api.Resource {
 		Names:    api.Names{Name: "events", Singular: "event", Kind: "Event", ShortNames: []string{"ev"}, Namespaced: true},
 		Versions: versions,
 		Storage:  api.Storage{Prefix: "events", Uncached: true, Expires: true},
-		Create: api.CreateStrategy[*corev1.Event]{
-			// Existing clients use names of events that no other kind would allow.
-			ValidateName:               validation.SegmentName,
-			AllowUnqualifiedFinalizers: true,
-			MetadataLast:               true,
-		},
-		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
-		Delete: api.DeleteStrategy[*corev1.Event]{NoDependents: true},
-		Fields: api.Fields[*corev1.Event]{Selectable: eventFields},
-		Table:  api.Rows(eventRow),
+		// Existing clients use names of events that no other kind would allow.
+		ValidateName:        validation.SegmentName,
+		AllowCreateOnUpdate: true,
+		Checks:              api.Checks(validateEventOfVersion, api.Declared, api.ObjectMetaIfValid),
+		Selectable:          eventFields,
+		Delete:              api.Deletion{NoDependents: true},
+		Table:               api.Rows(eventRow),
 	})
 }
 
@@ -134,7 +131,7 @@ func eventSource(e *corev1.Event) string {
 // the core group.
 func eventV1beta1() api.Version {
 	same := api.SameFields[eventsv1.Event, eventsv1beta1.Event](eventsv1beta1.SchemeGroupVersion)
-	v := api.VersionRules(same, validateCoreEvent, validateCoreEventUpdate)
+	v := same
 	v.NotServed = true
 	toCore, fromCore := api.Converting(eventToCore), api.Converting(eventFromCore)
 	v.FieldLabels, v.FieldLabelError = eventsFieldLabels(), api.UnsupportedField
@@ -161,6 +158,19 @@ const (
 	maxEventNote  = 1024
 )
 
+// validateEventOfVersion validates an event by the rules of the version of the request.
+func validateEventOfVersion(w *api.Write[*corev1.Event]) {
+	switch {
+	case w.Version == nil:
+	case w.Version.GroupVersion != eventsv1.SchemeGroupVersion:
+		w.Add(validateCoreEvent(w.Object)...)
+	case w.IsNew():
+		w.Add(validateEvent(w.Object)...)
+	default:
+		w.Add(validateEventUpdate(w.Object, w.Old)...)
+	}
+}
+
 // validateCoreEvent validates an event of the core group. Only events with an eventTime, from
 // newer clients, are validated completely.
 func validateCoreEvent(obj *corev1.Event) field.ErrorList {
@@ -177,8 +187,6 @@ func validateLenientEvent(e *corev1.Event, controller string) field.ErrorList {
 	}
 	return append(errs, eventReport(e, controller)...)
 }
-
-func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return validateCoreEvent(obj) }
 
 // validateEvent validates an event of events.k8s.io/v1.
 func validateEvent(e *corev1.Event) field.ErrorList {

@@ -29,12 +29,10 @@ func LimitRange() *api.Resource {
 				defaultLimitItem(&l.Spec.Limits[i])
 			}
 		},
-		Storage: api.Storage{Prefix: "limitranges"},
-		Create: api.CreateStrategy[*corev1.LimitRange]{
-			PrepareForCreate: prepareLimitRange,
-			Validate:         validation.Rules(limitRangeRules),
-		},
-		Update: api.UpdateStrategy[*corev1.LimitRange]{AllowCreateOnUpdate: true, RevalidateMetadata: true, NewMetadataFirst: true},
+		Storage:             api.Storage{Prefix: "limitranges"},
+		AllowCreateOnUpdate: true,
+		Prepare:             api.Prepare(prepareLimitRange, nil),
+		Checks:              api.Checks(api.NewMetadata, api.Rules(limitRangeRules), api.Declared),
 	})
 }
 

@@ -29,21 +29,20 @@ func Namespace() *api.Resource {
 			}
 		},
 		Storage:      api.Storage{Prefix: "namespaces"},
-		Create:       api.CreateStrategy[*corev1.Namespace]{PrepareForCreate: prepareNamespace, ValidateName: validation.LabelName, Validate: validateNamespace},
-		Update:       api.UpdateStrategy[*corev1.Namespace]{PrepareForUpdate: prepareNamespaceUpdate, RevalidateMetadata: true, NewMetadataFirst: true},
-		Status:       api.StatusStrategy[*corev1.Namespace]{Served: true, ValidateUpdate: validation.Changes(namespaceStatusRules)},
-		Subresources: []*api.Subresource{finalizeNamespace()},
-		Delete: api.DeleteStrategy[*corev1.Namespace]{
+		ValidateName: validation.LabelName,
+		Prepare:      api.Prepare(prepareNamespace, prepareNamespaceUpdate),
+		Checks:       api.Checks(api.NewMetadata, validateNamespace, api.Declared),
+		Status:       api.NewStatus(nil, api.Metadata, api.Changes(namespaceStatusRules), api.Declared),
+		Selectable: func(obj *corev1.Namespace) map[string]string {
+			return map[string]string{"status.phase": string(obj.Status.Phase)}
+		},
+		Reset:        map[string][]string{"finalize": {"status"}},
+		Subresources: []api.Subresource{finalizeNamespace()},
+		Delete: api.Deletion{
 			MarkTerminating:   terminateNamespace,
 			PreconditionError: "Precondition failed",
 			IsScope:           true,
-			HasFinalizers:     func(obj *corev1.Namespace) bool { return len(obj.Spec.Finalizers) > 0 },
-		},
-		Fields: api.Fields[*corev1.Namespace]{
-			Selectable: func(obj *corev1.Namespace) map[string]string {
-				return map[string]string{"status.phase": string(obj.Status.Phase)}
-			},
-			Reset: map[string][]string{"finalize": {"status"}},
+			HasFinalizers:     func(obj api.Object) bool { return len(obj.(*corev1.Namespace).Spec.Finalizers) > 0 },
 		},
 		Table: api.Rows(namespaceRow),
 	})
@@ -74,8 +73,8 @@ func prepareNamespace(ns *corev1.Namespace) {
 
 // terminateNamespace sets the phase Terminating. A namespace has no grace period: it exists
 // until its finalizers are removed.
-func terminateNamespace(ns *corev1.Namespace) {
-	ns.Status.Phase = corev1.NamespaceTerminating
+func terminateNamespace(ns api.Object) {
+	ns.(*corev1.Namespace).Status.Phase = corev1.NamespaceTerminating
 }
 
 // prepareNamespaceUpdate restores spec.finalizers, which only the subresource finalize
@@ -85,13 +84,10 @@ func prepareNamespaceUpdate(ns, old *corev1.Namespace) {
 	ns.Spec.Finalizers = old.Spec.Finalizers
 }
 
-func validateNamespace(obj *corev1.Namespace) field.ErrorList {
-	var errs field.ErrorList
-	at := field.NewPath("spec", "finalizers")
-	for _, name := range obj.Spec.Finalizers {
-		errs = append(errs, namespaceFinalizer(string(name), at)...)
+func validateNamespace(w *api.Write[*corev1.Namespace]) {
+	for _, name := range w.Object.Spec.Finalizers {
+		w.Add(namespaceFinalizer(string(name), field.NewPath("spec", "finalizers"))...)
 	}
-	return errs
 }
 
 // namespaceFinalizer validates a finalizer in the spec, to which the rules of metadata do not apply.
@@ -105,21 +101,17 @@ func namespaceFinalizer(name string, at *field.Path) field.ErrorList {
 
 // finalizeNamespace describes the subresource finalize, by which the namespace controller
 // removes a finalizer.
-func finalizeNamespace() *api.Subresource {
-	return api.NewPart(api.Part[*corev1.Namespace]{
-		Name: "finalize", Verbs: []string{api.VerbUpdate},
-		PrepareForUpdate: func(ns, old *corev1.Namespace) {
-			ns.Status = old.Status
-		},
-		ValidateUpdate: func(ns, _ *corev1.Namespace) field.ErrorList {
-			var errs field.ErrorList
-			at := field.NewPath("spec", "finalizers")
-			for i, name := range ns.Spec.Finalizers {
-				errs = append(errs, namespaceFinalizer(string(name), at.Index(i))...)
-			}
-			return errs
-		},
-	})
+func finalizeNamespace() *api.Field {
+	return api.NewField("finalize", []string{api.VerbUpdate},
+		api.PrepareChange(func(ns, old *corev1.Namespace) { ns.Status = old.Status }),
+		api.Metadata, validateFinalize, api.Declared)
+}
+
+// validateFinalize is validateNamespace with the index of a finalizer in the path of its errors.
+func validateFinalize(w *api.Write[*corev1.Namespace]) {
+	for i, name := range w.Object.Spec.Finalizers {
+		w.Add(namespaceFinalizer(string(name), field.NewPath("spec", "finalizers").Index(i))...)
+	}
 }
 
 func namespaceRow(row *table.Row, n *corev1.Namespace) {

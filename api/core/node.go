@@ -21,7 +21,6 @@ import (
 
 // Node describes the kind Node, a machine on which pods run.
 func Node(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*corev1.Node]{
 		Names:    api.Names{Name: "nodes", Singular: "node", Kind: "Node", ShortNames: []string{"no"}},
 		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, "spec.unschedulable"),
@@ -30,39 +29,29 @@ func Node(gates features.Gates) *api.Resource {
 			defaultNodeStatus(&n.Status)
 		},
 		Storage: api.Storage{Prefix: "minions"},
-		Create: api.CreateStrategy[*corev1.Node]{
-			// A kubelet registers its node together with the status.
-			KeepStatusOnCreate: true,
-			PrepareForCreate:   func(obj *corev1.Node) { dropConfigSource(obj, nil) },
-			ValidateOnCreate:   validation.RulesOf(strictness, nodeRules),
-			WarningsOnCreate:   nodeWarnings,
-		},
-		Update: api.UpdateStrategy[*corev1.Node]{
-			PrepareForUpdate: func(obj, old *corev1.Node) { dropConfigSource(obj, old) },
-			ValidateUpdate: validation.ChangesOf(strictness, func(at *validation.Path, updated, stored *corev1.Node) {
+		// A kubelet registers its node together with the status.
+		KeepStatus: api.KeepOnCreate,
+		Prepare:    api.PrepareChange(dropConfigSource),
+		Checks: api.Checks(
+			api.NewMetadata,
+			api.Changes(func(at *validation.Path, updated, stored *corev1.Node) {
 				nodeRules(at, updated)
 				nodeChanges(at, updated, stored)
 			}),
-			RevalidateMetadata: true,
-			NewMetadataFirst:   true,
-			WarningsOnUpdate:   api.IgnoreOld(nodeWarnings),
+			api.OnCreate(api.Rules(nodeRules)),
+			api.Declared,
+			api.Warn(nodeWarnings),
+		),
+		Status: api.NewStatus(api.Prepare(nil, func(obj, old *corev1.Node) {
+			if old.Status.Config == nil {
+				obj.Status.Config = nil
+			}
+		}), api.Metadata, api.Changes(nodeChanges), api.Declared),
+		Selectable: func(obj *corev1.Node) map[string]string {
+			return map[string]string{"spec.unschedulable": strconv.FormatBool(obj.Spec.Unschedulable)}
 		},
-		Status: api.StatusStrategy[*corev1.Node]{
-			Served: true,
-			PrepareForUpdate: func(obj, old *corev1.Node) {
-				if old.Status.Config == nil {
-					obj.Status.Config = nil
-				}
-			},
-			ValidateUpdate: validation.ChangesOf(strictness, nodeChanges),
-		},
-		Subresources: []*api.Subresource{nodeProxy()},
-		Fields: api.Fields[*corev1.Node]{
-			Selectable: func(obj *corev1.Node) map[string]string {
-				return map[string]string{"spec.unschedulable": strconv.FormatBool(obj.Spec.Unschedulable)}
-			},
-		},
-		Table: api.Rows(nodeRow),
+		Subresources: []api.Subresource{nodeProxy()},
+		Table:        api.Rows(nodeRow),
 	})
 }
 

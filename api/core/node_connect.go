@@ -15,16 +15,14 @@ import (
 
 // nodeProxy returns the subresource proxy, which passes requests to the kubelet of a node or
 // to another port.
-func nodeProxy() *api.Subresource {
-	return &api.Subresource{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.NodeProxyOptions]{
-		Style: api.StyleProxy, Kind: "NodeProxyOptions",
-		Options: func(_ url.Values, path string) (*corev1.NodeProxyOptions, error) {
+func nodeProxy() *api.Connection {
+	return api.NewConnection(api.Connection{Name: "proxy", Verbs: api.ProxyVerbs(), Style: api.StyleProxy, Kind: "NodeProxyOptions"},
+		func(_ url.Values, path string) (*corev1.NodeProxyOptions, error) {
 			return &corev1.NodeProxyOptions{Path: path}, nil
 		},
-		Locate: func(lookup *api.ConnectLookup, name string, o *corev1.NodeProxyOptions) (*api.Location, error) {
+		func(lookup *api.ConnectLookup, name string, o *corev1.NodeProxyOptions) (*api.Location, error) {
 			return locateNode(lookup, name, o.Path)
-		},
-	})}
+		})
 }
 
 func locateNode(lookup *api.ConnectLookup, id, path string) (*api.Location, error) {

@@ -33,51 +33,43 @@ func PersistentVolume(gates features.Gates, now func() time.Time) *api.Resource 
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Default:  defaultPersistentVolume,
 		Storage:  api.Storage{Prefix: "persistentvolumes"},
-		Create: api.CreateStrategy[*corev1.PersistentVolume]{
-			PrepareForCreate: func(obj *corev1.PersistentVolume) {
+		Prepare: api.Prepare(func(obj *corev1.PersistentVolume) {
+			stamp := metav1.NewTime(now())
+			obj.Status = corev1.PersistentVolumeStatus{
+				Phase: corev1.VolumePending, LastPhaseTransitionTime: &stamp,
+			}
+		}, nil),
+		Checks: api.Checks(
+			api.NewMetadata,
+			api.Changes(persistentVolumeChanges),
+			api.OnCreate(api.Rules(persistentVolumeRules)),
+			api.Declared,
+			api.Warn(persistentVolumeWarnings),
+		),
+		Status: api.NewStatus(api.Prepare(nil, func(obj, old *corev1.PersistentVolume) {
+			status, oldStatus := &obj.Status, &old.Status
+			if status.Phase == oldStatus.Phase {
+				if status.LastPhaseTransitionTime == nil {
+					status.LastPhaseTransitionTime = oldStatus.LastPhaseTransitionTime
+				}
+				return
+			}
+			// A client may set the time itself.
+			if status.LastPhaseTransitionTime == nil || status.LastPhaseTransitionTime.Equal(oldStatus.LastPhaseTransitionTime) {
 				stamp := metav1.NewTime(now())
-				obj.Status = corev1.PersistentVolumeStatus{
-					Phase: corev1.VolumePending, LastPhaseTransitionTime: &stamp,
-				}
-			},
-			ValidateOnCreate: validation.Rules(persistentVolumeRules),
-			WarningsOnCreate: persistentVolumeWarnings,
+				status.LastPhaseTransitionTime = &stamp
+			}
+		})),
+		Selectable: func(obj *corev1.PersistentVolume) map[string]string {
+			claim := ""
+			if ref := obj.Spec.ClaimRef; ref != nil {
+				claim = ref.Namespace + "/" + ref.Name
+			}
+			return map[string]string{ClaimRefField: claim}
 		},
-		Update: api.UpdateStrategy[*corev1.PersistentVolume]{
-			ValidateUpdate:     validation.ChangesOf(validation.StrictnessOf(gates), persistentVolumeChanges),
-			RevalidateMetadata: true,
-			NewMetadataFirst:   true,
-			WarningsOnUpdate:   api.IgnoreOld(persistentVolumeWarnings),
-		},
-		Status: api.StatusStrategy[*corev1.PersistentVolume]{
-			Served: true,
-			PrepareForUpdate: func(obj, old *corev1.PersistentVolume) {
-				status, oldStatus := &obj.Status, &old.Status
-				if status.Phase == oldStatus.Phase {
-					if status.LastPhaseTransitionTime == nil {
-						status.LastPhaseTransitionTime = oldStatus.LastPhaseTransitionTime
-					}
-					return
-				}
-				// A client may set the time itself.
-				if status.LastPhaseTransitionTime == nil || status.LastPhaseTransitionTime.Equal(oldStatus.LastPhaseTransitionTime) {
-					stamp := metav1.NewTime(now())
-					status.LastPhaseTransitionTime = &stamp
-				}
-			},
-		},
-		Delete: api.DeleteStrategy[*corev1.PersistentVolume]{ReturnDeletedObject: true},
-		Fields: api.Fields[*corev1.PersistentVolume]{
-			Selectable: func(obj *corev1.PersistentVolume) map[string]string {
-				claim := ""
-				if ref := obj.Spec.ClaimRef; ref != nil {
-					claim = ref.Namespace + "/" + ref.Name
-				}
-				return map[string]string{ClaimRefField: claim}
-			},
-			Indexed: []string{ClaimRefField},
-		},
-		Table: api.Rows(persistentVolumeRow),
+		Indexed: []string{ClaimRefField},
+		Delete:  api.Deletion{ReturnDeletedObject: true},
+		Table:   api.Rows(persistentVolumeRow),
 	})
 }
 
@@ -231,11 +223,11 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(old.Spec.PersistentVolumeSource, source)))
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, old.Spec.VolumeMode)
-	if before := old.Spec.NodeAffinity; before != nil && !at.Enabled(validation.MutablePVNodeAffinity) && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
+	if before := old.Spec.NodeAffinity; before != nil && !at.Enabled(features.MutablePVNodeAffinity) && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
 		at.Child("nodeAffinity").Invalid(obj.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA")
 	}
 	class, was := obj.Spec.VolumeAttributesClassName, old.Spec.VolumeAttributesClassName
-	if !at.Enabled(validation.VolumeAttributesClass) && !equality.Semantic.DeepEqual(class, was) {
+	if !at.Enabled(features.VolumeAttributesClass) && !equality.Semantic.DeepEqual(class, was) {
 		at.Child("spec").Child("volumeAttributesClassName").Forbidden("update is forbidden when the VolumeAttributesClass feature gate is disabled")
 	}
 	if was != nil && class == nil {

@@ -7,27 +7,26 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // PodTemplate describes the kind PodTemplate, a pod template without a controller.
 func PodTemplate(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, podTemplateOf, api.Kind[*corev1.PodTemplate]{
 		Names:    api.Names{Name: "podtemplates", Singular: "podtemplate", Kind: "PodTemplate", Namespaced: true},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Default:  func(obj *corev1.PodTemplate) { pod.DefaultTemplate(&obj.Template) },
 		Storage:  api.Storage{Prefix: "podtemplates"},
-		Create:   api.CreateStrategy[*corev1.PodTemplate]{Validate: validation.RulesOf(strictness, podTemplateRules), WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(gates, podTemplateOf, "template"))},
-		Update: api.UpdateStrategy[*corev1.PodTemplate]{
-			ValidateUpdate:           validation.ChangesOf(strictness, podTemplateChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         pod.TemplateWarnings(gates, podTemplateOf, "template"),
-			HasGeneration:            true,
-		},
-		Delete: api.DeleteStrategy[*corev1.PodTemplate]{ReturnDeletedObject: true},
-		Table:  api.Rows(podTemplateRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(podTemplateRules)),
+			api.Changes(podTemplateChanges),
+			api.Declared,
+			api.WarnOfChange(pod.TemplateWarnings(gates, podTemplateOf, "template")),
+		),
+		HasGeneration: true,
+		Delete:        api.Deletion{ReturnDeletedObject: true},
+		Table:         api.Rows(podTemplateRow),
 	}))
 }
 

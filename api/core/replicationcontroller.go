@@ -19,7 +19,6 @@ import (
 // ReplicationController describes the kind ReplicationController, the predecessor of
 // ReplicaSet.
 func ReplicationController(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(pod.WithPodTemplate(gates, controllerTemplate, api.Kind[*corev1.ReplicationController]{
 		Names: api.Names{
 			Name: "replicationcontrollers", Singular: "replicationcontroller", Kind: "ReplicationController",
@@ -27,31 +26,28 @@ func ReplicationController(gates features.Gates) *api.Resource {
 			Categories: []string{"all"},
 			Namespaced: true,
 		},
-		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.replicas"),
-		Default:  defaultReplicationController,
-		Storage:  api.Storage{Prefix: "controllers"},
-		Create: api.CreateStrategy[*corev1.ReplicationController]{
-			ValidateName:     validation.LongName,
-			Validate:         validation.RulesOf(strictness, replicationControllerRules),
-			WarningsOnCreate: pod.NamedTemplateWarnings(gates, warnedTemplate, "spec", "template"),
+		Versions:     api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.replicas"),
+		Default:      defaultReplicationController,
+		Storage:      api.Storage{Prefix: "controllers"},
+		ValidateName: validation.LongName,
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(replicationControllerRules)),
+			api.Changes(replicationControllerChanges),
+			api.Declared,
+			pod.WarnOfName,
+			api.WarnOfChange(replicationControllerWarnings(gates)),
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus(nil, api.Metadata, api.Changes(replicationControllerStatusChanges), api.Declared),
+		Selectable: func(obj *corev1.ReplicationController) map[string]string {
+			replicas := obj.Status.Replicas
+			return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
 		},
-		Update: api.UpdateStrategy[*corev1.ReplicationController]{
-			ValidateUpdate:           validation.ChangesOf(strictness, replicationControllerChanges),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-			WarningsOnUpdate:         replicationControllerWarnings(gates),
-			HasGeneration:            true,
-		},
-		Status:       api.StatusStrategy[*corev1.ReplicationController]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, replicationControllerStatusChanges)},
-		Subresources: []*api.Subresource{scaleReplicationController()},
-		Delete:       api.DeleteStrategy[*corev1.ReplicationController]{OrphanByDefault: true},
-		Fields: api.Fields[*corev1.ReplicationController]{
-			Selectable: func(obj *corev1.ReplicationController) map[string]string {
-				replicas := obj.Status.Replicas
-				return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
-			},
-		},
-		Table: api.Rows(replicationControllerRow),
+		Subresources: []api.Subresource{scaleReplicationController()},
+		Delete:       api.Deletion{OrphanByDefault: true},
+		Table:        api.Rows(replicationControllerRow),
 	}))
 }
 
@@ -78,7 +74,7 @@ func defaultReplicationController(c *corev1.ReplicationController) {
 }
 
 // scaleReplicationController describes the subresource scale.
-func scaleReplicationController() *api.Subresource {
+func scaleReplicationController() *api.View {
 	return scale.New(scale.Replicas[*corev1.ReplicationController]{
 		Replicas: map[string]string{"v1": scale.ReplicasPath},
 		Wanted:   func(obj *corev1.ReplicationController) **int32 { return &obj.Spec.Replicas },
@@ -144,11 +140,15 @@ func podTemplateChanges(at *validation.Path, obj, old *corev1.PodTemplate) {
 	pod.TemplateRules(at.Child("template"), &obj.Template, &old.Template)
 }
 
-// replicationControllerWarnings returns warnings about the stored template, as in kube-apiserver.
+// replicationControllerWarnings returns the warnings about a new template, and in an update those about the stored
+// one, as in kube-apiserver.
 func replicationControllerWarnings(gates features.Gates) func(obj, old *corev1.ReplicationController) []string {
 	ofTemplate := pod.TemplateWarnings(gates, warnedTemplate, "spec", "template")
 	return func(obj, old *corev1.ReplicationController) []string {
-		if !api.SpecChanged(obj, old) {
+		switch {
+		case old == nil:
+			return ofTemplate(obj, nil)
+		case !api.SpecChanged(obj, old):
 			return nil
 		}
 		return ofTemplate(old, nil)

@@ -29,11 +29,16 @@ func ResourceQuota() *api.Resource {
 			validation.RoundToMillis(q.Status.Used)
 		},
 		Storage: api.Storage{Prefix: "resourcequotas"},
-		Create:  api.CreateStrategy[*corev1.ResourceQuota]{ValidateOnCreate: validation.Rules(resourceQuotaRules), WarningsOnCreate: resourceQuotaWarnings},
-		Update:  api.UpdateStrategy[*corev1.ResourceQuota]{ValidateUpdate: validation.Changes(resourceQuotaChanges)},
-		Status:  api.StatusStrategy[*corev1.ResourceQuota]{Served: true, ValidateUpdate: validation.Changes(resourceQuotaStatusRules)},
-		Delete:  api.DeleteStrategy[*corev1.ResourceQuota]{ReturnDeletedObject: true},
-		Table:   api.Rows(resourceQuotaRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(resourceQuotaChanges),
+			api.OnCreate(api.Rules(resourceQuotaRules)),
+			api.Declared,
+			api.OnCreate(api.Warn(resourceQuotaWarnings)),
+		),
+		Status: api.NewStatus(nil, api.Metadata, api.Changes(resourceQuotaStatusRules), api.Declared),
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(resourceQuotaRow),
 	})
 }
 

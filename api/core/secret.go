@@ -20,12 +20,16 @@ func Secret() *api.Resource {
 		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "type"),
 		Default:  defaultSecret,
 		Storage:  api.Storage{Prefix: "secrets"},
-		Create:   api.CreateStrategy[*corev1.Secret]{Validate: validateSecret, WarningsOnCreate: secretWarnings},
-		Update:   api.UpdateStrategy[*corev1.Secret]{ValidateUpdate: validateSecretUpdate, RevalidateMetadata: true, WarningsOnUpdate: api.IgnoreOld(secretWarnings)},
-		Fields: api.Fields[*corev1.Secret]{
-			Selectable: func(obj *corev1.Secret) map[string]string {
-				return map[string]string{"type": string(obj.Type)}
-			},
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnUpdate(validateSecretUpdate),
+			api.RevalidatedMetadata,
+			validateSecret,
+			api.Declared,
+			api.Warn(secretWarnings),
+		),
+		Selectable: func(obj *corev1.Secret) map[string]string {
+			return map[string]string{"type": string(obj.Type)}
 		},
 		Table: api.Rows(secretRow),
 	})
@@ -47,18 +51,16 @@ func defaultSecret(s *corev1.Secret) {
 	}
 }
 
-func validateSecret(s *corev1.Secret) field.ErrorList {
-	data := field.NewPath("data")
-	var errs field.ErrorList
-	size := 0
+func validateSecret(w *api.Write[*corev1.Secret]) {
+	s, data, size := w.Object, field.NewPath("data"), 0
 	for key, value := range s.Data {
-		errs = append(errs, dataKey(key, data)...)
+		w.Add(dataKey(key, data)...)
 		size += len(value)
 	}
 	if size > maxDataSize {
-		errs = append(errs, field.TooLong(data, "", maxDataSize))
+		w.Add(field.TooLong(data, "", maxDataSize))
 	}
-	return append(errs, secretTypeData(s, data)...)
+	w.Add(secretTypeData(s, data)...)
 }
 
 // secretTypeData validates that data has the keys that the type of the secret requires.
@@ -108,18 +110,18 @@ func jsonData(s *corev1.Secret, at *field.Path, key string) field.ErrorList {
 	return nil
 }
 
-func validateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
-	errs := apivalidation.ValidateImmutableField(s.Type, old.Type, field.NewPath("type"))
+func validateSecretUpdate(w *api.Write[*corev1.Secret]) {
+	s, old := w.Object, w.Old
+	w.Add(apivalidation.ValidateImmutableField(s.Type, old.Type, field.NewPath("type"))...)
 	if old.Immutable == nil || !*old.Immutable {
-		return errs
+		return
 	}
 	if s.Immutable == nil || !*s.Immutable {
-		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
+		w.Add(field.Forbidden(field.NewPath("immutable"), immutableMessage))
 	}
 	if !reflect.DeepEqual(s.Data, old.Data) { // as in kube-apiserver, an empty map differs from none
-		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
+		w.Add(field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
-	return errs
 }
 
 // secretWarnings warns about invalid certificates in secrets of type kubernetes.io/tls.

@@ -18,22 +18,21 @@ func ServiceAccount(gates features.Gates) *api.Resource {
 		},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Storage:  api.Storage{Prefix: "serviceaccounts"},
-		Create: api.CreateStrategy[*corev1.ServiceAccount]{
-			PrepareForCreate: func(obj *corev1.ServiceAccount) { keepSecretNames(obj) },
-			WarningsOnCreate: serviceAccountWarnings,
-		},
-		Update: api.UpdateStrategy[*corev1.ServiceAccount]{
-			PrepareForUpdate:   func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) },
-			RevalidateMetadata: true,
-			WarningsOnUpdate: func(obj, old *corev1.ServiceAccount) []string {
+		Prepare:  api.Prepare(func(obj *corev1.ServiceAccount) { keepSecretNames(obj) }, func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) }),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.Declared,
+			api.OnCreate(api.Warn(serviceAccountWarnings)),
+			api.OnUpdate(api.WarnOfChange(func(obj, old *corev1.ServiceAccount) []string {
 				if len(serviceAccountWarnings(old)) > 0 {
 					return nil // the annotation is not new
 				}
 				return serviceAccountWarnings(obj)
-			},
-		},
-		Subresources: []*api.Subresource{authentication.TokenRequest(gates)},
-		Delete:       api.DeleteStrategy[*corev1.ServiceAccount]{ReturnDeletedObject: true},
+			})),
+		),
+		Subresources: []api.Subresource{authentication.TokenRequest(gates)},
+		Delete:       api.Deletion{ReturnDeletedObject: true},
 		Table:        api.NameAndAge[*corev1.ServiceAccount](),
 	})
 }

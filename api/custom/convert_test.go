@@ -46,7 +46,9 @@ func TestMetadataOfWrongTypes(t *testing.T) {
 	if got := res.CheckCreate(&res.Versions[0], object([]any{})).ToAggregate(); got == nil || !strings.Contains(got.Error(), want) {
 		t.Errorf("created: %v", got)
 	}
-	if got := res.CheckUpdate(&res.Versions[0], object([]any{}), object("")).ToAggregate(); got == nil || !strings.Contains(got.Error(), want) {
+	w := res.NewWrite(api.Attempt{}, object([]any{}), object(""))
+	res.Check(&res.WriteRules, w)
+	if got := w.Errors.ToAggregate(); got == nil || !strings.Contains(got.Error(), want) {
 		t.Errorf("updated: %v", got)
 	}
 }

@@ -8,7 +8,6 @@
 package custom
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,12 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Kind is the compiled form of a definition.
@@ -87,7 +84,7 @@ func Compile(d *Definition, readDefinition func() (*Definition, error), o Option
 		return nil, fmt.Errorf("%s: no version is stored", d.Name)
 	}
 	for _, form := range forms {
-		form.Update.Unusable = k.refuseUnusable(d.Name, form)
+		form.Unusable = k.refuseUnusable(d.Name, form)
 	}
 	c := &conversion{group: d.Spec.Group, kind: k, webhook: webhookConverter(d, o.NewConverter)}
 	c.connectForms(k.Resource, forms)
@@ -107,6 +104,7 @@ func withoutSchemas(d *Definition) *Definition {
 
 // buildForm returns the resource whose objects have the given version.
 func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration)) *api.Resource {
+	check := checkOf(v, s, compared)
 	names := d.Status.AcceptedNames
 	names.Plural = d.Spec.Names.Plural // which is part of the definition's name, whatever a client writes to the status
 	gvk := gv.WithKind(names.Kind)
@@ -119,44 +117,37 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 			Namespaced: d.Spec.Scope == apiextensionsv1.NamespaceScoped,
 			Verbs:      customVerbs(),
 		},
-		Versions:            []api.Version{buildVersion(d, gvk, v, s, compared)},
+		Versions:            []api.Version{buildVersion(d, gvk, v, s)},
 		New:                 func() api.Object { return untyped.New(gvk) },
 		Untyped:             true,
-		MetadataFault:       func(obj api.Object) *field.Error { return obj.(*untyped.Object).MetadataFault() },
 		Prune:               func(obj api.Object) { s.Prune(contentOf(obj)) },
 		DefaultIsIdempotent: s.DefaultIsIdempotent,
 		Storage:             api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, Encoding: api.JSON},
-		Create: api.CreateStrategy[api.Object]{
-			RefusesNew: func() error {
-				if !k.Terminating.Load() {
-					return nil
-				}
-				return errors.New("create not allowed while custom resource definition is terminating")
-			},
-			Fence:                      string(d.UID),
-			AllowUnqualifiedFinalizers: true,
-			WarningsOnCreate:           func(obj api.Object) []string { return finalizerWarnings(obj, nil) },
+		RefusesNew: func() error {
+			if !k.Terminating.Load() {
+				return nil
+			}
+			return errors.New("create not allowed while custom resource definition is terminating")
 		},
-		Update: api.UpdateStrategy[api.Object]{
-			RequireResourceVersion: true,
-			WarningsOnUpdate:       finalizerWarnings,
-			HasGeneration:          true,
-		},
-		Fields: api.Fields[api.Object]{Selectable: selectableFields(d)},
-		Table:  printerColumns(v.AdditionalPrinterColumns),
+		Fence:                  string(d.UID),
+		RequireResourceVersion: true,
+		WriteRules:             api.WriteRules{Checks: api.Checks(api.ObjectMeta, check, api.WarnOfChange(finalizerWarnings))},
+		Generation:             api.BodyChanged[api.Object],
+		Selectable:             selectableFields(d),
+		Table:                  printerColumns(v.AdditionalPrinterColumns),
 	}
 	res.DefaultUntyped = func(obj api.Object) error { return s.Default(contentOf(obj), res.ObjectLimit()) }
 	if sub := v.Subresources; sub != nil {
-		if res.Status.Served = sub.Status != nil; res.Status.Served {
-			res.Status.PrepareForUpdate = keepMetadata
-			res.Fields.Reset = map[string][]string{"status": {"metadata", "spec"}}
+		if sub.Status != nil {
+			res.Status = api.NewStatus(api.PrepareChange(keepMetadata), api.ObjectMeta, check)
+			res.Reset = map[string][]string{"status": {"metadata", "spec"}}
 		}
 		if sub.Scale != nil {
 			res.Subresources = append(res.Subresources, scaleSubresource(res, d, sub.Scale))
 		}
 	}
-	if !res.Status.Served {
-		res.Update.ChangesGeneration = changesBeyondMetadata
+	if res.Status == nil {
+		res.Generation = changesBeyondMetadata
 	}
 	return res
 }
@@ -261,27 +252,36 @@ func keepMetadata(obj, old api.Object) {
 // contentOf returns the content to which schemas and paths apply: all but managedFields.
 func contentOf(obj api.Object) map[string]any { return obj.(*untyped.Object).Object }
 
+// checkOf returns the check of objects by the schema of a version. Errors that an update did not introduce are
+// tolerated, and become warnings.
+func checkOf(
+	v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration),
+) api.Check[api.Object] {
+	return func(w *api.Write[api.Object]) {
+		write := structural.Write{
+			Object: contentOf(w.Object), StatusOnly: w.Status, MetadataErrors: w.Errors, ObserveComparison: compared,
+			Tolerate: func(err error) { w.WarnNow(err.Error()) },
+		}
+		if !w.IsNew() {
+			write.Old = contentOf(w.Old)
+			write.MetadataOnly = func() bool { return !changesBeyondMetadata(w.Object, w.Old) }
+		}
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			write.ScaleErrors = validateScaleFields(v.Subresources.Scale, write.Object, !w.Status)
+		}
+		w.Add(s.Validate(w.Context, write)...)
+	}
+}
+
 // buildVersion returns a version without its conversions, which connectForms adds.
-func buildVersion(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration)) api.Version {
+func buildVersion(
+	d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema,
+) api.Version {
 	return api.Version{
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: versionDeprecation(d, v),
 		KeepsUnknown: d.Spec.PreserveUnknownFields,
 		Coerce:       func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
-		Check: func(ctx context.Context, write api.Write) field.ErrorList {
-			w := structural.Write{
-				Object: contentOf(write.Object), StatusOnly: write.Status, MetadataErrors: write.Found, ObserveComparison: compared,
-				Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) },
-			}
-			if write.Old != nil {
-				w.Old = contentOf(write.Old)
-				w.MetadataOnly = func() bool { return !changesBeyondMetadata(write.Object, write.Old) }
-			}
-			if v.Subresources != nil && v.Subresources.Scale != nil {
-				w.ScaleErrors = validateScaleFields(v.Subresources.Scale, w.Object, !write.Status)
-			}
-			return s.Validate(ctx, w)
-		},
-		FieldLabels: fieldLabels(v, d.Spec.Scope), FieldLabelError: "field label not supported: %s",
+		FieldLabels:  fieldLabels(v, d.Spec.Scope), FieldLabelError: "field label not supported: %s",
 	}
 }
 

@@ -18,31 +18,28 @@ import (
 
 // EndpointSlice describes the kind EndpointSlice: some of the endpoints of a Service.
 func EndpointSlice(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*discoveryv1.EndpointSlice]{
 		Names:    api.Names{Name: "endpointslices", Singular: "endpointslice", Kind: "EndpointSlice", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Served(discoveryv1.SchemeGroupVersion), endpointSliceV1beta1()),
 		Default:  defaultEndpointSlice,
 		Storage:  api.Storage{Prefix: "endpointslices"},
-		Create: api.CreateStrategy[*discoveryv1.EndpointSlice]{
-			PrepareForCreate: func(obj *discoveryv1.EndpointSlice) { dropTopology(obj, nil) },
-			Validate:         validation.RulesOf(strictness, endpointSliceRules),
-			WarningsOnCreate: newEndpointSliceWarnings,
+		Prepare:  api.PrepareChange(dropTopology),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(endpointSliceRules)),
+			api.Changes(endpointSliceChanges),
+			api.Declared,
+			api.OnCreate(api.Warn(newEndpointSliceWarnings)),
+			api.OnUpdate(api.Warn(endpointSliceWarnings)),
+		),
+		// deprecatedTopology
+		// Labels count as a change, because they name the Service.
+		Generation: func(obj, old *discoveryv1.EndpointSlice) bool {
+			return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())
 		},
-		Update: api.UpdateStrategy[*discoveryv1.EndpointSlice]{
-			PrepareForUpdate:         dropTopology,
-			ValidateUpdate:           validation.ChangesOf(strictness, endpointSliceChanges),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.IgnoreOld(endpointSliceWarnings),
-			HasGeneration:            true,
-			GenerationCountsDropped:  true, // deprecatedTopology
-			// Labels count as a change, because they name the Service.
-			ChangesGeneration: func(obj, old *discoveryv1.EndpointSlice) bool {
-				return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())
-			},
-		},
-		Table: api.Rows(endpointSliceRow),
+		GenerationCountsDropped: true,
+		Table:                   api.Rows(endpointSliceRow),
 	})
 }
 

@@ -28,13 +28,16 @@ func FlowSchema() *api.Resource {
 			api.SameFields[flowcontrolv1.FlowSchema, flowcontrolv1beta3.FlowSchema](flowcontrolv1beta3.SchemeGroupVersion),
 			api.SameFields[flowcontrolv1.FlowSchema, flowcontrolv1beta2.FlowSchema](flowcontrolv1beta2.SchemeGroupVersion),
 			api.SameFields[flowcontrolv1.FlowSchema, flowcontrolv1beta1.FlowSchema](flowcontrolv1beta1.SchemeGroupVersion)),
-		Default: defaultFlowSchema,
-		Storage: api.Storage{Prefix: "flowschemas"},
-		Create:  api.CreateStrategy[*flowcontrolv1.FlowSchema]{Validate: validation.Rules(flowSchemaRules)},
-		Update:  api.UpdateStrategy[*flowcontrolv1.FlowSchema]{HasGeneration: true, RevalidateMetadata: true},
-		Status:  api.StatusStrategy[*flowcontrolv1.FlowSchema]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.FlowSchema], ValidateUpdate: validation.Changes(flowSchemaStatusRules), SkipFinalizers: true},
-		Fields:  api.Fields[*flowcontrolv1.FlowSchema]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Table[*flowcontrolv1.FlowSchema]{Row: flowSchemaRow, Order: flowSchemaOrder},
+		Default:       defaultFlowSchema,
+		Storage:       api.Storage{Prefix: "flowschemas"},
+		Checks:        api.Checks(api.Metadata, api.RevalidatedMetadata, api.Rules(flowSchemaRules), api.Declared),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			api.Prepare(nil, keepMetadata[*flowcontrolv1.FlowSchema]),
+			api.Changes(flowSchemaStatusRules), api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Table[*flowcontrolv1.FlowSchema]{Row: flowSchemaRow, Order: flowSchemaOrder},
 	})
 }
 

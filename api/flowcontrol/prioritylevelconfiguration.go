@@ -23,14 +23,17 @@ func PriorityLevelConfiguration() *api.Resource {
 		Names: api.Names{
 			Name: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration", Kind: "PriorityLevelConfiguration",
 		},
-		Versions: api.WithOlderVersions(api.Served(flowcontrolv1.SchemeGroupVersion), olderPriorityLevelVersions()...),
-		Default:  defaultPriorityLevel,
-		Storage:  api.Storage{Prefix: "prioritylevelconfigurations"},
-		Create:   api.CreateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Validate: validation.Rules(priorityLevelRules)},
-		Update:   api.UpdateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{HasGeneration: true, RevalidateMetadata: true},
-		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: keepMetadata[*flowcontrolv1.PriorityLevelConfiguration], ValidateUpdate: validation.Changes(priorityLevelStatusRules), SkipFinalizers: true},
-		Fields:   api.Fields[*flowcontrolv1.PriorityLevelConfiguration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:    api.Rows(priorityLevelConfigurationRow),
+		Versions:      api.WithOlderVersions(api.Served(flowcontrolv1.SchemeGroupVersion), olderPriorityLevelVersions()...),
+		Default:       defaultPriorityLevel,
+		Storage:       api.Storage{Prefix: "prioritylevelconfigurations"},
+		Checks:        api.Checks(api.Metadata, api.RevalidatedMetadata, api.Rules(priorityLevelRules), api.Declared),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			api.Prepare(nil, keepMetadata[*flowcontrolv1.PriorityLevelConfiguration]),
+			api.Changes(priorityLevelStatusRules), api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Rows(priorityLevelConfigurationRow),
 	})
 }
 

@@ -15,18 +15,19 @@ import (
 // spec. now is the clock for the validation of times.
 func Eviction(now func() time.Time) *api.Resource {
 	return api.NewResource(api.Kind[*lifecyclev1alpha1.Eviction]{
-		Names:    api.Names{Name: "evictions", Singular: "eviction", Kind: "Eviction", Namespaced: true},
-		Versions: api.Preview[lifecyclev1alpha1.Eviction](lifecyclev1alpha1.SchemeGroupVersion, features.EvictionRequestAPI),
-		Storage:  api.Storage{Prefix: "evictions"},
-		Update:   api.UpdateStrategy[*lifecyclev1alpha1.Eviction]{RequireResourceVersion: true, HasGeneration: true},
-		Status: api.StatusStrategy[*lifecyclev1alpha1.Eviction]{
-			Served:           true,
-			PrepareForUpdate: api.KeepMetadataOf[*lifecyclev1alpha1.Eviction],
-			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old *lifecyclev1alpha1.Eviction) {
+		Names:                  api.Names{Name: "evictions", Singular: "eviction", Kind: "Eviction", Namespaced: true},
+		Versions:               api.Preview[lifecyclev1alpha1.Eviction](lifecyclev1alpha1.SchemeGroupVersion, features.EvictionRequestAPI),
+		Storage:                api.Storage{Prefix: "evictions"},
+		RequireResourceVersion: true,
+		HasGeneration:          true,
+		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*lifecyclev1alpha1.Eviction]),
+			api.Metadata,
+			api.Changes(func(at *validation.Path, obj, old *lifecyclev1alpha1.Eviction) {
 				evictionStatusRules(at.Child("status"), &obj.Status, &old.Status, now())
 			}),
-		},
-		Fields: api.Fields[*lifecyclev1alpha1.Eviction]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.NameAndAge[*lifecyclev1alpha1.Eviction](),
+			api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.NameAndAge[*lifecyclev1alpha1.Eviction](),
 	})
 }

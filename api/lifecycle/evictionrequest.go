@@ -14,20 +14,21 @@ import (
 // The markers of its Go type state most rules.
 func EvictionRequest() *api.Resource {
 	return api.NewResource(api.Kind[*lifecyclev1alpha1.EvictionRequest]{
-		Names:    api.Names{Name: "evictionrequests", Singular: "evictionrequest", Kind: "EvictionRequest", Namespaced: true},
-		Versions: api.Preview[lifecyclev1alpha1.EvictionRequest](lifecyclev1alpha1.SchemeGroupVersion, features.EvictionRequestAPI),
-		Storage:  api.Storage{Prefix: "evictionrequests"},
-		Create:   api.CreateStrategy[*lifecyclev1alpha1.EvictionRequest]{ValidateOnCreate: validation.Rules(requesterRules)},
-		Update:   api.UpdateStrategy[*lifecyclev1alpha1.EvictionRequest]{RequireResourceVersion: true, HasGeneration: true},
-		Status: api.StatusStrategy[*lifecyclev1alpha1.EvictionRequest]{
-			Served:           true,
-			PrepareForUpdate: api.KeepMetadataOf[*lifecyclev1alpha1.EvictionRequest],
-			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, _ *lifecyclev1alpha1.EvictionRequest) {
+		Names:                  api.Names{Name: "evictionrequests", Singular: "evictionrequest", Kind: "EvictionRequest", Namespaced: true},
+		Versions:               api.Preview[lifecyclev1alpha1.EvictionRequest](lifecyclev1alpha1.SchemeGroupVersion, features.EvictionRequestAPI),
+		Storage:                api.Storage{Prefix: "evictionrequests"},
+		RequireResourceVersion: true,
+		Checks:                 api.Checks(api.Metadata, api.OnCreate(api.Rules(requesterRules)), api.Declared),
+		HasGeneration:          true,
+		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*lifecyclev1alpha1.EvictionRequest]),
+			api.Metadata,
+			api.Changes(func(at *validation.Path, obj, _ *lifecyclev1alpha1.EvictionRequest) {
 				validation.ConditionRules(at.Child("status").Child("conditions"), obj.Status.Conditions)
 			}),
-		},
-		Fields: api.Fields[*lifecyclev1alpha1.EvictionRequest]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.NameAndAge[*lifecyclev1alpha1.EvictionRequest](),
+			api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.NameAndAge[*lifecyclev1alpha1.EvictionRequest](),
 	})
 }
 

@@ -12,28 +12,31 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/core/service"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Ingress describes the kind Ingress, which routes HTTP requests from outside to services.
 func Ingress(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	check := ingressCheck{relaxedServiceNames: gates.Enabled(features.RelaxedServiceNameValidation)}
 	return api.NewResource(api.Kind[*networkingv1.Ingress]{
 		Names:           api.Names{Name: "ingresses", Singular: "ingress", Kind: "Ingress", ShortNames: []string{"ing"}, Namespaced: true},
 		Versions:        api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion), ingressV1beta1()),
 		RemovedVersions: api.RemovedVersions("extensions/v1beta1"),
 		Storage:         api.Storage{Prefix: "ingress"},
-		Create:          api.CreateStrategy[*networkingv1.Ingress]{Validate: validation.RulesOf(strictness, check.create), WarningsOnCreate: ingressWarnings},
-		Update: api.UpdateStrategy[*networkingv1.Ingress]{
-			ValidateUpdate:           validation.ChangesOf(strictness, check.rules),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-			HasGeneration:            true,
-		},
-		Status: api.StatusStrategy[*networkingv1.Ingress]{Served: true, ValidateUpdate: validation.ChangesOf(strictness, ingressStatusChanges), WarningsOnUpdate: ingressStatusWarnings},
-		Table:  api.Rows(ingressRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(check.create)),
+			api.Changes(check.rules),
+			api.Declared,
+			api.OnCreate(api.Warn(ingressWarnings)),
+		),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			nil,
+			api.Metadata, api.Changes(ingressStatusChanges), api.Declared, api.Warn(ingressStatusWarnings),
+		),
+		Table: api.Rows(ingressRow),
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // IngressClass describes the kind IngressClass, which selects the controller of an Ingress.
@@ -17,14 +16,15 @@ func IngressClass() *api.Resource {
 			api.SameFields[networkingv1.IngressClass, networkingv1beta1.IngressClass](networkingv1beta1.SchemeGroupVersion)),
 		Default: defaultIngressClass,
 		Storage: api.Storage{Prefix: "ingressclasses"},
-		Create:  api.CreateStrategy[*networkingv1.IngressClass]{Validate: validation.Rules(ingressClassRules)},
-		Update: api.UpdateStrategy[*networkingv1.IngressClass]{
-			ValidateUpdate:           validation.Changes(ingressClassChanges),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-			HasGeneration:            true,
-		},
-		Table: api.Rows(ingressClassRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(ingressClassRules)),
+			api.Changes(ingressClassChanges),
+			api.Declared,
+		),
+		HasGeneration: true,
+		Table:         api.Rows(ingressClassRow),
 	})
 }
 

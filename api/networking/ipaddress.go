@@ -18,10 +18,17 @@ func IPAddress() *api.Resource {
 		Names: api.Names{Name: "ipaddresses", Singular: "ipaddress", Kind: "IPAddress", ShortNames: []string{"ip"}},
 		Versions: api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion),
 			api.SameFields[networkingv1.IPAddress, networkingv1beta1.IPAddress](networkingv1beta1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "ipaddresses"},
-		Create:  api.CreateStrategy[*networkingv1.IPAddress]{ValidateName: validation.IPAddressName, KeepGenerateName: true, ValidateOnCreate: validation.Rules(ipAddressRules)},
-		Update:  api.UpdateStrategy[*networkingv1.IPAddress]{ValidateUpdate: validation.Changes(ipAddressChanges), RevalidateMetadata: true},
-		Table:   api.Rows(ipAddressRow),
+		Storage:          api.Storage{Prefix: "ipaddresses"},
+		ValidateName:     validation.IPAddressName,
+		KeepGenerateName: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(ipAddressChanges),
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(ipAddressRules)),
+			api.Declared,
+		),
+		Table: api.Rows(ipAddressRow),
 	})
 }
 

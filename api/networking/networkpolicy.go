@@ -16,7 +16,6 @@ import (
 
 // NetworkPolicy describes the kind NetworkPolicy, which restricts the traffic of pods.
 func NetworkPolicy(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*networkingv1.NetworkPolicy]{
 		Names: api.Names{
 			Name: "networkpolicies", Singular: "networkpolicy", Kind: "NetworkPolicy",
@@ -27,15 +26,15 @@ func NetworkPolicy(gates features.Gates) *api.Resource {
 		RemovedVersions: api.RemovedVersions("extensions/v1beta1"),
 		Default:         defaultNetworkPolicy,
 		Storage:         api.Storage{Prefix: "networkpolicies"},
-		Create:          api.CreateStrategy[*networkingv1.NetworkPolicy]{Validate: validation.RulesOf(strictness, networkPolicyRules), WarningsOnCreate: networkPolicyWarnings},
-		Update: api.UpdateStrategy[*networkingv1.NetworkPolicy]{
-			ValidateUpdate:           validation.ChangesOf(strictness, networkPolicyChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         api.IgnoreOld(networkPolicyWarnings),
-			HasGeneration:            true,
-			ChangesGeneration:        api.BodyDiffers[*networkingv1.NetworkPolicy],
-		},
-		Table: api.Rows(networkPolicyRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(networkPolicyRules)),
+			api.Changes(networkPolicyChanges),
+			api.Declared,
+			api.Warn(networkPolicyWarnings),
+		),
+		Generation: api.BodyDiffers[*networkingv1.NetworkPolicy],
+		Table:      api.Rows(networkPolicyRow),
 	})
 }
 

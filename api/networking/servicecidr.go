@@ -8,27 +8,31 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ServiceCIDR describes the kind ServiceCIDR, a range from which service addresses are
 // allocated. Without the gate ServiceCIDRStatusFieldWiping, each write stores the status.
 func ServiceCIDR(gates features.Gates) *api.Resource {
-	withStatus, reset := !gates.Enabled(features.ServiceCIDRStatusFieldWiping), map[string][]string{"status": {"metadata", "spec"}}
-	if withStatus {
-		reset[""] = nil
+	kept, reset := api.KeepNever, map[string][]string{"status": {"metadata", "spec"}}
+	if !gates.Enabled(features.ServiceCIDRStatusFieldWiping) {
+		kept, reset[""] = api.KeepAlways, nil
 	}
 	return api.NewResource(api.Kind[*networkingv1.ServiceCIDR]{
 		Names: api.Names{Name: "servicecidrs", Singular: "servicecidr", Kind: "ServiceCIDR"},
 		Versions: api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion),
 			api.SameFields[networkingv1.ServiceCIDR, networkingv1beta1.ServiceCIDR](networkingv1beta1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "servicecidrs"},
-		Create:  api.CreateStrategy[*networkingv1.ServiceCIDR]{KeepStatusOnCreate: withStatus, ValidateOnCreate: validation.Rules(serviceCIDRRules)},
-		Update:  api.UpdateStrategy[*networkingv1.ServiceCIDR]{ValidateUpdate: validation.Changes(serviceCIDRChanges)},
-		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true, WithObject: withStatus, PrepareForUpdate: api.KeepMetadataOf[*networkingv1.ServiceCIDR]},
-		Fields:  api.Fields[*networkingv1.ServiceCIDR]{Reset: reset},
-		Table:   api.Rows(serviceCIDRRow),
+		Storage:    api.Storage{Prefix: "servicecidrs"},
+		KeepStatus: kept,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(serviceCIDRChanges),
+			api.OnCreate(api.Rules(serviceCIDRRules)),
+			api.Declared,
+		),
+		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*networkingv1.ServiceCIDR])),
+		Reset:  reset,
+		Table:  api.Rows(serviceCIDRRow),
 	})
 }
 

@@ -21,18 +21,20 @@ func RuntimeClass() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(nodev1.SchemeGroupVersion),
 			api.SameFields[nodev1.RuntimeClass, nodev1beta1.RuntimeClass](nodev1beta1.SchemeGroupVersion),
 			runtimeClassV1alpha1()),
-		Storage: api.Storage{Prefix: "runtimeclasses"},
-		Create:  api.CreateStrategy[*nodev1.RuntimeClass]{AllowUnqualifiedFinalizers: true, ValidateOnCreate: validation.Rules(runtimeClassRules), WarningsOnCreate: runtimeClassWarnings},
-		Update: api.UpdateStrategy[*nodev1.RuntimeClass]{
-			AllowCreateOnUpdate:    true,
-			RequireResourceVersion: true,
-			RevalidateMetadata:     true,
-			ValidateUpdate: validation.Changes(func(at *validation.Path, updated, old *nodev1.RuntimeClass) {
+		Storage:                api.Storage{Prefix: "runtimeclasses"},
+		AllowCreateOnUpdate:    true,
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.ObjectMeta,
+			api.Changes(func(at *validation.Path, updated, old *nodev1.RuntimeClass) {
 				runtimeClassRules(at, updated)
 				validation.Immutable(at.Child("handler"), updated.Handler, old.Handler)
 			}),
-			WarningsOnUpdate: api.IgnoreOld(runtimeClassWarnings),
-		},
+			api.RevalidatedObjectMeta,
+			api.OnCreate(api.Rules(runtimeClassRules)),
+			api.Declared,
+			api.Warn(runtimeClassWarnings),
+		),
 		Table: api.Rows(runtimeClassRow),
 	})
 }

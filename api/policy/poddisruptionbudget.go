@@ -26,23 +26,19 @@ func PodDisruptionBudget() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(policyv1.SchemeGroupVersion),
 			budgetV1beta1()),
-		Storage: api.Storage{Prefix: "poddisruptionbudgets"},
-		Create: api.CreateStrategy[*policyv1.PodDisruptionBudget]{
-			PrepareForCreate:           func(obj *policyv1.PodDisruptionBudget) { dropBudgetLabel(obj, nil) },
-			ValidateName:               validation.SegmentName,
-			AllowUnqualifiedFinalizers: true,
-			MetadataLast:               true,
-			Validate:                   validation.Rules(disruptionBudgetRules),
-		},
-		Update: api.UpdateStrategy[*policyv1.PodDisruptionBudget]{
-			PrepareForUpdate:         dropBudgetLabel,
-			RequireResourceVersion:   true,
-			ValidateUpdate:           validation.Changes(disruptionBudgetChanges),
-			ValidateUpdateIsComplete: true,
-			HasGeneration:            true,
-		},
-		Status: api.StatusStrategy[*policyv1.PodDisruptionBudget]{Served: true, ValidateUpdate: validation.Changes(disruptionStatusChanges)},
-		Table:  api.Rows(podDisruptionBudgetRow),
+		Storage:                api.Storage{Prefix: "poddisruptionbudgets"},
+		ValidateName:           validation.SegmentName,
+		RequireResourceVersion: true,
+		Prepare:                api.PrepareChange(dropBudgetLabel),
+		Checks: api.Checks(
+			api.OnCreate(api.Rules(disruptionBudgetRules)),
+			api.Changes(disruptionBudgetChanges),
+			api.Declared,
+			api.ObjectMetaIfValid,
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus(nil, api.ObjectMeta, api.Changes(disruptionStatusChanges), api.Declared),
+		Table:         api.Rows(podDisruptionBudgetRow),
 	})
 }
 

@@ -16,16 +16,15 @@ func ClusterRole() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
 			api.SameFields[rbacv1.ClusterRole, rbacv1beta1.ClusterRole](rbacv1beta1.SchemeGroupVersion),
 			api.StoredOnly(api.SameFields[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion))),
-		Storage: api.Storage{Prefix: "clusterroles"},
-		Create: api.CreateStrategy[*rbacv1.ClusterRole]{
-			ValidateName: validation.WholeSegmentName,
-			Validate:     validation.Rules(clusterRoleRules),
-		},
-		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{
-			AllowCreateOnUpdate:      true,
-			RevalidateMetadata:       true,
-			ValidateUpdate:           validation.Changes(clusterRoleChanges),
-			ValidateUpdateIsComplete: true,
-		},
+		Storage:             api.Storage{Prefix: "clusterroles"},
+		ValidateName:        validation.WholeSegmentName,
+		AllowCreateOnUpdate: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(clusterRoleRules)),
+			api.Changes(clusterRoleChanges),
+			api.Declared,
+		),
 	})
 }

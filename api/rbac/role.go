@@ -16,11 +16,9 @@ func Role() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
 			api.SameFields[rbacv1.Role, rbacv1beta1.Role](rbacv1beta1.SchemeGroupVersion),
 			api.StoredOnly(api.SameFields[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion))),
-		Storage: api.Storage{Prefix: "roles"},
-		Create: api.CreateStrategy[*rbacv1.Role]{
-			ValidateName: validation.WholeSegmentName,
-			Validate:     validation.Rules(roleRules),
-		},
-		Update: api.UpdateStrategy[*rbacv1.Role]{AllowCreateOnUpdate: true, RevalidateMetadata: true},
+		Storage:             api.Storage{Prefix: "roles"},
+		ValidateName:        validation.WholeSegmentName,
+		AllowCreateOnUpdate: true,
+		Checks:              api.Checks(api.Metadata, api.RevalidatedMetadata, api.Rules(roleRules), api.Declared),
 	})
 }

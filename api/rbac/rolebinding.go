@@ -41,15 +41,16 @@ func binding[T api.Object](
 ) *api.Resource {
 	k.Default = func(b T) { grantOf(b).setDefaults() }
 	k.Storage = api.Storage{Prefix: k.Names.Name}
-	k.Create = api.CreateStrategy[T]{ValidateName: validation.WholeSegmentName, ValidateOnCreate: validation.Rules(rules)}
-	k.Update = api.UpdateStrategy[T]{
-		AllowCreateOnUpdate: true,
-		RevalidateMetadata:  true,
-		ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old T) {
-			rules(at, obj)
+	k.ValidateName, k.AllowCreateOnUpdate = validation.WholeSegmentName, true
+	k.Checks = api.Checks(
+		api.Metadata,
+		api.Rules(rules),
+		api.Changes(func(at *validation.Path, obj, old T) {
 			validation.Immutable(at.Child("roleRef"), *grantOf(obj).role, *grantOf(old).role)
 		}),
-	}
+		api.RevalidatedMetadata,
+		api.Declared,
+	)
 	inUsers, inGroups := "Users in the "+nameInColumns, "Groups in the "+nameInColumns
 	inAccounts := "ServiceAccounts in the " + nameInColumns
 	k.Table = api.Rows(func(row *table.Row, b T) {

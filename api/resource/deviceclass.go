@@ -16,13 +16,16 @@ func DeviceClass(rules *Rules) *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
 			api.SameFields[resourcev1.DeviceClass, resourcev1beta2.DeviceClass](resourcev1beta2.SchemeGroupVersion),
 			api.SameFields[resourcev1.DeviceClass, resourcev1beta1.DeviceClass](resourcev1beta1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "deviceclasses"},
-		Create: api.CreateStrategy[*resourcev1.DeviceClass]{
-			ValidateName:     validation.LongName,
-			ValidateOnCreate: validation.Rules(rules.deviceClassRules),
-		},
-		Update: api.UpdateStrategy[*resourcev1.DeviceClass]{ValidateUpdate: validation.Changes(rules.deviceClassChanges), HasGeneration: true},
-		Delete: api.DeleteStrategy[*resourcev1.DeviceClass]{ReturnDeletedObject: true},
-		Table:  api.NameAndAge[*resourcev1.DeviceClass](),
+		Storage:      api.Storage{Prefix: "deviceclasses"},
+		ValidateName: validation.LongName,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(rules.deviceClassChanges),
+			api.OnCreate(api.Rules(rules.deviceClassRules)),
+			api.Declared,
+		),
+		HasGeneration: true,
+		Delete:        api.Deletion{ReturnDeletedObject: true},
+		Table:         api.NameAndAge[*resourcev1.DeviceClass](),
 	})
 }

@@ -29,15 +29,20 @@ func DeviceTaintRule(now func() time.Time) *api.Resource {
 		Versions: versions,
 		Default:  func(obj *resourcev1.DeviceTaintRule) { setRuleTimeAdded(obj, now) },
 		Storage:  api.Storage{Prefix: "devicetaintrules", StorageVersion: resourcev1beta2.SchemeGroupVersion},
-		Create:   api.CreateStrategy[*resourcev1.DeviceTaintRule]{ValidateOnCreate: validation.Rules(deviceTaintRuleRules)},
-		Update: api.UpdateStrategy[*resourcev1.DeviceTaintRule]{
-			PrepareForUpdate: func(obj, old *resourcev1.DeviceTaintRule) { renewRuleTimeAdded(obj, old, now) },
-			ValidateUpdate:   validation.Changes(deviceTaintRuleChanges),
-			HasGeneration:    true,
-		},
-		Status: api.StatusStrategy[*resourcev1.DeviceTaintRule]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
-		Fields: api.Fields[*resourcev1.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Rows(deviceTaintRuleRow),
+		Prepare:  api.Prepare(nil, func(obj, old *resourcev1.DeviceTaintRule) { renewRuleTimeAdded(obj, old, now) }),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(deviceTaintRuleChanges),
+			api.OnCreate(api.Rules(deviceTaintRuleRules)),
+			api.Declared,
+		),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*resourcev1.DeviceTaintRule]),
+			api.Metadata, api.Changes(deviceTaintRuleStatusRules), api.Declared,
+		).WithoutTable(),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Rows(deviceTaintRuleRow),
 	})
 }
 

@@ -29,12 +29,21 @@ func ResourceClaim(rules *Rules) *api.Resource {
 			claimV1beta1()),
 		Default: defaultClaim,
 		Storage: api.Storage{Prefix: "resourceclaims"},
-		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(rules.resourceClaimRules), ValidateAccess: rules.checkClaimAccess},
-		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
-		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, NoTable: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(rules.resourceClaimStatusRules)},
-		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},
-		Fields:  api.Fields[*resourcev1.ResourceClaim]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Rows(resourceClaimRow),
+		Checks: api.Checks(
+			api.OnCreate(api.WithAccess(checkClaimAccess)),
+			api.Metadata,
+			api.Changes(resourceClaimChanges),
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(rules.resourceClaimRules)),
+			api.Declared,
+		),
+		Status: api.NewStatus(
+			api.PrepareChange(prepareClaimStatus),
+			api.WithAccess(rules.checkClaimStatusAccess), api.Metadata, api.Changes(rules.resourceClaimStatusRules), api.Declared,
+		).WithoutTable(),
+		Reset:  map[string][]string{"status": {"metadata", "spec"}},
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(resourceClaimRow),
 	})
 }
 

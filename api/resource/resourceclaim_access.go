@@ -16,14 +16,13 @@ import (
 )
 
 // checkClaimAccess checks that a claim requests admin access only in a namespace that
-// permits it, and that the user may write the changed parts of the status.
-func (r *Rules) checkClaimAccess(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim, status bool) field.ErrorList {
-	if !status {
-		if old != nil {
-			return nil // the spec cannot change
-		}
-		return checkAdminRequests(ctx, access, obj.Namespace, obj.Spec.Devices.Requests)
-	}
+// permits it. The spec of a stored claim cannot change.
+func checkClaimAccess(ctx context.Context, access api.Access, obj, _ *resourcev1.ResourceClaim) field.ErrorList {
+	return checkAdminRequests(ctx, access, obj.Namespace, obj.Spec.Devices.Requests)
+}
+
+// checkClaimStatusAccess checks that the user may write the changed parts of the status.
+func (r *Rules) checkClaimStatusAccess(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := checkAdminResults(ctx, access, obj, old)
 	if !r.statusParts {
 		return errs
@@ -36,10 +35,7 @@ func (r *Rules) checkClaimAccess(ctx context.Context, access api.Access, obj, ol
 }
 
 // checkTemplateAccess checks the admin access that a template requests.
-func checkTemplateAccess(ctx context.Context, access api.Access, t, old *resourcev1.ResourceClaimTemplate, _ bool) field.ErrorList {
-	if old != nil {
-		return nil // the spec cannot change
-	}
+func checkTemplateAccess(ctx context.Context, access api.Access, t, _ *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	return checkAdminRequests(ctx, access, t.Namespace, t.Spec.Spec.Devices.Requests)
 }
 

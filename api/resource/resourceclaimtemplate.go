@@ -5,7 +5,6 @@ import (
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // ResourceClaimTemplate describes the kind ResourceClaimTemplate, from which the claims of
@@ -21,9 +20,15 @@ func ResourceClaimTemplate(rules *Rules) *api.Resource {
 			claimTemplateV1beta1()),
 		Default: func(obj *resourcev1.ResourceClaimTemplate) { defaultDeviceClaim(&obj.Spec.Spec.Devices) },
 		Storage: api.Storage{Prefix: "resourceclaimtemplates"},
-		Create:  api.CreateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateOnCreate: validation.Rules(rules.resourceClaimTemplateRules), ValidateAccess: checkTemplateAccess},
-		Update:  api.UpdateStrategy[*resourcev1.ResourceClaimTemplate]{ValidateUpdate: validation.Changes(rules.resourceClaimTemplateChanges), RevalidateMetadata: true},
-		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaimTemplate]{ReturnDeletedObject: true},
-		Table:   api.NameAndAge[*resourcev1.ResourceClaimTemplate](),
+		Checks: api.Checks(
+			api.OnCreate(api.WithAccess(checkTemplateAccess)),
+			api.Metadata,
+			api.Changes(rules.resourceClaimTemplateChanges),
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(rules.resourceClaimTemplateRules)),
+			api.Declared,
+		),
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.NameAndAge[*resourcev1.ResourceClaimTemplate](),
 	})
 }

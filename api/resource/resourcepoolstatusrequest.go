@@ -24,12 +24,15 @@ func ResourcePoolStatusRequest() *api.Resource {
 		Default: func(obj *resourcev1alpha3.ResourcePoolStatusRequest) {
 			api.SetDefault(&obj.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault)
 		},
-		Storage: api.Storage{Prefix: "resourcepoolstatusrequests"},
-		Update:  api.UpdateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{RequireResourceVersion: true},
-		Status:  api.StatusStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{Served: true, NoTable: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest], ValidateUpdate: validation.Changes(poolStatusChanges)},
-		Delete:  api.DeleteStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ReturnDeletedObject: true},
-		Fields:  api.Fields[*resourcev1alpha3.ResourcePoolStatusRequest]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Rows(resourcePoolStatusRequestRow),
+		Storage:                api.Storage{Prefix: "resourcepoolstatusrequests"},
+		RequireResourceVersion: true,
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest]),
+			api.Metadata, api.Changes(poolStatusChanges), api.Declared,
+		).WithoutTable(),
+		Reset:  map[string][]string{"status": {"metadata", "spec"}},
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(resourcePoolStatusRequestRow),
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // ResourceSlice describes the kind ResourceSlice, in which a driver publishes devices.
@@ -29,29 +28,27 @@ func ResourceSlice(rules *Rules, now func() time.Time) *api.Resource {
 		Versions: versions,
 		Default:  func(obj *resourcev1.ResourceSlice) { setTaintTimes(obj, now) },
 		Storage:  api.Storage{Prefix: "resourceslices"},
-		Create: api.CreateStrategy[*resourcev1.ResourceSlice]{
-			ValidateOnCreate: validation.Rules(rules.resourceSliceRules),
-			WarningsOnCreate: driverNameWarning,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(rules.resourceSliceChanges),
+			api.OnCreate(api.Rules(rules.resourceSliceRules)),
+			api.Declared,
+			api.Warn(driverNameWarning),
+		),
+		HasGeneration:           true,
+		GenerationCountsDropped: true,
+		Selectable: func(s *resourcev1.ResourceSlice) map[string]string {
+			node := ""
+			if s.Spec.NodeName != nil {
+				node = *s.Spec.NodeName
+			}
+			return map[string]string{
+				resourcev1.ResourceSliceSelectorNodeName: node,
+				resourcev1.ResourceSliceSelectorDriver:   s.Spec.Driver,
+			}
 		},
-		Update: api.UpdateStrategy[*resourcev1.ResourceSlice]{
-			ValidateUpdate:   validation.Changes(rules.resourceSliceChanges),
-			WarningsOnUpdate: api.IgnoreOld(driverNameWarning),
-			HasGeneration:    true, GenerationCountsDropped: true,
-		},
-		Delete: api.DeleteStrategy[*resourcev1.ResourceSlice]{ReturnDeletedObject: true},
-		Fields: api.Fields[*resourcev1.ResourceSlice]{
-			Selectable: func(s *resourcev1.ResourceSlice) map[string]string {
-				node := ""
-				if s.Spec.NodeName != nil {
-					node = *s.Spec.NodeName
-				}
-				return map[string]string{
-					resourcev1.ResourceSliceSelectorNodeName: node,
-					resourcev1.ResourceSliceSelectorDriver:   s.Spec.Driver,
-				}
-			},
-		},
-		Table: api.Rows(resourceSliceRow),
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(resourceSliceRow),
 	})
 }
 

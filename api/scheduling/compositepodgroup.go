@@ -19,16 +19,16 @@ func CompositePodGroup() *api.Resource {
 				obj.Spec.DisruptionMode = &schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}}
 			}
 		},
-		Storage: api.Storage{Prefix: "compositepodgroups"},
-		Update:  api.UpdateStrategy[*schedulingv1alpha3.CompositePodGroup]{RequireResourceVersion: true},
-		Status: api.StatusStrategy[*schedulingv1alpha3.CompositePodGroup]{
-			Served:           true,
-			PrepareForUpdate: api.KeepMetadataOf[*schedulingv1alpha3.CompositePodGroup],
-			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, _ *schedulingv1alpha3.CompositePodGroup) {
+		Storage:                api.Storage{Prefix: "compositepodgroups"},
+		RequireResourceVersion: true,
+		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*schedulingv1alpha3.CompositePodGroup]),
+			api.Metadata,
+			api.Changes(func(at *validation.Path, obj, _ *schedulingv1alpha3.CompositePodGroup) {
 				validation.ConditionRules(at.Child("status").Child("conditions"), obj.Status.Conditions)
 			}),
-		},
-		Fields: api.Fields[*schedulingv1alpha3.CompositePodGroup]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.NameAndAge[*schedulingv1alpha3.CompositePodGroup](),
+			api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.NameAndAge[*schedulingv1alpha3.CompositePodGroup](),
 	})
 }

@@ -25,15 +25,14 @@ func PodGroup() *api.Resource {
 				obj.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}}
 			}
 		},
-		Storage: api.Storage{Prefix: "podgroups"},
-		Update:  api.UpdateStrategy[*schedulingv1beta1.PodGroup]{RequireResourceVersion: true},
-		Status: api.StatusStrategy[*schedulingv1beta1.PodGroup]{
-			Served:           true,
-			PrepareForUpdate: api.KeepMetadataOf[*schedulingv1beta1.PodGroup],
-			ValidateUpdate:   validation.Changes(podGroupStatusChanges),
-		},
-		Fields: api.Fields[*schedulingv1beta1.PodGroup]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Rows(podGroupRow),
+		Storage:                api.Storage{Prefix: "podgroups"},
+		RequireResourceVersion: true,
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*schedulingv1beta1.PodGroup]),
+			api.Metadata, api.Changes(podGroupStatusChanges), api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Rows(podGroupRow),
 	})
 }
 

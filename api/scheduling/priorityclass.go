@@ -23,15 +23,16 @@ func PriorityClass() *api.Resource {
 			api.SameFields[schedulingv1.PriorityClass, schedulingv1beta1.PriorityClass](schedulingv1beta1.SchemeGroupVersion)),
 		Default: defaultPriorityClass,
 		Storage: api.Storage{Prefix: "priorityclasses"},
-		Create:  api.CreateStrategy[*schedulingv1.PriorityClass]{ValidateOnCreate: validation.Rules(priorityClassRules)},
-		Update: api.UpdateStrategy[*schedulingv1.PriorityClass]{
-			ValidateUpdate: validation.Changes(priorityClassChanges),
-			// All fields that count for the generation are immutable.
-			HasGeneration:     true,
-			ChangesGeneration: api.NeverChanges[*schedulingv1.PriorityClass],
-		},
-		Delete: api.DeleteStrategy[*schedulingv1.PriorityClass]{Protected: refuseSystemClassDeletion},
-		Table:  api.Rows(priorityClassRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(priorityClassChanges),
+			api.OnCreate(api.Rules(priorityClassRules)),
+			api.Declared,
+		),
+		// All fields that count for the generation are immutable.
+		Generation: api.NeverChanges[*schedulingv1.PriorityClass],
+		Delete:     api.Deletion{Protected: refuseSystemClassDeletion},
+		Table:      api.Rows(priorityClassRow),
 	})
 }
 

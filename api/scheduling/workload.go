@@ -19,14 +19,14 @@ func Workload() *api.Resource {
 		Names: api.Names{Name: "workloads", Singular: "workload", Kind: "Workload", Namespaced: true},
 		Versions: api.WithOlderVersions(api.Preview[schedulingv1beta1.Workload](schedulingv1beta1.SchemeGroupVersion, features.GenericWorkload),
 			api.SameFields[schedulingv1beta1.Workload, schedulingv1alpha3.Workload](schedulingv1alpha3.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "workloads"},
-		Create: api.CreateStrategy[*schedulingv1beta1.Workload]{
-			Validate: validation.Rules(workloadRules),
-		},
-		Update: api.UpdateStrategy[*schedulingv1beta1.Workload]{
-			RequireResourceVersion: true,
-			ValidateUpdate:         validation.Changes(func(at *validation.Path, obj, _ *schedulingv1beta1.Workload) { workloadRules(at, obj) }),
-		},
+		Storage:                api.Storage{Prefix: "workloads"},
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(func(at *validation.Path, obj, _ *schedulingv1beta1.Workload) { workloadRules(at, obj) }),
+			api.Rules(workloadRules),
+			api.Declared,
+		),
 		Table: api.NameAndAge[*schedulingv1beta1.Workload](),
 	})
 }

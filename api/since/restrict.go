@@ -3,8 +3,6 @@ package since
 import (
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/openapi"
@@ -21,9 +19,9 @@ func Restrict(resources []*api.Resource, m kubeversion.Minor) error {
 		if !res.Untyped {
 			r.restrict(res)
 		}
-		for _, sub := range res.Subresources {
-			if sub.Kind != nil && !sub.Kind.Untyped {
-				r.restrict(sub.Kind)
+		for _, kind := range res.BodyKinds() {
+			if !kind.Untyped {
+				r.restrict(kind)
 			}
 		}
 	}
@@ -56,7 +54,7 @@ func (r *Release) restrict(res *api.Resource) {
 			v.HubDefault = r.omitBefore(v.HubDefault)
 		}
 	}
-	res.Unsupported = func(obj api.Object) field.ErrorList { return r.Validate(obj) }
+	res.AddCheck(func(w *api.Write[api.Object]) { w.Add(r.Validate(w.Object)...) })
 }
 
 // omitBefore returns a function that omits what the release did not have, and then sets defaults.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -23,28 +22,31 @@ func CSIDriver(gates features.Gates) *api.Resource {
 		return tokenSecretWarnings(d)
 	}
 	return api.NewResource(api.Kind[*storagev1.CSIDriver]{
-		Names:    api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
-		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
-		Default:  func(obj *storagev1.CSIDriver) { defaultCSIDriver(gates, obj) },
-		Storage:  api.Storage{Prefix: "csidrivers"},
-		Create:   api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules), WarningsOnCreate: warnings},
-		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
-			RequireResourceVersion: true,
-			// Creates do not set the generation, but updates increase it.
-			PrepareForUpdate: func(obj, old *storagev1.CSIDriver) {
-				if !equality.Semantic.DeepEqual(obj.Spec, old.Spec) {
-					obj.Generation = old.Generation + 1
-				}
-			},
-			ValidateUpdate: validation.Changes(csiDriverChanges),
-			WarningsOnUpdate: func(obj, old *storagev1.CSIDriver) []string {
+		Names:                  api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
+		Versions:               api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
+		Default:                func(obj *storagev1.CSIDriver) { defaultCSIDriver(gates, obj) },
+		Storage:                api.Storage{Prefix: "csidrivers"},
+		RequireResourceVersion: true,
+		// Creates do not set the generation, but updates increase it.
+		Prepare: api.Prepare(nil, func(obj, old *storagev1.CSIDriver) {
+			if !equality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+				obj.Generation = old.Generation + 1
+			}
+		}),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(csiDriverChanges),
+			api.OnCreate(api.Rules(csiDriverRules)),
+			api.Declared,
+			api.OnCreate(api.Warn(warnings)),
+			api.OnUpdate(api.WarnOfChange(func(obj, old *storagev1.CSIDriver) []string {
 				if equality.Semantic.DeepEqual(obj.Spec.TokenRequests, old.Spec.TokenRequests) {
 					return nil
 				}
 				return warnings(obj)
-			},
-		},
-		Delete: api.DeleteStrategy[*storagev1.CSIDriver]{ReturnDeletedObject: true},
+			})),
+		),
+		Delete: api.Deletion{ReturnDeletedObject: true},
 		Table:  api.Rows(csiDriverRow),
 	})
 }

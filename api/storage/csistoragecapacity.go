@@ -6,7 +6,6 @@ import (
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // CSIStorageCapacity describes the kind CSIStorageCapacity, which publishes the capacity of
@@ -17,13 +16,15 @@ func CSIStorageCapacity() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
 			api.SameFields[storagev1.CSIStorageCapacity, storagev1beta1.CSIStorageCapacity](storagev1beta1.SchemeGroupVersion),
 			api.SameFields[storagev1.CSIStorageCapacity, storagev1alpha1.CSIStorageCapacity](storagev1alpha1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "csistoragecapacities"},
-		Create:  api.CreateStrategy[*storagev1.CSIStorageCapacity]{ValidateOnCreate: validation.Rules(csiStorageCapacityRules), WarningsOnCreate: capacityWarnings},
-		Update: api.UpdateStrategy[*storagev1.CSIStorageCapacity]{
-			RequireResourceVersion: true,
-			RevalidateMetadata:     true,
-			ValidateUpdate:         validation.Changes(csiStorageCapacityChanges),
-			WarningsOnUpdate:       api.IgnoreOld(capacityWarnings),
-		},
+		Storage:                api.Storage{Prefix: "csistoragecapacities"},
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(csiStorageCapacityChanges),
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(csiStorageCapacityRules)),
+			api.Declared,
+			api.Warn(capacityWarnings),
+		),
 	})
 }

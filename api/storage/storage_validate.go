@@ -12,6 +12,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 const (
@@ -184,7 +185,7 @@ func csiNodeChanges(at *validation.Path, obj, stored *storagev1.CSINode) {
 	for _, old := range stored.Spec.Drivers {
 		for _, d := range obj.Spec.Drivers {
 			if d.Name == old.Name {
-				if at.Enabled(validation.MutableCSINodeAllocatableCount) {
+				if at.Enabled(features.MutableCSINodeAllocatableCount) {
 					d.Allocatable, old.Allocatable = nil, nil
 				}
 				validation.Immutable(at.Child("spec").Child("drivers"), d, old)

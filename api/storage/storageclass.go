@@ -7,7 +7,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // StorageClass describes the kind StorageClass, which configures the provisioning of
@@ -19,10 +18,16 @@ func StorageClass() *api.Resource {
 			api.SameFields[storagev1.StorageClass, storagev1beta1.StorageClass](storagev1beta1.SchemeGroupVersion)),
 		Default: defaultStorageClass,
 		Storage: api.Storage{Prefix: "storageclasses"},
-		Create:  api.CreateStrategy[*storagev1.StorageClass]{ValidateOnCreate: validation.Rules(storageClassRules), WarningsOnCreate: storageClassWarnings},
-		Update:  api.UpdateStrategy[*storagev1.StorageClass]{RevalidateMetadata: true, ValidateUpdate: validation.Changes(storageClassChanges), WarningsOnUpdate: api.IgnoreOld(storageClassWarnings)},
-		Delete:  api.DeleteStrategy[*storagev1.StorageClass]{ReturnDeletedObject: true},
-		Table:   api.Rows(storageClassRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(storageClassChanges),
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(storageClassRules)),
+			api.Declared,
+			api.Warn(storageClassWarnings),
+		),
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(storageClassRow),
 	})
 }
 

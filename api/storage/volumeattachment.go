@@ -22,14 +22,23 @@ func VolumeAttachment() *api.Resource {
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttachment, storagev1beta1.VolumeAttachment](storagev1beta1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttachment, storagev1alpha1.VolumeAttachment](storagev1alpha1.SchemeGroupVersion)),
-		Default: defaultVolumeAttachment,
-		Storage: api.Storage{Prefix: "volumeattachments"},
-		Create:  api.CreateStrategy[*storagev1.VolumeAttachment]{ValidateOnCreate: validation.Rules(volumeAttachmentRules)},
-		Update:  api.UpdateStrategy[*storagev1.VolumeAttachment]{RequireResourceVersion: true, RevalidateMetadata: true, ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
-		Status:  api.StatusStrategy[*storagev1.VolumeAttachment]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.VolumeAttachment], ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
-		Delete:  api.DeleteStrategy[*storagev1.VolumeAttachment]{ReturnDeletedObject: true},
-		Fields:  api.Fields[*storagev1.VolumeAttachment]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:   api.Rows(volumeAttachmentRow),
+		Default:                defaultVolumeAttachment,
+		Storage:                api.Storage{Prefix: "volumeattachments"},
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(volumeAttachmentChanges),
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(volumeAttachmentRules)),
+			api.Declared,
+		),
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*storagev1.VolumeAttachment]),
+			api.Metadata, api.Changes(volumeAttachmentChanges), api.Declared,
+		),
+		Reset:  map[string][]string{"status": {"metadata", "spec"}},
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(volumeAttachmentRow),
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
 // VolumeAttributesClass describes the kind VolumeAttributesClass, which has the mutable
@@ -22,10 +21,15 @@ func VolumeAttributesClass() *api.Resource {
 			api.SameFields[storagev1.VolumeAttributesClass, storagev1beta1.VolumeAttributesClass](storagev1beta1.SchemeGroupVersion),
 			api.OnlyFaithful(api.SameFields[storagev1.VolumeAttributesClass, storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "volumeattributesclasses"},
-		Create:  api.CreateStrategy[*storagev1.VolumeAttributesClass]{Validate: validation.Rules(volumeAttributesClassRules)},
-		Update:  api.UpdateStrategy[*storagev1.VolumeAttributesClass]{ValidateUpdate: validation.Changes(volumeAttributesClassChanges), RevalidateMetadata: true},
-		Delete:  api.DeleteStrategy[*storagev1.VolumeAttributesClass]{ReturnDeletedObject: true},
-		Table:   api.Rows(volumeAttributesClassRow),
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(volumeAttributesClassChanges),
+			api.RevalidatedMetadata,
+			api.Rules(volumeAttributesClassRules),
+			api.Declared,
+		),
+		Delete: api.Deletion{ReturnDeletedObject: true},
+		Table:  api.Rows(volumeAttributesClassRow),
 	})
 }
 

@@ -23,17 +23,21 @@ func StorageVersionMigration() *api.Resource {
 		Names: api.Names{Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: "StorageVersionMigration"},
 		Versions: api.WithOlderVersions(api.WithGate(api.Served(storagemigrationv1.SchemeGroupVersion), features.StorageVersionMigrator),
 			api.SameFields[storagemigrationv1.StorageVersionMigration, storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion)),
-		Storage: api.Storage{Prefix: "storageversionmigrations", StorageVersion: storagemigrationv1beta1.SchemeGroupVersion},
-		Create:  api.CreateStrategy[*storagemigrationv1.StorageVersionMigration]{Validate: validation.Rules(migrationRules)},
-		Update: api.UpdateStrategy[*storagemigrationv1.StorageVersionMigration]{
-			RequireResourceVersion:   true,
-			ValidateUpdate:           validation.Changes(migrationChanges),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-		},
-		Status: api.StatusStrategy[*storagemigrationv1.StorageVersionMigration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagemigrationv1.StorageVersionMigration], ValidateUpdate: validation.Changes(migrationStatusChanges)},
-		Fields: api.Fields[*storagemigrationv1.StorageVersionMigration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
-		Table:  api.Rows(storageVersionMigrationRow),
+		Storage:                api.Storage{Prefix: "storageversionmigrations", StorageVersion: storagemigrationv1beta1.SchemeGroupVersion},
+		RequireResourceVersion: true,
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(migrationRules)),
+			api.Changes(migrationChanges),
+			api.Declared,
+		),
+		Status: api.NewStatus(
+			api.PrepareChange(api.KeepMetadataOf[*storagemigrationv1.StorageVersionMigration]),
+			api.Metadata, api.Changes(migrationStatusChanges), api.Declared,
+		),
+		Reset: map[string][]string{"status": {"metadata", "spec"}},
+		Table: api.Rows(storageVersionMigrationRow),
 	})
 }
 

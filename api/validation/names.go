@@ -8,7 +8,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Formats of object names, with the signature of api.CreateStrategy.ValidateName. If prefix
+// Formats of object names, with the signature of api.Kind.ValidateName. If prefix
 // is true, the name is a generateName.
 
 // fastObjectName reports whether name is a DNS label, which all formats but IPAddressName allow.

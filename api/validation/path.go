@@ -4,11 +4,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // The validation function of a kind has one line per rule:
@@ -32,8 +35,8 @@ type Path struct {
 	Name    string
 	index   int
 	element pathElement
-	// strictness is that of the root.
-	strictness Strictness
+	// gates are those of the root, so that a rule deep in an object, such as in a pod template, need not be given them.
+	gates features.Gates
 }
 
 // pathElement is the kind of the last element of a path.
@@ -46,19 +49,31 @@ const (
 	keyElement
 )
 
-// Check calls rules with the root path of an object and returns their errors.
-func Check(rules func(at *Path)) field.ErrorList { return Strictness{}.Check(rules) }
+// Check calls rules with the root path of an object and returns their errors. The feature gates are those of a
+// server without --feature-gates.
+func Check(rules func(at *Path)) field.ErrorList { return CheckWith(nil, rules) }
 
-// Check is the function Check for rules of the strictness s.
-func (s Strictness) Check(rules func(at *Path)) field.ErrorList {
+// CheckWith is Check for rules that may depend on feature gates.
+func CheckWith(gates features.Gates, rules func(at *Path)) field.ErrorList {
 	var faults field.ErrorList
-	rules(&Path{strictness: s, report: func(fault *field.Error) int {
+	rules(&Path{gates: gates, report: func(fault *field.Error) int {
 		if fault != nil && len(faults) < maxFaults {
 			faults = append(faults, fault)
 		}
 		return len(faults)
 	}})
 	return faults
+}
+
+// defaultGates are the gates of paths without gates.
+var defaultGates = sync.OnceValue(features.Default)
+
+// Enabled reports whether a feature gate is enabled, for a rule that depends on it.
+func (p *Path) Enabled(gate string) bool {
+	if p.gates == nil {
+		return defaultGates().Enabled(gate)
+	}
+	return p.gates.Enabled(gate)
 }
 
 // Collect calls rules with the path at and returns their errors, which the errors of at
@@ -78,17 +93,17 @@ func Collect(at *Path, rules func(at *Path)) field.ErrorList {
 
 // Child returns the path of a field of the struct at p.
 func (p *Path) Child(name string) *Path {
-	return &Path{Parent: p, report: p.report, Name: name, element: childElement, strictness: p.strictness}
+	return &Path{Parent: p, report: p.report, Name: name, element: childElement, gates: p.gates}
 }
 
 // Index returns the path of an element of the list at p.
 func (p *Path) Index(i int) *Path {
-	return &Path{Parent: p, report: p.report, index: i, element: indexElement, strictness: p.strictness}
+	return &Path{Parent: p, report: p.report, index: i, element: indexElement, gates: p.gates}
 }
 
 // Key returns the path of an entry of the map at p.
 func (p *Path) Key(key string) *Path {
-	return &Path{Parent: p, report: p.report, Name: key, element: keyElement, strictness: p.strictness}
+	return &Path{Parent: p, report: p.report, Name: key, element: keyElement, gates: p.gates}
 }
 
 // ToField returns p as a field path; it is nil for the root. It clones names so that the
@@ -361,27 +376,3 @@ func ForbidOtherFields(at *Path, pointer any, message string, allowed func(name 
 
 // IsOneOf reports whether a value is in the list.
 func IsOneOf[T comparable](value T, list ...T) bool { return slices.Contains(list, value) }
-
-// Rules returns a validation function of the signature of api.CreateStrategy.
-func Rules[T any](rules func(at *Path, obj T)) func(T) field.ErrorList {
-	return RulesOf(Strictness{}, rules)
-}
-
-// RulesOf is Rules for rules of the strictness s.
-func RulesOf[T any](s Strictness, rules func(at *Path, obj T)) func(T) field.ErrorList {
-	return func(obj T) field.ErrorList {
-		return s.Check(func(at *Path) { rules(at, obj) })
-	}
-}
-
-// Changes returns a validation function of the signature of api.UpdateStrategy.
-func Changes[T any](rules func(at *Path, updated, stored T)) func(obj, old T) field.ErrorList {
-	return ChangesOf(Strictness{}, rules)
-}
-
-// ChangesOf is Changes for rules of the strictness s.
-func ChangesOf[T any](s Strictness, rules func(at *Path, updated, stored T)) func(obj, old T) field.ErrorList {
-	return func(obj, old T) field.ErrorList {
-		return s.Check(func(at *Path) { rules(at, obj, old) })
-	}
-}

@@ -14,7 +14,7 @@ func TestCELRules(t *testing.T) {
 		"1":            `e: Invalid value: "1": must evaluate to bool but got int`,
 		"int('x') > 1": "e: Internal error: program instantiation failed: type conversion error from 'string' to 'int'",
 	} {
-		errs := Strictness{}.Check(func(at *Path) { CELRules(at.Child("e"), text, c.Compile(text, expression.Bool())) })
+		errs := Check(func(at *Path) { CELRules(at.Child("e"), text, c.Compile(text, expression.Bool())) })
 		got := ""
 		if len(errs) > 0 {
 			got = errs[0].Error()

@@ -13,6 +13,8 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Protocol validates the transport protocol of a port.
@@ -107,7 +109,7 @@ func IP(at *Path, value string) bool { return IPOrStored(at, value, nil) }
 
 // IPOrStored is IP, and also allows the addresses that the stored object has.
 func IPOrStored(at *Path, value string, known []string) bool {
-	strict := at.Enabled(StrictIPCIDRValidation)
+	strict := at.Enabled(features.StrictIPCIDRValidation)
 	if err := utilvalidation.IsValidIPForLegacyField(nil, value, strict, known); len(err) == 0 {
 		return true
 	}
@@ -128,7 +130,7 @@ func IsDualStack(at *Path, ips []string) bool {
 // CIDROrStored validates a CIDR of an older field, and also allows the CIDRs of the stored
 // object.
 func CIDROrStored(at *Path, value string, known []string) bool {
-	strict := at.Enabled(StrictIPCIDRValidation)
+	strict := at.Enabled(features.StrictIPCIDRValidation)
 	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, strict, known); len(err) == 0 {
 		return true
 	}

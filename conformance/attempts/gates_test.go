@@ -143,13 +143,15 @@ func (g *gateObserver) outcome(kinds map[schema.GroupVersionKind]*api.Resource, 
 		}
 		obj.SetResourceVersion("1")
 		old.SetResourceVersion("1")
-		if r.Status.PrepareForUpdate != nil {
-			r.Status.PrepareForUpdate(obj, old)
+		w := r.NewWrite(api.Attempt{Version: v, Status: true}, obj, old)
+		if r.Status.Prepare != nil {
+			r.Status.Prepare(w)
 		}
-		faults = r.CheckStatusUpdate(v, obj, old).ToAggregate()
+		r.Check(&r.Status.WriteRules, w)
+		faults = w.Errors.ToAggregate()
 	} else {
-		if r.Create.PrepareForCreate != nil {
-			r.Create.PrepareForCreate(obj)
+		if r.Prepare != nil {
+			r.Prepare(r.NewWrite(api.Attempt{Version: v}, obj, nil))
 		}
 		faults = r.CheckCreate(v, obj).ToAggregate()
 	}

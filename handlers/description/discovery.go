@@ -179,20 +179,21 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 		Name: res.Name, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
 		Verbs: slices.Clone(res.DiscoveryVerbs()), ShortNames: res.ShortNames, Categories: res.Categories,
 	}}
-	if res.Status.Served {
+	if res.Status != nil {
 		out = append(out, metav1.APIResource{
 			Name: res.Name + "/status", Namespaced: res.Namespaced, Kind: res.Kind,
 			Verbs: statusVerbs(),
 		})
 	}
 	for _, subresource := range res.Subresources {
-		line := metav1.APIResource{Name: res.Name + "/" + subresource.Name, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: slices.Clone(subresource.Verbs)}
-		if subresource.Connects() && subresource.Connection.Kind != "" {
-			line.Kind = subresource.Connection.Kind
+		name, verbs := subresource.Path()
+		line := metav1.APIResource{Name: res.Name + "/" + name, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: slices.Clone(verbs)}
+		if c, ok := subresource.(*api.Connection); ok && c.Kind != "" {
+			line.Kind = c.Kind
 		}
-		if subresource.Kind != nil {
-			gv := subresource.Kind.Versions[0]
-			line.Kind = subresource.Kind.Kind
+		if kind := api.BodyKind(subresource); kind != nil {
+			gv := kind.Versions[0]
+			line.Kind = kind.Kind
 			if gv.Group != res.Versions[0].Group {
 				line.Group, line.Version = gv.Group, gv.Version
 			}

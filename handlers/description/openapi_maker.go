@@ -171,22 +171,23 @@ func describe(res *api.Resource, v *api.Version, model string) openapi.Resource 
 		Name: res.Name, Kind: res.Kind, Namespaced: res.Namespaced, Verbs: res.Verbs,
 		Model: model, ListModel: model + "List", DeleteReturnsObject: res.Delete.ReturnDeletedObject || v.ReturnDeletedObject,
 	}
-	if res.Status.Served {
+	if res.Status != nil {
 		out.Subresources = append(out.Subresources, openapi.Subresource{
 			Name: "status", Kind: v.WithKind(res.Kind), Model: model, Verbs: statusVerbs(),
 		})
 	}
 	for _, subresource := range res.Subresources {
-		s := openapi.Subresource{Name: subresource.Name, Kind: v.WithKind(res.Kind), Model: model, Verbs: subresource.Verbs}
-		if c := subresource.Connection; c != nil {
+		name, verbs := subresource.Path()
+		s := openapi.Subresource{Name: name, Kind: v.WithKind(res.Kind), Model: model, Verbs: verbs}
+		if c, ok := subresource.(*api.Connection); ok {
 			s.Options, s.Connects, s.Path = c.Empty, c.Kind != "", c.Style == api.StyleProxy
 			if c.Kind != "" {
 				s.Kind.Kind = c.Kind
 			}
 		}
-		if subresource.Kind != nil {
-			v := &subresource.Kind.Versions[0]
-			s.Kind, s.Model = v.WithKind(subresource.Kind.Kind), modelOf(subresource.Kind, v)
+		if kind := api.BodyKind(subresource); kind != nil {
+			v := &kind.Versions[0]
+			s.Kind, s.Model = v.WithKind(kind.Kind), modelOf(kind, v)
 		}
 		out.Subresources = append(out.Subresources, s)
 	}

@@ -225,10 +225,8 @@ func (s *Codecs) forgetForm(res *api.Resource) {
 	for i := range res.Versions {
 		s.byVersion.Delete(&res.Versions[i])
 	}
-	for _, subresource := range res.Subresources {
-		if subresource.Kind != nil {
-			s.byVersion.Delete(&subresource.Kind.Versions[0])
-		}
+	for _, kind := range res.BodyKinds() {
+		s.byVersion.Delete(&kind.Versions[0])
 	}
 }
 
@@ -306,7 +304,7 @@ func (c *Codec) encodePartialProto(obj api.Object) ([]byte, error) {
 // visibleAnnotations returns annotations without the hidden ones.
 func (c *Codec) visibleAnnotations(annotations map[string]string) map[string]string {
 	visible := annotations
-	for _, name := range c.resource.Fields.HiddenAnnotations {
+	for _, name := range c.resource.HiddenAnnotations {
 		if _, ok := visible[name]; ok {
 			visible = maps.Clone(visible)
 			delete(visible, name)
@@ -320,7 +318,7 @@ func (c *Codec) visibleAnnotations(annotations map[string]string) map[string]str
 
 // hideAnnotations removes the hidden annotations from the JSON of an object's metadata.
 func (c *Codec) hideAnnotations(metadata []byte) ([]byte, error) {
-	for _, name := range c.resource.Fields.HiddenAnnotations {
+	for _, name := range c.resource.HiddenAnnotations {
 		if !bytes.Contains(metadata, []byte(name)) {
 			continue
 		}

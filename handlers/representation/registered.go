@@ -63,12 +63,9 @@ func (c *Codec) unservedKind(gvk schema.GroupVersionKind) api.Object {
 		if res.Kind == gvk.Kind && slices.Contains(res.RemovedVersions, gvk.GroupVersion()) {
 			return res.New()
 		}
-		for _, sub := range res.Subresources {
-			if sub.Kind == nil || sub.Kind.Kind != gvk.Kind {
-				continue
-			}
-			if v := sub.Kind.Version(gvk.GroupVersion()); v != nil {
-				return sub.Kind.NewOf(v)
+		for _, kind := range res.BodyKinds() {
+			if v := kind.Version(gvk.GroupVersion()); v != nil && kind.Kind == gvk.Kind {
+				return kind.NewOf(v)
 			}
 		}
 	}

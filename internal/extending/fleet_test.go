@@ -60,16 +60,15 @@ func Fleets() *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "ships.example.com/fleets", Encoding: api.JSON},
-		Create:  api.CreateStrategy[*Fleet]{Validate: validation.Rules(fleetRules)},
-		Update: api.UpdateStrategy[*Fleet]{
-			HasGeneration:  true,
-			ValidateUpdate: validation.Changes(fleetChanges),
-		},
-		Status: api.StatusStrategy[*Fleet]{
-			Served:         true,
-			ValidateUpdate: validation.Changes(fleetStatusChanges),
-		},
-		Subresources: []*api.Subresource{scale.New(scale.Replicas[*Fleet]{
+		Checks: api.Checks(
+			api.Metadata,
+			api.Changes(fleetChanges),
+			api.Rules(fleetRules),
+			api.Declared,
+		),
+		HasGeneration: true,
+		Status:        api.NewStatus(nil, api.Metadata, api.Changes(fleetStatusChanges), api.Declared),
+		Subresources: []api.Subresource{scale.New(scale.Replicas[*Fleet]{
 			Replicas: map[string]string{"ships.example.com/v1": scale.ReplicasPath},
 			Wanted:   func(f *Fleet) **int32 { return &f.Spec.Replicas },
 			Current:  func(f *Fleet) int32 { return f.Status.Replicas },

@@ -1,6 +1,7 @@
 package kindtest
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // This file has all uses of the fields of api.Resource. The order of the steps is that of the registry.
@@ -51,22 +53,16 @@ func create(r *api.Resource, v *api.Version, sent api.Object) (out outcome, err 
 	}
 	obj.SetUID("u")
 	obj.SetCreationTimestamp(metav1.NewTime(created()))
-	if r.Update.HasGeneration {
+	if r.Generation != nil {
 		obj.SetGeneration(1)
 	}
-	if r.Status.Served && !r.Create.KeepStatusOnCreate {
+	if r.Status != nil && r.KeepStatus == api.KeepNever {
 		setStatus(obj, nil)
 	}
-	if r.Create.WarningsAsSent != nil {
-		out.warnings = r.Create.WarningsAsSent(obj)
-	}
-	if r.Create.PrepareForCreate != nil {
-		r.Create.PrepareForCreate(obj)
-	}
-	if out.errs = r.CheckCreate(v, obj); len(out.errs) > 0 {
+	out.run(r, &r.WriteRules, r.NewWrite(attempt(v), obj, nil))
+	if len(out.errs) > 0 {
 		return out, nil
 	}
-	out.warnings = append(out.warnings, r.Warnings(obj, nil)...)
 	// The response has the object as it is read from storage.
 	for _, setDefaults := range []func(api.Object){r.Default, r.DefaultStored} {
 		if setDefaults != nil {
@@ -84,48 +80,41 @@ func update(r *api.Resource, v *api.Version, subresource string, sent, old api.O
 	}
 	obj := out.object
 	obj.SetGeneration(old.GetGeneration())
+	w := r.NewWrite(attempt(v), obj, old)
+	rules := &r.WriteRules
 	switch subresource {
 	case "":
-		if r.Status.Served && !r.Status.WithObject {
+		if r.Status != nil && r.KeepStatus != api.KeepAlways {
 			setStatus(obj, old)
-		}
-		if r.Update.PrepareForUpdate != nil {
-			r.Update.PrepareForUpdate(obj, old)
 		}
 	case "status":
 		keepAllButStatus(obj, old)
-		if r.Status.PrepareForUpdate != nil {
-			r.Status.PrepareForUpdate(obj, old)
-		}
+		rules, w.Status = &r.Status.WriteRules, true
 	default:
-		part(r, subresource).PrepareForUpdate(obj, old)
+		rules = &r.Subresource(subresource).(*api.Field).WriteRules
 	}
-	if subresource != "status" && r.IncrementsGeneration(obj, old) {
-		obj.SetGeneration(old.GetGeneration() + 1)
-	}
-	switch subresource {
-	case "":
-		if out.errs = r.CheckUpdate(v, obj, old); len(out.errs) == 0 {
-			out.warnings = r.Warnings(obj, old)
-		}
-	case "status":
-		if out.errs = r.CheckStatusUpdate(v, obj, old); len(out.errs) == 0 && r.Status.WarningsOnUpdate != nil {
-			out.warnings = r.Status.WarningsOnUpdate(obj)
-		}
-	default:
-		out.errs = r.CheckPartUpdate(v, part(r, subresource), obj, old)
-	}
+	out.run(r, rules, w)
 	return out, nil
 }
 
-// part returns the subresource of a name.
-func part(r *api.Resource, name string) *api.Subresource {
-	for _, s := range r.Subresources {
-		if s.Name == name {
-			return s
-		}
+// attempt returns an attempt in version v whose context collects the warnings that are given at once.
+func attempt(v *api.Version) api.Attempt {
+	return api.Attempt{Context: request.With(context.Background(), &request.Scope{}), Version: v}
+}
+
+// run prepares and checks an object by rules.
+func (out *outcome) run(r *api.Resource, rules *api.WriteRules, w *api.Write[api.Object]) {
+	if rules.Prepare != nil {
+		rules.Prepare(w)
 	}
-	return nil
+	if !w.IsNew() && !w.Status && r.Generation != nil && r.Generation(w.Object, w.Old) {
+		w.Object.SetGeneration(w.Old.GetGeneration() + 1)
+	}
+	r.Check(rules, w)
+	out.warnings = request.From(w.Context).Warnings()
+	if out.errs = w.Errors; len(out.errs) == 0 {
+		out.warnings = append(out.warnings, w.Warnings...)
+	}
 }
 
 // setStatus sets the status of obj to that of from, or clears it.
@@ -167,10 +156,10 @@ func cells(r *api.Resource, obj api.Object) []any { return r.Row(obj).Cells() }
 
 // selectable returns the selectable fields of an object besides its name and namespace.
 func selectable(r *api.Resource, obj api.Object) map[string]string {
-	if r.Fields.Selectable == nil {
+	if r.Selectable == nil {
 		return nil
 	}
-	return r.Fields.Selectable(obj)
+	return r.Selectable(obj)
 }
 
 // created is the creation time of objects, an hour before tables are made.

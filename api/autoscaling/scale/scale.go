@@ -32,7 +32,7 @@ func AppsReplicasPaths() map[string]string {
 const ReplicasPath = "spec.replicas"
 
 // New returns the subresource scale of a built-in kind.
-func New[T api.Object](of Replicas[T]) *api.Subresource {
+func New[T api.Object](of Replicas[T]) *api.View {
 	return NewForAccessors(true, Accessors{
 		Replicas: of.Replicas, Row: scaleRow,
 		Wanted: func(obj api.Object) (n int32, err error) {
@@ -54,7 +54,7 @@ func New[T api.Object](of Replicas[T]) *api.Subresource {
 
 // Accessors gives access to the fields of a kind that Scale shows.
 type Accessors struct {
-	// Replicas is Subresource.Replicas.
+	// Replicas is View.Replicas.
 	Replicas map[string]string
 	// Wanted returns the wanted number of replicas and SetWanted sets it; Status returns the
 	// status of the Scale.
@@ -68,14 +68,14 @@ type Accessors struct {
 	OwnRules bool
 	// Unregistered is Resource.Unregistered of the Scale.
 	Unregistered bool
-	// Unreadable is Subresource.Unreadable.
+	// Unreadable is View.Unreadable.
 	Unreadable func(obj api.Object) error
 	// Row is api.Table.Row of the Scale.
 	Row func(row *table.Row, s *autoscalingv1.Scale)
 }
 
 // NewForAccessors returns the subresource scale of a kind that need not have a Go type.
-func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
+func NewForAccessors(namespaced bool, of Accessors) *api.View {
 	definition := api.Kind[*autoscalingv1.Scale]{
 		Names:    api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
 		Versions: api.Served(autoscalingv1.SchemeGroupVersion),
@@ -92,10 +92,10 @@ func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
 	if previous == nil {
 		previous = of.Wanted
 	}
-	return &api.Subresource{
+	return &api.View{
 		Name: "scale", Verbs: api.ReadWrite(), Kind: kind,
 		Replicas: of.Replicas, Unreadable: of.Unreadable,
-		View: view(of.Wanted, of.Status), PreviousView: view(previous, of.Status),
+		View: view(of.Wanted, of.Status), Previous: view(previous, of.Status),
 		Change: func(obj, requested api.Object) (api.Object, error) {
 			n := requested.(*autoscalingv1.Scale).Spec.Replicas
 			if n < 0 && !of.OwnRules {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ClaimSpecRules validates the spec of a claim or of the claim template of an ephemeral
@@ -43,7 +44,7 @@ func ClaimSpecRules(at *validation.Path, s, old *corev1.PersistentVolumeClaimSpe
 		}
 	}
 	used := old != nil && old.VolumeAttributesClassName != nil
-	if s.VolumeAttributesClassName != nil && (used || at.Enabled(validation.VolumeAttributesClass)) {
+	if s.VolumeAttributesClassName != nil && (used || at.Enabled(features.VolumeAttributesClass)) {
 		validation.OptionalFormat(at.Child("volumeAttributesClassName"), *s.VolumeAttributesClassName, validation.DNSSubdomain)
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 // PersistentVolumeClaim describes the kind PersistentVolumeClaim, a request for storage.
 func PersistentVolumeClaim(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	return api.NewResource(api.Kind[*corev1.PersistentVolumeClaim]{
 		Names: api.Names{
 			Name: "persistentvolumeclaims", Singular: "persistentvolumeclaim", Kind: "PersistentVolumeClaim",
@@ -34,22 +33,19 @@ func PersistentVolumeClaim(gates features.Gates) *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "persistentvolumeclaims"},
-		Create: api.CreateStrategy[*corev1.PersistentVolumeClaim]{
-			PrepareForCreate: func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) },
-			ValidateOnCreate: validation.RulesOf(strictness, claimRules),
-			WarningsOnCreate: claimWarnings,
-		},
-		Update: api.UpdateStrategy[*corev1.PersistentVolumeClaim]{
-			PrepareForUpdate: func(obj, old *corev1.PersistentVolumeClaim) {
-				prepareClaimSpec(&obj.Spec, &old.Spec)
-			},
-			ValidateUpdate:           validation.ChangesOf(strictness, claimChanges),
-			ValidateUpdateIsComplete: true, // after the metadata
-			RevalidateMetadata:       true,
-			WarningsOnUpdate:         api.IgnoreOld(claimWarnings),
-		},
-		Status: api.StatusStrategy[*corev1.PersistentVolumeClaim]{Served: true, ValidateUpdate: validation.Changes(claimStatusRules)},
-		Delete: api.DeleteStrategy[*corev1.PersistentVolumeClaim]{ReturnDeletedObject: true},
+		Prepare: api.Prepare(func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) }, func(obj, old *corev1.PersistentVolumeClaim) {
+			prepareClaimSpec(&obj.Spec, &old.Spec)
+		}),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(claimRules)),
+			api.Changes(claimChanges),
+			api.Declared,
+			api.Warn(claimWarnings),
+		),
+		Status: api.NewStatus(nil, api.Metadata, api.Changes(claimStatusRules), api.Declared),
+		Delete: api.Deletion{ReturnDeletedObject: true},
 		Table:  api.Rows(persistentVolumeClaimRow),
 	})
 }
@@ -147,7 +143,7 @@ func attributesClassRules(at *validation.Path, value *string, stored *corev1.Per
 	if equality.Semantic.DeepEqual(value, stored.Spec.VolumeAttributesClassName) {
 		return
 	}
-	if !at.Enabled(validation.VolumeAttributesClass) {
+	if !at.Enabled(features.VolumeAttributesClass) {
 		at.Forbidden("update is forbidden when the VolumeAttributesClass feature gate is disabled")
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func (c *podCheck) affinityRules(at *validation.Path, a *corev1.Affinity) {
@@ -71,7 +72,7 @@ func (c *podCheck) podTerm(at *validation.Path, t *corev1.PodAffinityTerm) {
 }
 
 // matchKeyRules validates keys of labels whose values are those of the pod itself.
-// PrepareForCreate has merged them into the selector before.
+// preparePod has merged them into the selector before.
 func matchKeyRules(at *validation.Path, t *corev1.PodAffinityTerm) {
 	keyListRules(at.Child("matchLabelKeys"), t.MatchLabelKeys, t.LabelSelector)
 	keyListRules(at.Child("mismatchLabelKeys"), t.MismatchLabelKeys, t.LabelSelector)
@@ -132,7 +133,7 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 	}
 	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-	if at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge) != c.lenient.spreadKeys {
+	if at.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge) != c.lenient.spreadKeys {
 		mergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
 	} else {
 		unmergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
@@ -143,7 +144,7 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 }
 
 // mergedKeyRules validates the matchLabelKeys of a topology spread constraint, which
-// PrepareForCreate has merged into the selector. at is the path of the constraint.
+// preparePod has merged into the selector. at is the path of the constraint.
 func mergedKeyRules(at *validation.Path, keys []string, s *metav1.LabelSelector) {
 	keyListRules(at.Child("matchLabelKeys"), keys, s)
 	refuseSelectedKeys(at, keys, s)
@@ -178,7 +179,7 @@ func unmergedKeyRules(at *validation.Path, keys []string, s *metav1.LabelSelecto
 const selectedTwice = "exists in both matchLabelKeys and labelSelector"
 
 // refuseSelectedKeys refuses keys that the selector contains twice: as the client wrote it,
-// and because PrepareForCreate merged them into it. As in kube-apiserver, an error has the path of the
+// and because preparePod merged them into it. As in kube-apiserver, an error has the path of the
 // term or constraint, at, and the index of the key.
 func refuseSelectedKeys(at *validation.Path, keys []string, s *metav1.LabelSelector) {
 	if s == nil || len(keys) == 0 {

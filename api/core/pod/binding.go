@@ -21,19 +21,19 @@ func Binding() *api.Resource {
 	return api.NewResource(api.Kind[*corev1.Binding]{
 		Names:    api.Names{Name: "bindings", Singular: "binding", Kind: "Binding", Namespaced: true, Verbs: []string{api.VerbCreate}},
 		Versions: api.Served(corev1.SchemeGroupVersion),
-		Virtual:  &api.Virtual{Source: "bindings", Target: "pods", TargetSubresource: "binding"},
+		Virtual:  &api.Action{At: "pods/binding"},
 	})
 }
 
 // podBinding is the subresource of pods to which clients post bindings. now is the clock for
 // the time in the pod's condition. Gates decide whether a bound pod keeps its nominated node, and
 // whether it gets the labels of the binding, such as those of the node's zone.
-func podBinding(now func() time.Time, gates features.Gates) *api.Subresource {
-	return api.NewPosting(api.Posting[*corev1.Pod, *corev1.Binding]{
+func podBinding(now func() time.Time, gates features.Gates) *api.Action {
+	return &api.Action{
 		Name:              "binding",
 		Kind:              Binding(),
 		KeepsSystemFields: true, // the uid selects the pod
-		Check: func(p *api.Posted, sent *corev1.Binding) error {
+		Check: api.Checking(func(p *api.ActionRequest, sent *corev1.Binding) error {
 			if err := p.CheckName("Binding"); err != nil {
 				return err
 			}
@@ -41,8 +41,8 @@ func podBinding(now func() time.Time, gates features.Gates) *api.Subresource {
 				return errs.ToAggregate()
 			}
 			return nil
-		},
-		Change: func(obj *corev1.Pod, requested *corev1.Binding) (*corev1.Pod, error) {
+		}),
+		Change: api.Changing(func(obj *corev1.Pod, requested *corev1.Binding) (*corev1.Pod, error) {
 			p, err := bindPod(obj, requested, metav1.NewTime(now()))
 			if err != nil {
 				return nil, err
@@ -54,8 +54,8 @@ func podBinding(now func() time.Time, gates features.Gates) *api.Subresource {
 				p.Labels = withEntries(p.Labels, requested.Labels)
 			}
 			return p, nil
-		},
-	})
+		}),
+	}
 }
 
 // bindPod assigns pod p to the node that b names, unless p is assigned already.

@@ -65,7 +65,7 @@ func TestCheckBinding(t *testing.T) {
 		{"p", corev1.ObjectReference{}, "target.name: Required value"},
 		{"p", corev1.ObjectReference{Kind: "Pod", Name: "n"}, `target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"`},
 	} {
-		err := podBinding(time.Now, features.Default()).Check(&api.Posted{Name: "p", Sent: &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: c.name}, Target: c.target}})
+		err := podBinding(time.Now, features.Default()).Check(&api.ActionRequest{Name: "p", Sent: &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: c.name}, Target: c.target}})
 		if got := message(err); got != c.want {
 			t.Errorf("%q to %+v: got %q, want %q", c.name, c.target, got, c.want)
 		}

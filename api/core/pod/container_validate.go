@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func (c *podCheck) containerListRules(at *validation.Path) {
@@ -231,7 +232,7 @@ const (
 
 // restartsAll reports whether a container that exits may restart all containers.
 func (c *podCheck) restartsAll(at *validation.Path) bool {
-	return c.lenient.restartAll || at.Enabled(validation.RestartAllContainersOnContainerExits)
+	return c.lenient.restartAll || at.Enabled(features.RestartAllContainersOnContainerExits)
 }
 
 func restartsAll(r corev1.ContainerRestartRule) bool {

@@ -8,6 +8,7 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func (c *podCheck) envRules(at *validation.Path, list []corev1.EnvVar) {
@@ -42,7 +43,7 @@ func (c *podCheck) envSourceRules(at *validation.Path, v *corev1.EnvVar) {
 		fileKeyRules(at.Child("fileKeyRef"), from.FileKeyRef)
 	}
 	switch {
-	case n == 0 && (c.lenient.envFiles || at.Enabled(validation.EnvFiles)):
+	case n == 0 && (c.lenient.envFiles || at.Enabled(features.EnvFiles)):
 		at.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
 	case n == 0:
 		at.Invalid("", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")

@@ -21,16 +21,16 @@ import (
 
 // podEviction returns the subresource eviction, which deletes a pod if its disruption budget
 // allows that.
-func podEviction() *api.Subresource {
-	return api.NewPosting(api.Posting[*corev1.Pod, *policyv1.Eviction]{
+func podEviction() *api.Action {
+	return &api.Action{
 		Name: "eviction",
 		Kind: api.NewResource(api.Kind[*policyv1.Eviction]{
 			Names:    api.Names{Name: "evictions", Singular: "eviction", Kind: "Eviction", Namespaced: true},
 			Versions: evictionVersions(),
 		}),
-		Check: checkEviction,
-		Act:   evictPod,
-	})
+		Check: api.Checking(checkEviction),
+		Do:    api.Doing(evictPod),
+	}
 }
 
 // evictionVersions returns the versions of Eviction that a client may send, whether or not
@@ -49,7 +49,7 @@ const evictionTries = 20
 
 // checkEviction validates the options, and sets p.DryRun if the query or the body asks for a
 // dry run.
-func checkEviction(p *api.Posted, e *policyv1.Eviction) error {
+func checkEviction(p *api.ActionRequest, e *policyv1.Eviction) error {
 	if err := p.CheckName("Eviction"); err != nil {
 		return err
 	}

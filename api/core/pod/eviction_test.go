@@ -119,7 +119,7 @@ func denied(reason, why string) func(*policyv1.PodDisruptionBudget) {
 
 func doEvict(do *pods, o *metav1.DeleteOptions) error {
 	e := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}, DeleteOptions: o}
-	posted := &api.Posted{Name: "p", Sent: e, DryRun: do.dryRun}
+	posted := &api.ActionRequest{Name: "p", Sent: e, DryRun: do.dryRun}
 	if err := checkEviction(posted, e); err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func TestCheckEviction(t *testing.T) {
 			`Eviction.policy "p" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: can not be set for pod eviction, try after removing the option`},
 	} {
 		e := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: c.name}, DeleteOptions: c.options}
-		p := &api.Posted{Name: "p", DryRun: c.query, Sent: e}
+		p := &api.ActionRequest{Name: "p", DryRun: c.query, Sent: e}
 		if got := message(checkEviction(p, e)); got != c.want || p.DryRun != c.dryRun {
 			t.Errorf("%+v: got %q, dry run %t", c, got, p.DryRun)
 		}

@@ -8,13 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Pod describes the kind Pod: containers that run together on a node.
 func Pod(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	level, setsProtocols, hasImages := podLevelOf(gates), gates.Enabled(features.H2CContainerProbe), gates.Enabled(features.ImageVolume)
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
@@ -41,30 +39,39 @@ func Pod(gates features.Gates) *api.Resource {
 		},
 		DropDisabledFields: dropDisabledOfPod,
 		Storage:            api.Storage{Prefix: "pods"},
-		Create:             api.CreateStrategy[*corev1.Pod]{WarningsAsSent: appArmorWarnings, PrepareForCreate: preparePod(level, gates.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge)), Validate: validation.RulesOf(strictness, newPodRules), WarningsOnCreate: podWarnings(gates)},
-		Update: api.UpdateStrategy[*corev1.Pod]{
-			PrepareForUpdate:         level.keep,
-			ValidateUpdate:           validation.ChangesOf(strictness, podChanges),
-			ValidateUpdateIsComplete: true,
-			RevalidateMetadata:       true,
-			HasGeneration:            true,
-		},
-		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validation.ChangesOf(strictness, podStatusChanges), WarningsOnUpdate: podStatusWarnings},
+		Prepare:            preparePod(level, gates),
+		Checks: api.Checks(
+			api.Metadata,
+			api.RevalidatedMetadata,
+			api.OnCreate(api.Rules(newPodRules)),
+			api.Changes(podChanges),
+			api.Declared,
+			api.OnCreate(api.Warn(podWarnings(gates))),
+		),
+		HasGeneration: true,
+		Status: api.NewStatus(
+			api.Prepare(nil, preparePodStatus),
+			api.Metadata, api.Changes(podStatusChanges), api.Declared, api.Warn(podStatusWarnings),
+		),
+		Selectable:   podFields,
+		Indexed:      []string{"spec.nodeName"},
+		Reset:        map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
 		Subresources: podSubresources(gates, level),
-		Delete:       api.DeleteStrategy[*corev1.Pod]{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
-		Fields: api.Fields[*corev1.Pod]{
-			Selectable: podFields,
-			Indexed:    []string{"spec.nodeName"},
-			Reset:      map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
-		},
-		Table: api.Rows(podRow),
+		Delete:       api.Deletion{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
+		Table:        api.Rows(podRow),
 	})
 }
 
-// preparePod sets what the server determines for a new pod. mergesSpreadKeys: matchLabelKeys of
-// topology spread constraints are merged into their selectors.
-func preparePod(level podLevel, mergesSpreadKeys bool) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
+// preparePod sets what the server determines for a new pod, and restores what an update keeps.
+func preparePod(level podLevel, gates features.Gates) func(*api.Write[*corev1.Pod]) {
+	mergesSpreadKeys := gates.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge)
+	return func(w *api.Write[*corev1.Pod]) {
+		p := w.Object
+		if !w.IsNew() {
+			level.keep(p, w.Old)
+			return
+		}
+		w.WarnNow(appArmorWarnings(p)...)
 		level.complete(&p.Spec)
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: level.class(&p.Spec)}
 		if len(p.Spec.SchedulingGates) > 0 {
@@ -202,7 +209,8 @@ func podFields(p *corev1.Pod) map[string]string {
 }
 
 // podGracePeriod returns the grace period of a deletion: 0 unless a kubelet must stop the pod.
-func podGracePeriod(p *corev1.Pod, requested *int64) int64 {
+func podGracePeriod(obj api.Object, requested *int64) int64 {
+	p := obj.(*corev1.Pod)
 	var period int64
 	switch {
 	case p.Spec.NodeName == "", p.Status.Phase == corev1.PodFailed, p.Status.Phase == corev1.PodSucceeded:

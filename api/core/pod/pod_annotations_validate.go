@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Annotations of pods that the server interprets.
@@ -34,10 +35,10 @@ func annotationRules(at *validation.Path, annotations map[string]string, s *core
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			at.Invalid(tolerationAnnotation, err.Error())
 		} else {
-			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons || at.Enabled(validation.TaintTolerationComparisonOperators))
+			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons || at.Enabled(features.TaintTolerationComparisonOperators))
 		}
 	}
-	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) && at.Enabled(validation.PodDeletionCost) {
+	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) && at.Enabled(features.PodDeletionCost) {
 		at.Key(corev1.PodDeletionCost).Invalid(cost, "must be a 32bit integer")
 	}
 	for _, key := range validation.SortedKeys(annotations) {

@@ -21,35 +21,32 @@ import (
 // podConnections returns the subresources that connect a client to a container through its
 // kubelet, or to the pod's network. With the gate, connections with GET require the permission to
 // create.
-func podConnections(gates features.Gates) []*api.Subresource {
+func podConnections(gates features.Gates) []api.Subresource {
 	requireCreate := gates.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission)
 	streams := []string{api.VerbCreate, api.VerbGet}
-	return []*api.Subresource{
-		{Name: "attach", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodAttachOptions]{
-			Style: api.StyleStreams, RequiresCreate: requireCreate, Kind: "PodAttachOptions", Options: attachOptions,
-			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodAttachOptions) (*api.Location, error) {
-				return locateProcess(lookup, name, "attach", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, nil)
-			},
-		})},
-		{Name: "exec", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodExecOptions]{
-			Style: api.StyleStreams, RequiresCreate: requireCreate, Kind: "PodExecOptions", Options: execOptions,
-			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodExecOptions) (*api.Location, error) {
-				return locateProcess(lookup, name, "exec", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Command)
-			},
-		})},
+	connection := func(name string, style api.Style, kind string) api.Connection {
+		return api.Connection{Name: name, Verbs: streams, Style: style, Kind: kind, RequiresCreate: requireCreate}
+	}
+	return []api.Subresource{
+		api.NewConnection(connection("attach", api.StyleStreams, "PodAttachOptions"), attachOptions,
+			func(lookup *api.ConnectLookup, name string, o *corev1.PodAttachOptions) (*api.Location, error) {
+				channels := api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}
+				return locateProcess(lookup, name, "attach", o.Container, channels, nil)
+			}),
+		api.NewConnection(connection("exec", api.StyleStreams, "PodExecOptions"), execOptions,
+			func(lookup *api.ConnectLookup, name string, o *corev1.PodExecOptions) (*api.Location, error) {
+				channels := api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}
+				return locateProcess(lookup, name, "exec", o.Container, channels, o.Command)
+			}),
 		podLog(gates.Enabled(features.PodLogsQuerySplitStreams)),
-		{Name: "portforward", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodPortForwardOptions]{
-			Style: api.StylePorts, RequiresCreate: requireCreate, Kind: "PodPortForwardOptions", Options: portOptions, Locate: locatePorts,
-		})},
-		{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.PodProxyOptions]{
-			Style: api.StyleProxy, Kind: "PodProxyOptions",
-			Options: func(_ url.Values, path string) (*corev1.PodProxyOptions, error) {
+		api.NewConnection(connection("portforward", api.StylePorts, "PodPortForwardOptions"), portOptions, locatePorts),
+		api.NewConnection(api.Connection{Name: "proxy", Verbs: api.ProxyVerbs(), Style: api.StyleProxy, Kind: "PodProxyOptions"},
+			func(_ url.Values, path string) (*corev1.PodProxyOptions, error) {
 				return &corev1.PodProxyOptions{Path: path}, nil
 			},
-			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodProxyOptions) (*api.Location, error) {
+			func(lookup *api.ConnectLookup, name string, o *corev1.PodProxyOptions) (*api.Location, error) {
 				return locatePod(lookup, name, o.Path)
-			},
-		})},
+			}),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podRatchet has the rules that are not applied to an update because the stored pod violates
@@ -49,7 +50,7 @@ func annotationFailings(annotations map[string]string, s *corev1.PodSpec) annota
 // server.
 func podStoredViolations(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) podRatchet {
 	spreadKeyRules := unmergedKeyRules
-	if at.Enabled(validation.MatchLabelKeysInPodTopologySpreadSelectorMerge) {
+	if at.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge) {
 		spreadKeyRules = mergedKeyRules
 	}
 	strict := podCheck{spec: s}

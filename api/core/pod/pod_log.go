@@ -17,14 +17,12 @@ import (
 
 // podLog returns the subresource log, the output of a container. splitStreams: clients can ask for one
 // of its streams.
-func podLog(splitStreams bool) *api.Subresource {
-	return &api.Subresource{Name: "log", Verbs: []string{api.VerbGet}, Connection: api.NewConnection(api.Connect[*corev1.PodLogOptions]{
-		Style: api.StyleText, Options: logOptions,
-		Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
+func podLog(splitStreams bool) *api.Connection {
+	return api.NewConnection(api.Connection{Name: "log", Verbs: []string{api.VerbGet}, Style: api.StyleText}, logOptions,
+		func(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
 			defaultStream(o, splitStreams)
 			return locateLog(lookup, name, o, splitStreams)
-		},
-	})}
+		})
 }
 
 // defaultStream asks for all streams if the client can choose one.

@@ -6,24 +6,29 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // validateResize validates an update through the subresource resize, which may change the CPU
 // and memory of a running pod.
-func validateResize(level podLevel, strictness validation.Strictness) func(pod, old *corev1.Pod) field.ErrorList {
-	return func(pod, old *corev1.Pod) field.ErrorList {
+func validateResize(level podLevel) api.Check[*corev1.Pod] {
+	return func(w *api.Write[*corev1.Pod]) {
+		pod, old := w.Object, w.Old
 		// These pods cannot be resized; other errors don't matter.
 		switch _, mirror := old.Annotations[mirrorAnnotation]; {
 		case mirror:
-			return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+			w.Add(field.Forbidden(field.NewPath(""), "static pods cannot be resized"))
+			return
 		case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
-			return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+			w.Add(field.Forbidden(field.NewPath(""), "windows pods cannot be resized"))
+			return
 		}
-		return strictness.Check(func(at *validation.Path) {
+		w.Add(validation.CheckWith(w.Gates(), func(at *validation.Path) {
 			podRules(at, pod, old)
 			resizeRules(at.Child("spec"), pod, old, level)
-		})
+		})...)
 	}
 }
 
@@ -40,7 +45,7 @@ func resizeRules(at *validation.Path, pod, old *corev1.Pod, level podLevel) {
 	}
 	rest := pod.Spec.DeepCopy()
 	if hasPodResources(pod.Spec.Resources) || hasPodResources(old.Spec.Resources) {
-		if !at.Enabled(validation.InPlacePodLevelResourcesVerticalScaling) {
+		if !at.Enabled(features.InPlacePodLevelResourcesVerticalScaling) {
 			at.Add(field.Forbidden(field.NewPath(""), "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"))
 			return
 		}
@@ -103,7 +108,7 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
 		}
 	}
-	if at.Enabled(validation.InPlacePodVerticalScalingMemoryBackedVolumes) {
+	if at.Enabled(features.InPlacePodVerticalScalingMemoryBackedVolumes) {
 		volumesResize(at.Child("volumes"), rest.Volumes, stored.Volumes)
 		rest.Volumes = stored.Volumes
 	}
@@ -114,7 +119,7 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 
 // isResizableInit reports whether an init container can be resized.
 func isResizableInit(at *validation.Path, ctr *corev1.Container) bool {
-	return IsSidecar(ctr) || at.Enabled(validation.InPlacePodVerticalScalingInitContainers)
+	return IsSidecar(ctr) || at.Enabled(features.InPlacePodVerticalScalingInitContainers)
 }
 
 // volumesResize validates that of volumes, only the size limits of those in memory change.

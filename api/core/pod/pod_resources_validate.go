@@ -11,6 +11,7 @@ import (
 	podresource "k8s.io/component-helpers/resource"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // unknownClaim returns the error for a claim that the pod does not have; the message lists its
@@ -36,7 +37,7 @@ func (c *podCheck) unknownClaim(at *validation.Path, name string) *field.Error {
 
 // podResourceRules validates resources at pod level.
 func podResourceRules(at *validation.Path, s *corev1.PodSpec) {
-	if s.Resources == nil || !at.Enabled(validation.PodLevelResources) {
+	if s.Resources == nil || !at.Enabled(features.PodLevelResources) {
 		return
 	}
 	if s.OS != nil && s.OS.Name == corev1.Windows { // without errors of the value, which may not be set

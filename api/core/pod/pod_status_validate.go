@@ -10,6 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/core/claim"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podStatusChanges validates an update of status and metadata by kubelets and controllers.
@@ -65,7 +66,7 @@ func podConditionRules(at *validation.Path, conditions []corev1.PodCondition) {
 func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) {
 	s, never := &old.Spec, func(*corev1.ContainerStatus) bool { return false }
 	restarts := restartsByPolicy
-	switch hasRules := at.Enabled(validation.ContainerRestartRules) || hasRestartRules(s); {
+	switch hasRules := at.Enabled(features.ContainerRestartRules) || hasRestartRules(s); {
 	case hasRules && mayRestartAll(s):
 		restarts = func(*corev1.PodSpec, *corev1.Container, *corev1.ContainerStatus) bool { return true }
 	case hasRules:

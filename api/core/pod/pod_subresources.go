@@ -8,18 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // podSubresources returns all subresources of pods except status.
-func podSubresources(gates features.Gates, level podLevel) []*api.Subresource {
-	strictness := validation.StrictnessOf(gates)
+func podSubresources(gates features.Gates, level podLevel) []api.Subresource {
 	return append(podConnections(gates),
 		podBinding(time.Now, gates),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validation.ChangesOf(strictness, ephemeralContainerChanges)}),
+		api.NewField("ephemeralcontainers", api.ReadWrite(), api.PrepareChange(keepButEphemeralContainers),
+			api.Metadata, api.RevalidatedMetadata, api.Changes(ephemeralContainerChanges), api.Declared),
 		podEviction(),
-		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), RevalidateMetadata: true, PrepareForUpdate: keepButResources(level, gates), ValidateUpdate: validateResize(level, strictness)}),
+		api.NewField("resize", api.ReadWrite(), api.PrepareChange(keepButResources(level, gates)),
+			api.Metadata, api.RevalidatedMetadata, validateResize(level), api.Declared),
 	)
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -78,7 +79,7 @@ func TestPodCreate(t *testing.T) {
 		SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}},
 	}}
 	r.Default(p)
-	r.Create.PrepareForCreate(p)
+	r.Prepare(r.NewWrite(api.Attempt{}, p, nil))
 	if p.Status.Phase != corev1.PodPending || p.Status.QOSClass != corev1.PodQOSBestEffort {
 		t.Errorf("status %+v", p.Status)
 	}
@@ -88,7 +89,7 @@ func TestPodCreate(t *testing.T) {
 	if p.Spec.Containers[0].ImagePullPolicy != corev1.PullAlways || p.Spec.Containers[1].ImagePullPolicy != corev1.PullIfNotPresent {
 		t.Errorf("containers %+v", p.Spec.Containers)
 	}
-	if f := r.Fields.Selectable(p); f["spec.restartPolicy"] != "Always" || f["spec.schedulerName"] != "default-scheduler" || f["spec.hostNetwork"] != "false" {
+	if f := r.Selectable(p); f["spec.restartPolicy"] != "Always" || f["spec.schedulerName"] != "default-scheduler" || f["spec.hostNetwork"] != "false" {
 		t.Errorf("fields %v", f)
 	}
 }
@@ -99,7 +100,8 @@ func TestPodStatusUpdate(t *testing.T) {
 	old.Status = corev1.PodStatus{QOSClass: corev1.PodQOSBurstable, ObservedGeneration: 3,
 		Conditions: []corev1.PodCondition{{Type: "A", ObservedGeneration: 1}, {Type: "A", ObservedGeneration: 2}}}
 	obj.Status.Conditions = []corev1.PodCondition{{Type: "A"}, {Type: "A"}, {Type: "A"}, {Type: "B"}}
-	Pod(nil).Status.PrepareForUpdate(obj, old)
+	r := Pod(nil)
+	r.Status.Prepare(r.NewWrite(api.Attempt{Status: true}, obj, old))
 	if len(obj.OwnerReferences) != 1 || obj.Status.QOSClass != corev1.PodQOSBurstable || obj.Status.ObservedGeneration != 3 {
 		t.Errorf("got %+v", obj)
 	}
@@ -119,7 +121,7 @@ func TestInitContainerNames(t *testing.T) {
 	}
 	p.Spec.InitContainers = []corev1.Container{{}, {}, {Name: "c7"}}
 	var duplicates []string
-	for _, err := range validation.Rules(newPodRules)(p) {
+	for _, err := range validation.Check(func(at *validation.Path) { newPodRules(at, p) }) {
 		if err.Type == field.ErrorTypeDuplicate {
 			duplicates = append(duplicates, err.Field)
 		}
@@ -149,7 +151,8 @@ func TestAnnotatedAppArmor(t *testing.T) {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "d"}}, SecurityContext: &corev1.PodSecurityContext{AppArmorProfile: c.ofPod}}}
 		p.Annotations = map[string]string{key: c.value}
 		warnings := appArmorWarnings(p)
-		preparePod(podLevelOf(features.Default()), true)(p)
+		r := Pod(features.Default())
+		r.Prepare(r.NewWrite(api.Attempt{}, p, nil))
 		var got *corev1.AppArmorProfile
 		if s := p.Spec.Containers[0].SecurityContext; s != nil {
 			got = s.AppArmorProfile

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // fixedPod is the error for a change of any other field of the spec.
@@ -109,7 +110,7 @@ func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 			return
 		}
 	}
-	TolerationRules(at, list, at.Enabled(validation.TaintTolerationComparisonOperators) || slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
+	TolerationRules(at, list, at.Enabled(features.TaintTolerationComparisonOperators) || slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
 }
 
 // gatesRemoved validates that no scheduling gate is added. Of several new gates with one name, the

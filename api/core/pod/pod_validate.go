@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func newPodRules(at *validation.Path, pod *corev1.Pod) {
@@ -149,7 +150,7 @@ func (c *podCheck) identityRules(at *validation.Path) {
 	}
 	validation.OptionalFormat(at.Child("hostname"), s.Hostname, validation.DNSLabel)
 	validation.OptionalFormat(at.Child("subdomain"), s.Subdomain, validation.DNSLabel)
-	TolerationRules(at.Child("tolerations"), s.Tolerations, c.lenient.comparisons || at.Enabled(validation.TaintTolerationComparisonOperators))
+	TolerationRules(at.Child("tolerations"), s.Tolerations, c.lenient.comparisons || at.Enabled(features.TaintTolerationComparisonOperators))
 	for i, alias := range s.HostAliases {
 		host := at.Child("hostAliases").Index(i)
 		validation.IP(host.Child("ip"), alias.IP)

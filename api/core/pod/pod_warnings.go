@@ -48,17 +48,15 @@ func HostnameWarning(at *validation.Path, name, use string) {
 // NameUse is the reason in warnings about the names of objects from which the names of pods are made.
 const NameUse = "this is used in Pod names and hostnames"
 
-// NamedTemplateWarnings returns the WarningsOnCreate of a kind with a pod template at path, if the
-// names of the pods are made from the name of the object.
-func NamedTemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, path ...string) func(obj T) []string {
-	ofTemplate := api.OnCreate(TemplateWarnings(gates, template, path...))
-	return func(obj T) []string {
-		name := validation.Warn(func(at *validation.Path) { HostnameWarning(at, obj.GetName(), NameUse) })
-		return append(name, ofTemplate(obj)...)
-	}
+// WarnOfName is a check of a kind with a pod template that warns about the name of a new object, if the names of
+// its pods are made from it.
+func WarnOfName[T api.Object](w *api.Write[T]) {
+	api.OnCreate(api.Warn(func(obj T) []string {
+		return validation.Warn(func(at *validation.Path) { HostnameWarning(at, obj.GetName(), NameUse) })
+	}))(w)
 }
 
-// TemplateWarnings returns the WarningsOnUpdate of a kind with a pod template at path.
+// TemplateWarnings returns the warnings of a kind with a pod template at path.
 func TemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
 	return func(obj, old T) []string {
 		if !api.SpecChanged(obj, old) {

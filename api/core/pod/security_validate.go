@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func userID(at *validation.Path, id *int64) {
@@ -40,7 +41,7 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 	validation.OptionalEnum(at.Child("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
 	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
-	if !at.Enabled(validation.SELinuxMount) && !c.lenient.selinuxPolicies {
+	if !at.Enabled(features.SELinuxMount) && !c.lenient.selinuxPolicies {
 		policies = policies[1:]
 	}
 	validation.OptionalEnum(at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, policies...)
@@ -194,7 +195,7 @@ func hostUsersRules(at *validation.Path, s *corev1.PodSpec, lenient *podRatchet)
 		return
 	}
 	const own = "when `hostUsers` is false"
-	if s.HostNetwork && !lenient.hostNetworkUsers && !at.Enabled(validation.UserNamespacesHostNetworkSupport) {
+	if s.HostNetwork && !lenient.hostNetworkUsers && !at.Enabled(features.UserNamespacesHostNetworkSupport) {
 		at.Child("hostNetwork").Forbidden(own)
 	}
 	if s.HostPID {

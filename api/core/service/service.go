@@ -16,7 +16,6 @@ import (
 
 // Service describes the kind Service, which gives a set of pods a name and a stable address.
 func Service(gates features.Gates) *api.Resource {
-	strictness := validation.StrictnessOf(gates)
 	validName := apivalidation.NameIsDNS1035Label
 	if gates.Enabled(features.RelaxedServiceNameValidation) {
 		validName = validation.LabelName
@@ -28,49 +27,53 @@ func Service(gates features.Gates) *api.Resource {
 			Categories: []string{"all"},
 			Namespaced: true,
 		},
-		Versions:      api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "spec.clusterIP", "spec.type"),
-		Default:       defaultService,
-		DefaultStored: defaultStoredService,
-		Storage:       api.Storage{Prefix: "services/specs"},
-		Create: api.CreateStrategy[*corev1.Service]{
-			PrepareForCreate: func(obj *corev1.Service) {
-				alignClusterIPs(&obj.Spec, nil)
-				dropTrafficPolicy(&obj.Spec)
-			},
-			Allocate:         allocateService(strictness),
-			ValidateName:     validName,
-			Validate:         validation.RulesOf(strictness, newServiceRules),
-			WarningsOnCreate: serviceWarnings,
+		Versions:            api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "spec.clusterIP", "spec.type"),
+		Default:             defaultService,
+		DefaultStored:       defaultStoredService,
+		Storage:             api.Storage{Prefix: "services/specs"},
+		ValidateName:        validName,
+		AllowCreateOnUpdate: true,
+		Prepare:             prepareService,
+		Allocate:            allocateService(gates),
+		Checks: api.Checks(
+			api.Metadata,
+			api.OnCreate(api.Rules(newServiceRules)),
+			api.Changes(serviceChanges),
+			api.Declared,
+			api.Warn(serviceWarnings),
+		),
+		Status: api.NewStatus(
+			nil,
+			api.Metadata, api.Changes(serviceStatusChanges), api.Declared, api.Warn(serviceStatusWarnings),
+		),
+		Selectable: func(s *corev1.Service) map[string]string {
+			return map[string]string{"spec.clusterIP": s.Spec.ClusterIP, "spec.type": string(s.Spec.Type)}
 		},
-		Update: api.UpdateStrategy[*corev1.Service]{
-			AllowCreateOnUpdate:      true,
-			PrepareForUpdate:         prepareServiceUpdate,
-			ValidateUpdate:           validation.ChangesOf(strictness, serviceChanges),
-			ValidateUpdateIsComplete: true,
-			WarningsOnUpdate:         api.IgnoreOld(serviceWarnings),
-		},
-		Status:       api.StatusStrategy[*corev1.Service]{Served: true, PrepareForCreate: func(obj *corev1.Service) { dropTrafficPolicy(&obj.Spec) }, ValidateUpdate: validation.ChangesOf(strictness, serviceStatusChanges), WarningsOnUpdate: serviceStatusWarnings},
-		Subresources: []*api.Subresource{serviceProxy()},
-		Delete: api.DeleteStrategy[*corev1.Service]{
-			Allocated: func(obj *corev1.Service) ([]netip.Addr, []int32) {
-				s := &obj.Spec
+		Subresources: []api.Subresource{serviceProxy()},
+		Delete: api.Deletion{
+			Allocated: func(obj api.Object) ([]netip.Addr, []int32) {
+				s := &obj.(*corev1.Service).Spec
 				return clusterIPs(s), nodePorts(s)
 			},
 			Release:             releaseService,
 			ReturnDeletedObject: true,
 		},
-		Fields: api.Fields[*corev1.Service]{
-			Selectable: func(s *corev1.Service) map[string]string {
-				return map[string]string{"spec.clusterIP": s.Spec.ClusterIP, "spec.type": string(s.Spec.Type)}
-			},
-		},
 		Table: api.Rows(serviceRow),
 	})
 }
 
-func prepareServiceUpdate(obj, old *corev1.Service) {
-	dropTrafficPolicy(&obj.Spec)
-	s, stored := &obj.Spec, &old.Spec
+func prepareService(w *api.Write[*corev1.Service]) {
+	obj := w.Object
+	s := &obj.Spec
+	if w.IsNew() {
+		if !w.Status { // otherwise nothing is allocated
+			alignClusterIPs(s, nil)
+		}
+		dropTrafficPolicy(s)
+		return
+	}
+	dropTrafficPolicy(s)
+	stored := &w.Old.Spec
 	if s.Type != corev1.ServiceTypeLoadBalancer {
 		obj.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}

@@ -14,17 +14,18 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // allocateService allocates the addresses and node ports that a service of its type has, and
 // releases the others. It runs before validation, and so validates the fields that it depends on.
-func allocateService(strictness validation.Strictness) func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
+func allocateService(gates features.Gates) func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
 	return func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
 		var stored corev1.ServiceSpec
 		if old != nil {
 			stored = old.Spec
 		}
-		errs := strictness.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
+		errs := validation.CheckWith(gates, func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
 		if len(errs) == 0 {
 			errs = chooseFamilies(from, &svc.Spec, &stored)
 		}
@@ -48,7 +49,8 @@ func allocateService(strictness validation.Strictness) func(ctx context.Context,
 }
 
 // releaseService releases the addresses and ports of a deleted service.
-func releaseService(from api.Allocator, svc *corev1.Service) {
+func releaseService(from api.Allocator, obj api.Object) {
+	svc := obj.(*corev1.Service)
 	for _, ip := range clusterIPs(&svc.Spec) {
 		from.ReleaseIP(ip, svc)
 	}

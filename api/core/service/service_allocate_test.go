@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // families implements Allocator with some address families and no addresses.
@@ -235,7 +235,7 @@ func TestAddressForms(t *testing.T) {
 		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, ClusterIP: text, ClusterIPs: []string{text}, Ports: []corev1.ServicePort{{Port: 1}}}}
 		from := &recorder{families: families{list: []string{"IPv4"}}}
-		allocate := allocateService(validation.StrictnessOf(nil))
+		allocate := allocateService(features.Gates{})
 		if err := allocate(t.Context(), from, svc, nil); err != nil || !slices.Equal(from.asked, []string{want}) || svc.Spec.ClusterIP != text || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
 			t.Errorf("%s: %v, asked for %q, got %+v", text, err, from.asked, svc.Spec)
 		}
@@ -243,7 +243,7 @@ func TestAddressForms(t *testing.T) {
 		if !slices.Equal(from.released, []string{want}) {
 			t.Errorf("%s: released %q", text, from.released)
 		}
-		if err := allocateService(validation.Strictness{})(t.Context(), from, svc.DeepCopy(), nil); (err == nil) != (text == want) {
+		if err := allocateService(features.Default())(t.Context(), from, svc.DeepCopy(), nil); (err == nil) != (text == want) {
 			t.Errorf("%s, strictly: %v", text, err)
 		}
 	}

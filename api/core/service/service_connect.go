@@ -19,16 +19,14 @@ import (
 
 // serviceProxy returns the subresource proxy, which passes requests to one of the endpoints of
 // a service.
-func serviceProxy() *api.Subresource {
-	return &api.Subresource{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.ServiceProxyOptions]{
-		Style: api.StyleProxy, Kind: "ServiceProxyOptions",
-		Options: func(_ url.Values, path string) (*corev1.ServiceProxyOptions, error) {
+func serviceProxy() *api.Connection {
+	return api.NewConnection(api.Connection{Name: "proxy", Verbs: api.ProxyVerbs(), Style: api.StyleProxy, Kind: "ServiceProxyOptions"},
+		func(_ url.Values, path string) (*corev1.ServiceProxyOptions, error) {
 			return &corev1.ServiceProxyOptions{Path: path}, nil
 		},
-		Locate: func(lookup *api.ConnectLookup, name string, o *corev1.ServiceProxyOptions) (*api.Location, error) {
+		func(lookup *api.ConnectLookup, name string, o *corev1.ServiceProxyOptions) (*api.Location, error) {
 			return locateService(lookup, name, o.Path)
-		},
-	})}
+		})
 }
 
 func locateService(lookup *api.ConnectLookup, id, path string) (*api.Location, error) {

@@ -11,6 +11,7 @@ import (
 	netutils "k8s.io/utils/net"
 
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func newServiceRules(at *validation.Path, s *corev1.Service) { serviceRules(at, s, &corev1.Service{}) }
@@ -323,7 +324,7 @@ func trafficRules(at *validation.Path, s *corev1.ServiceSpec) {
 		validation.OneOf(internal, *s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)
 	}
 	distributions := []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode}
-	if !at.Enabled(validation.PreferSameTrafficDistribution) {
+	if !at.Enabled(features.PreferSameTrafficDistribution) {
 		distributions = distributions[:1]
 	}
 	validation.OptionalEnum(at.Child("trafficDistribution"), s.TrafficDistribution, distributions...)

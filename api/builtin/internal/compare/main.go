@@ -95,10 +95,8 @@ func reportMissing(w io.Writer, newer source.Declarations) {
 	}
 	for _, r := range builtin.Kinds() {
 		add(r)
-		for _, sub := range r.Subresources {
-			if sub.Kind != nil {
-				add(sub.Kind)
-			}
+		for _, kind := range r.BodyKinds() {
+			add(kind)
 		}
 	}
 	var missing []string
