@@ -85,9 +85,13 @@ func (b *balancer) serve(client net.Conn) {
 			defer close(done)
 			_, _ = io.Copy(server, client) // ends with the connection
 			server.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, client)
 		}()
 		_, _ = io.Copy(client, server)
-		client.Close()
+		// A client that still writes must read what the server said last, which requests it did not take: a
+		// connection that is closed with unread data is reset.
+		client.(*net.TCPConn).CloseWrite()
+		client.SetReadDeadline(time.Now().Add(patience))
 		<-done
 		return
 	}
