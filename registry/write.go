@@ -68,7 +68,7 @@ func (w *write) ofKind(ctx context.Context, obj api.Object) *api.Write[api.Objec
 	}, obj, w.old)
 }
 
-// rules returns the rules for updates of what t names.
+// rules returns the rules for an update of the object or the subresource that t names.
 func (t Target) rules() *api.WriteRules {
 	if t.Status {
 		return &t.Resource.Status.WriteRules

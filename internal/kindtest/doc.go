@@ -12,8 +12,8 @@
 //
 // The objects of rows are created, updated and shown as by the server: they are decoded, get their
 // defaults, lose the fields of disabled features, are prepared, and are validated by the rules
-// written by hand and those that the Go types state. Admission, storage and allocation are not part
-// of it.
+// written by hand and the rules that the Go types state. Admission, storage and allocation do not
+// take part.
 //
 // The functions that perform these steps with the fields of api.Resource are in write.go.
 package kindtest

@@ -135,7 +135,7 @@ func (k *Kind) stored() api.Object {
 	return obj
 }
 
-// update updates the stored example by edits of what a client reads.
+// update reads the stored example as a client, edits it and updates it.
 func (k *Kind) update(subresource, edits string) outcome {
 	k.t.Helper()
 	old := k.stored()
@@ -205,8 +205,7 @@ func text(o outcome) string {
 // Created tests fields of new objects. Want has the fields in the notation of edits.
 func (k *Kind) Created(cases Cases) { k.t.Helper(); k.fields("create", cases) }
 
-// Updated tests fields of the updated example: those that the server sets, and those that a client
-// cannot change.
+// Updated tests the fields of the updated example that the server sets or that a client cannot change.
 func (k *Kind) Updated(cases Cases) { k.t.Helper(); k.fields("update", cases) }
 
 // StatusUpdated tests fields of the example after an update of the status.
