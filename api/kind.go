@@ -36,8 +36,8 @@ type Kind[T Object] struct {
 	AllowCreateOnUpdate    bool
 	RequireResourceVersion bool
 	KeepStatus             StatusSource
-	// Prepare sets the fields that the server owns in a new object, and restores those that a client cannot
-	// change in an update.
+	// Prepare sets the fields that the server owns in a new object. In an update it restores the fields that a
+	// client cannot change.
 	Prepare  func(*Write[T])
 	Allocate func(ctx context.Context, from Allocator, obj, old T) error
 	// Checks find errors and warnings. Nil means Metadata and Declared.

@@ -26,18 +26,22 @@ type Field struct {
 	CreatedByApply bool
 }
 
-// NewField returns the field of a name. Without checks, metadata and the rules of the Go type are checked.
-func NewField[T Object](name string, verbs []string, prepare func(*Write[T]), checks ...Check[T]) *Field {
+// NewField returns the field of a name. The function keep restores the parts of an object that the field does
+// not have; nil restores nothing. Without checks, metadata and the rules of the Go type are checked.
+func NewField[T Object](name string, verbs []string, keep func(obj, old T), checks ...Check[T]) *Field {
 	if checks == nil {
 		checks = []Check[T]{Metadata[T], Declared[T]}
+	}
+	var prepare func(*Write[T])
+	if keep != nil {
+		prepare = PrepareChange(keep)
 	}
 	return &Field{Name: name, Verbs: verbs, WriteRules: writeRules(prepare, checks), NoTable: true}
 }
 
-// NewStatus returns the field status. Everything but metadata and status was taken from the stored object
-// before prepare is called.
-func NewStatus[T Object](prepare func(*Write[T]), checks ...Check[T]) *Field {
-	f := NewField("status", ReadWrite(), prepare, checks...)
+// NewStatus returns the field status. The registry restores everything but metadata and status before it calls keep.
+func NewStatus[T Object](keep func(obj, old T), checks ...Check[T]) *Field {
+	f := NewField("status", ReadWrite(), keep, checks...)
 	f.NoTable = false
 	return f
 }

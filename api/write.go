@@ -37,7 +37,7 @@ type Attempt struct {
 	Warnings []string
 
 	resource *Resource
-	// plain caches fastMetadata and fastUpdate: 0 is unknown.
+	// plain is the cached answer of isPlain.
 	plain plainness
 }
 
@@ -153,7 +153,7 @@ func PrepareChange[T Object](prepare func(obj, old T)) func(*Write[T]) {
 // WriteRules are what a kind does to the objects of a write and finds in them: of the object itself,
 // or of a part of it that has a subresource.
 type WriteRules struct {
-	// Prepare sets the fields that the server owns, and restores those that the write cannot change.
+	// Prepare sets the fields that the server owns, and restores the fields that the write cannot change.
 	// Nil changes nothing.
 	Prepare func(*Write[Object])
 	// Checks find errors and warnings.

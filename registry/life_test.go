@@ -56,7 +56,7 @@ func (r *callRecorder) kind() *api.Resource {
 		Allocate:   func(context.Context, api.Allocator, object, object) error { r.call("Allocate"); return nil },
 		Checks:     api.Checks(check),
 		Generation: func(_, _ object) bool { r.call("Generation"); return false },
-		Status:     api.NewStatus(prepare, check),
+		Status:     api.NewStatus(func(_, _ object) { r.call("Prepare") }, check),
 		Delete: api.Deletion{
 			Protected:          func(string) error { r.call("Protected"); return nil },
 			GracePeriodSeconds: func(api.Object, *int64) int64 { r.call("GracePeriodSeconds"); return 0 },

@@ -27,7 +27,7 @@ func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Librar
 			defaultMatchResources(s.MatchConstraints)
 		},
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy]),
+			api.KeepMetadataOf,
 			api.ObjectMeta, api.Changes(validatingPolicyStatusRules), api.Declared,
 		).AlsoCreatedByApply(),
 		Reset:  map[string][]string{"status": {"metadata", "spec"}},

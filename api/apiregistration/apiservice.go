@@ -42,7 +42,7 @@ func APIService(now func() time.Time) *api.Resource {
 		}, nil),
 		Checks: api.Checks(api.ObjectMeta, api.RevalidatedObjectMeta, api.Rules(apiServiceRules), api.Declared),
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*apiregistrationv1.APIService]),
+			api.KeepMetadataOf,
 			api.ObjectMeta, api.Changes(apiServiceStatusRules), api.Declared,
 		).WithoutTable(),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

@@ -24,7 +24,7 @@ func StorageVersion() *api.Resource {
 		ValidateName:           storageVersionName,
 		RequireResourceVersion: true,
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*apiserverinternalv1alpha1.StorageVersion]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(storageVersionStatusRules), api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

@@ -53,7 +53,7 @@ func DaemonSet(gates features.Gates) *api.Resource {
 		),
 		HasGeneration: true,
 		Status: api.NewStatus(
-			api.Prepare(nil, func(obj, old *appsv1.DaemonSet) { setTemplateGeneration(obj, templateGeneration(old)) }),
+			func(obj, old *appsv1.DaemonSet) { setTemplateGeneration(obj, templateGeneration(old)) },
 			api.Metadata, api.Changes(daemonSetStatusChanges), api.Declared,
 		),
 		HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration},

@@ -45,7 +45,7 @@ func Deployment(gates features.Gates) *api.Resource {
 		},
 		// A write of status must not change labels.
 		Status: api.NewStatus(
-			api.Prepare(nil, func(obj, old *appsv1.Deployment) { obj.SetLabels(old.GetLabels()) }),
+			func(obj, old *appsv1.Deployment) { obj.SetLabels(old.GetLabels()) },
 			api.Metadata, api.Changes(deploymentStatusChanges), api.Declared,
 		),
 		Reset:             map[string][]string{"status": {"metadata.labels", "spec"}},

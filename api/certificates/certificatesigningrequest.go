@@ -42,7 +42,7 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 			api.Declared,
 		),
 		Status: api.NewStatus(
-			api.Prepare(nil, func(obj, old *certificatesv1.CertificateSigningRequest) { keepDecision(obj, old, now()) }),
+			func(obj, old *certificatesv1.CertificateSigningRequest) { keepDecision(obj, old, now()) },
 			api.Metadata, api.Changes(signingChanges(signingAccess{certificate: true})), api.Declared,
 		),
 		Selectable: func(obj *certificatesv1.CertificateSigningRequest) map[string]string {
@@ -74,11 +74,11 @@ func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request
 // approve or deny a request.
 func approveRequest(now func() time.Time) *api.Field {
 	return api.NewField("approval", api.ReadWrite(),
-		api.PrepareChange(func(obj, old *certificatesv1.CertificateSigningRequest) {
+		func(obj, old *certificatesv1.CertificateSigningRequest) {
 			obj.Spec = *old.Spec.DeepCopy()
 			obj.Status.Certificate = old.Status.Certificate
 			stampConditions(obj, old, now())
-		}),
+		},
 		api.Metadata, api.Changes(signingChanges(signingAccess{approval: true})), api.Declared)
 }
 

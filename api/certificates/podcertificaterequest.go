@@ -55,7 +55,7 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 			api.OnCreate(api.Rules(podCertificateRules)),
 			api.Declared,
 		),
-		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*certificatesv1beta1.PodCertificateRequest]),
+		Status: api.NewStatus(api.KeepMetadataOf,
 			api.Metadata, api.Changes(podCertificateStatusChanges(now)), api.IfValid(api.WithAccess(checkSigner)), api.Declared),
 		Selectable: func(obj *certificatesv1beta1.PodCertificateRequest) map[string]string {
 			s := &obj.Spec

@@ -103,7 +103,7 @@ func namespaceFinalizer(name string, at *field.Path) field.ErrorList {
 // removes a finalizer.
 func finalizeNamespace() *api.Field {
 	return api.NewField("finalize", []string{api.VerbUpdate},
-		api.PrepareChange(func(ns, old *corev1.Namespace) { ns.Status = old.Status }),
+		func(ns, old *corev1.Namespace) { ns.Status = old.Status },
 		api.Metadata, validateFinalize, api.Declared)
 }
 

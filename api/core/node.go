@@ -34,19 +34,16 @@ func Node(gates features.Gates) *api.Resource {
 		Prepare:    api.PrepareChange(dropConfigSource),
 		Checks: api.Checks(
 			api.NewMetadata,
-			api.Changes(func(at *validation.Path, updated, stored *corev1.Node) {
-				nodeRules(at, updated)
-				nodeChanges(at, updated, stored)
-			}),
-			api.OnCreate(api.Rules(nodeRules)),
+			api.Rules(nodeRules),
+			api.Changes(nodeChanges),
 			api.Declared,
 			api.Warn(nodeWarnings),
 		),
-		Status: api.NewStatus(api.Prepare(nil, func(obj, old *corev1.Node) {
+		Status: api.NewStatus(func(obj, old *corev1.Node) {
 			if old.Status.Config == nil {
 				obj.Status.Config = nil
 			}
-		}), api.Metadata, api.Changes(nodeChanges), api.Declared),
+		}, api.Metadata, api.Changes(nodeChanges), api.Declared),
 		Selectable: func(obj *corev1.Node) map[string]string {
 			return map[string]string{"spec.unschedulable": strconv.FormatBool(obj.Spec.Unschedulable)}
 		},

@@ -46,7 +46,7 @@ func PersistentVolume(gates features.Gates, now func() time.Time) *api.Resource 
 			api.Declared,
 			api.Warn(persistentVolumeWarnings),
 		),
-		Status: api.NewStatus(api.Prepare(nil, func(obj, old *corev1.PersistentVolume) {
+		Status: api.NewStatus(func(obj, old *corev1.PersistentVolume) {
 			status, oldStatus := &obj.Status, &old.Status
 			if status.Phase == oldStatus.Phase {
 				if status.LastPhaseTransitionTime == nil {
@@ -59,7 +59,7 @@ func PersistentVolume(gates features.Gates, now func() time.Time) *api.Resource 
 				stamp := metav1.NewTime(now())
 				status.LastPhaseTransitionTime = &stamp
 			}
-		})),
+		}),
 		Selectable: func(obj *corev1.PersistentVolume) map[string]string {
 			claim := ""
 			if ref := obj.Spec.ClaimRef; ref != nil {

@@ -139,7 +139,7 @@ func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.
 	res.DefaultUntyped = func(obj api.Object) error { return s.Default(contentOf(obj), res.ObjectLimit()) }
 	if sub := v.Subresources; sub != nil {
 		if sub.Status != nil {
-			res.Status = api.NewStatus(api.PrepareChange(keepMetadata), api.ObjectMeta, check)
+			res.Status = api.NewStatus(keepMetadata, api.ObjectMeta, check)
 			res.Reset = map[string][]string{"status": {"metadata", "spec"}}
 		}
 		if sub.Scale != nil {

@@ -33,7 +33,7 @@ func FlowSchema() *api.Resource {
 		Checks:        api.Checks(api.Metadata, api.RevalidatedMetadata, api.Rules(flowSchemaRules), api.Declared),
 		HasGeneration: true,
 		Status: api.NewStatus(
-			api.Prepare(nil, keepMetadata[*flowcontrolv1.FlowSchema]),
+			keepMetadata[*flowcontrolv1.FlowSchema],
 			api.Changes(flowSchemaStatusRules), api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

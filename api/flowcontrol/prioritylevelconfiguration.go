@@ -29,7 +29,7 @@ func PriorityLevelConfiguration() *api.Resource {
 		Checks:        api.Checks(api.Metadata, api.RevalidatedMetadata, api.Rules(priorityLevelRules), api.Declared),
 		HasGeneration: true,
 		Status: api.NewStatus(
-			api.Prepare(nil, keepMetadata[*flowcontrolv1.PriorityLevelConfiguration]),
+			keepMetadata[*flowcontrolv1.PriorityLevelConfiguration],
 			api.Changes(priorityLevelStatusRules), api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

@@ -20,7 +20,7 @@ func Eviction(now func() time.Time) *api.Resource {
 		Storage:                api.Storage{Prefix: "evictions"},
 		RequireResourceVersion: true,
 		HasGeneration:          true,
-		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*lifecyclev1alpha1.Eviction]),
+		Status: api.NewStatus(api.KeepMetadataOf,
 			api.Metadata,
 			api.Changes(func(at *validation.Path, obj, old *lifecyclev1alpha1.Eviction) {
 				evictionStatusRules(at.Child("status"), &obj.Status, &old.Status, now())

@@ -20,7 +20,7 @@ func EvictionRequest() *api.Resource {
 		RequireResourceVersion: true,
 		Checks:                 api.Checks(api.Metadata, api.OnCreate(api.Rules(requesterRules)), api.Declared),
 		HasGeneration:          true,
-		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*lifecyclev1alpha1.EvictionRequest]),
+		Status: api.NewStatus(api.KeepMetadataOf,
 			api.Metadata,
 			api.Changes(func(at *validation.Path, obj, _ *lifecyclev1alpha1.EvictionRequest) {
 				validation.ConditionRules(at.Child("status").Child("conditions"), obj.Status.Conditions)

@@ -30,7 +30,7 @@ func ServiceCIDR(gates features.Gates) *api.Resource {
 			api.OnCreate(api.Rules(serviceCIDRRules)),
 			api.Declared,
 		),
-		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*networkingv1.ServiceCIDR])),
+		Status: api.NewStatus(api.KeepMetadataOf[*networkingv1.ServiceCIDR]),
 		Reset:  reset,
 		Table:  api.Rows(serviceCIDRRow),
 	})

@@ -26,12 +26,11 @@ func RuntimeClass() *api.Resource {
 		RequireResourceVersion: true,
 		Checks: api.Checks(
 			api.ObjectMeta,
+			api.Rules(runtimeClassRules),
 			api.Changes(func(at *validation.Path, updated, old *nodev1.RuntimeClass) {
-				runtimeClassRules(at, updated)
 				validation.Immutable(at.Child("handler"), updated.Handler, old.Handler)
 			}),
 			api.RevalidatedObjectMeta,
-			api.OnCreate(api.Rules(runtimeClassRules)),
 			api.Declared,
 			api.Warn(runtimeClassWarnings),
 		),

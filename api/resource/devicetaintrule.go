@@ -38,7 +38,7 @@ func DeviceTaintRule(now func() time.Time) *api.Resource {
 		),
 		HasGeneration: true,
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*resourcev1.DeviceTaintRule]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(deviceTaintRuleStatusRules), api.Declared,
 		).WithoutTable(),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

@@ -38,7 +38,7 @@ func ResourceClaim(rules *Rules) *api.Resource {
 			api.Declared,
 		),
 		Status: api.NewStatus(
-			api.PrepareChange(prepareClaimStatus),
+			prepareClaimStatus,
 			api.WithAccess(rules.checkClaimStatusAccess), api.Metadata, api.Changes(rules.resourceClaimStatusRules), api.Declared,
 		).WithoutTable(),
 		Reset:  map[string][]string{"status": {"metadata", "spec"}},

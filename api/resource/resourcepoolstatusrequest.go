@@ -27,7 +27,7 @@ func ResourcePoolStatusRequest() *api.Resource {
 		Storage:                api.Storage{Prefix: "resourcepoolstatusrequests"},
 		RequireResourceVersion: true,
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(poolStatusChanges), api.Declared,
 		).WithoutTable(),
 		Reset:  map[string][]string{"status": {"metadata", "spec"}},

@@ -21,7 +21,7 @@ func CompositePodGroup() *api.Resource {
 		},
 		Storage:                api.Storage{Prefix: "compositepodgroups"},
 		RequireResourceVersion: true,
-		Status: api.NewStatus(api.PrepareChange(api.KeepMetadataOf[*schedulingv1alpha3.CompositePodGroup]),
+		Status: api.NewStatus(api.KeepMetadataOf,
 			api.Metadata,
 			api.Changes(func(at *validation.Path, obj, _ *schedulingv1alpha3.CompositePodGroup) {
 				validation.ConditionRules(at.Child("status").Child("conditions"), obj.Status.Conditions)

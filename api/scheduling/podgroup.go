@@ -28,7 +28,7 @@ func PodGroup() *api.Resource {
 		Storage:                api.Storage{Prefix: "podgroups"},
 		RequireResourceVersion: true,
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*schedulingv1beta1.PodGroup]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(podGroupStatusChanges), api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

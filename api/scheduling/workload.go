@@ -23,7 +23,6 @@ func Workload() *api.Resource {
 		RequireResourceVersion: true,
 		Checks: api.Checks(
 			api.Metadata,
-			api.Changes(func(at *validation.Path, obj, _ *schedulingv1beta1.Workload) { workloadRules(at, obj) }),
 			api.Rules(workloadRules),
 			api.Declared,
 		),

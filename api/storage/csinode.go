@@ -24,7 +24,7 @@ func CSINode(gates features.Gates) *api.Resource {
 			api.Declared,
 		),
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*storagev1.CSINode]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(csiNodeStatusChanges), api.Declared,
 		),
 		Reset:  map[string][]string{"status": {"metadata", "spec"}},

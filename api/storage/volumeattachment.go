@@ -33,7 +33,7 @@ func VolumeAttachment() *api.Resource {
 			api.Declared,
 		),
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*storagev1.VolumeAttachment]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(volumeAttachmentChanges), api.Declared,
 		),
 		Reset:  map[string][]string{"status": {"metadata", "spec"}},

@@ -33,7 +33,7 @@ func StorageVersionMigration() *api.Resource {
 			api.Declared,
 		),
 		Status: api.NewStatus(
-			api.PrepareChange(api.KeepMetadataOf[*storagemigrationv1.StorageVersionMigration]),
+			api.KeepMetadataOf,
 			api.Metadata, api.Changes(migrationStatusChanges), api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},

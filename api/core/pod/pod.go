@@ -50,7 +50,7 @@ func Pod(gates features.Gates) *api.Resource {
 		),
 		HasGeneration: true,
 		Status: api.NewStatus(
-			api.Prepare(nil, preparePodStatus),
+			preparePodStatus,
 			api.Metadata, api.Changes(podStatusChanges), api.Declared, api.Warn(podStatusWarnings),
 		),
 		Selectable:   podFields,

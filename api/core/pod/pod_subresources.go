@@ -15,10 +15,10 @@ import (
 func podSubresources(gates features.Gates, level podLevel) []api.Subresource {
 	return append(podConnections(gates),
 		podBinding(time.Now, gates),
-		api.NewField("ephemeralcontainers", api.ReadWrite(), api.PrepareChange(keepButEphemeralContainers),
+		api.NewField("ephemeralcontainers", api.ReadWrite(), keepButEphemeralContainers,
 			api.Metadata, api.RevalidatedMetadata, api.Changes(ephemeralContainerChanges), api.Declared),
 		podEviction(),
-		api.NewField("resize", api.ReadWrite(), api.PrepareChange(keepButResources(level, gates)),
+		api.NewField("resize", api.ReadWrite(), keepButResources(level, gates),
 			api.Metadata, api.RevalidatedMetadata, validateResize(level), api.Declared),
 	)
 }
