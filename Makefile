@@ -87,7 +87,7 @@ test-sandbox-short: ## Run the tests of the sandbox that take seconds.
 
 .PHONY: compare-api
 compare-api: ## List what changed in the API between two versions of its modules: OLD=v0.36.6 NEW=v0.37.2.
-	@$(GO) run -pgo=off ./api/builtin/internal/compare $(OLD) $(NEW)
+	@$(GO) run -pgo=off ./kinds/internal/compare $(OLD) $(NEW)
 
 .PHONY: test-skew
 test-skew: ## Run the sessions of kubectl with the kubectl of older releases of Kubernetes.
@@ -156,7 +156,7 @@ compare-random: build $(REFERENCE)/kube-apiserver ## Play random stories with a 
 .PHONY: bench
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
-	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed \
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./kinds ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed \
 	  ./ssa ./internal/quickjson ./internal/patch/... ./api/custom/structural
 
 # A server with coverage counters in every package, which says what runs for a request. It finds the

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -38,7 +38,7 @@ func newControllerFixture(t *testing.T) *controllerFixture {
 	}
 	t.Cleanup(func() { store.Close() })
 	k := &controllerFixture{t: t}
-	if k.catalogue, err = api.New(builtin.Kinds()...); err != nil {
+	if k.catalogue, err = api.New(kinds.All()...); err != nil {
 		t.Fatal(err)
 	}
 	if k.reg, err = registry.New(store, k.catalogue, registry.Options{Schemas: ssa.Published(k.catalogue)}); err != nil {

@@ -6,7 +6,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
+	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 

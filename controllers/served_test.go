@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // TestControllersOfServedKinds checks that a controller runs only if its kind is served; the
@@ -27,7 +27,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		{gates, nil, false},
 		{gates, map[string]string{"scheduling.k8s.io/v1beta1": "true"}, true},
 	} {
-		resources, err := api.Enable(builtin.KindsFor(c.gates), api.Serving{Config: c.config, Gates: c.gates, Release: kubeversion.Emulating(kubeversion.Binary())})
+		resources, err := api.Enable(kinds.For(c.gates), api.Serving{Config: c.config, Gates: c.gates, Release: kubeversion.Emulating(kubeversion.Binary())})
 		if err != nil {
 			t.Fatal(err)
 		}

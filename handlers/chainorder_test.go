@@ -11,8 +11,8 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -80,7 +80,7 @@ func TestChainOfPanic(t *testing.T) {
 // chain.
 func chainOnly(t *testing.T, change func(*Config)) *Handler {
 	t.Helper()
-	catalogue, err := api.New(slices.DeleteFunc(builtin.Kinds(), func(r *api.Resource) bool { return r.Name != "configmaps" })...)
+	catalogue, err := api.New(slices.DeleteFunc(kinds.All(), func(r *api.Resource) bool { return r.Name != "configmaps" })...)
 	if err != nil {
 		t.Fatal(err)
 	}

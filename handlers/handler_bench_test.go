@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -44,7 +44,7 @@ func newBenched(tb testing.TB, changes ...func(*Config)) *Handler {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -49,7 +49,7 @@ func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Hand
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func addMaps(t testing.TB, h *Handler, names ...string) {
 // newHandlerWithoutStore makes a Handler that can parse requests but not serve them.
 func newHandlerWithoutStore(t testing.TB) *Handler {
 	t.Helper()
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -57,7 +57,7 @@ func (g *guarding) Validate(_ context.Context, a *Attributes) error {
 // newGuarded returns a registry with guarding. If apart is true, the ConfigMaps are in another etcd.
 func newGuarded(t *testing.T, apart bool) (*Registry, *guarding) {
 	t.Helper()
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -29,7 +29,7 @@ func newRegistry(t testing.TB) *Registry {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/nearest"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
@@ -437,7 +437,7 @@ func (o *Options) checkRuntimeConfig() error {
 	if err != nil {
 		return nil // --emulated-version reports it
 	}
-	_, err = api.Enable(builtin.KindsFor(gates), serving)
+	_, err = api.Enable(kinds.For(gates), serving)
 	return err
 }
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/since"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // resources returns the kinds of some feature gates, each in the versions that
@@ -22,7 +22,7 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := api.Enable(builtin.KindsBeside(o.oldestCompatible(serving.Release), gates, o.schemaRelease(serving.Release)), serving)
+	resources, err := api.Enable(kinds.Beside(o.oldestCompatible(serving.Release), gates, o.schemaRelease(serving.Release)), serving)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}

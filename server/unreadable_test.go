@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 const unsafely = "?ignoreStoreReadErrorWithClusterBreakingPotential=true"
@@ -68,7 +68,7 @@ type stored struct{ list, object, key string }
 // everyStored returns an object of each stored resource.
 func (b *broken) everyStored(name string) []stored {
 	var out []stored
-	for _, r := range builtin.Kinds() {
+	for _, r := range kinds.All() {
 		if r.Virtual != nil || r.Storage.Prefix == "" {
 			continue
 		}

@@ -23,14 +23,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // resource returns a built-in resource by its plural name.
 func resource(t testing.TB, name string) *api.Resource {
 	t.Helper()
-	for _, r := range builtin.Kinds() {
+	for _, r := range kinds.All() {
 		if r.Name == name {
 			if _, err := api.New(r); err != nil {
 				t.Fatal(err)

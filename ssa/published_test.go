@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // fill sets every field of v, each type once per path.
@@ -55,7 +55,7 @@ func fill(v reflect.Value, on map[reflect.Type]bool) {
 // TestPublished compares the topologies of the published schemas with the ones in client-go, by the
 // fields of an object with every field set.
 func TestPublished(t *testing.T) {
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func scribble(v reflect.Value) {
 // TestApplySharesNothing checks that an apply neither changes the live object nor returns one that
 // shares memory with it, for objects with every field set.
 func TestApplySharesNothing(t *testing.T) {
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // TestStatusResetsWhatItKeeps checks for each kind that an apply to the status owns a label if and
 // only if such a write changes labels.
 func TestStatusResetsWhatItKeeps(t *testing.T) {
-	for _, res := range builtin.Kinds() {
+	for _, res := range kinds.All() {
 		if res.Status == nil {
 			continue
 		}

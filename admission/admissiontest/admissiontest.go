@@ -13,9 +13,9 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -25,14 +25,14 @@ import (
 // stored. Those with a deletionTimestamp are deleted, which their finalizers delay.
 func Objects(t testing.TB, stored ...api.Object) *admission.Objects {
 	t.Helper()
-	return objectsOf(t, builtin.Kinds(), stored)
+	return objectsOf(t, kinds.All(), stored)
 }
 
 // PreviewObjects returns Objects of a server that serves all versions.
 func PreviewObjects(t testing.TB, stored ...api.Object) *admission.Objects {
 	t.Helper()
 	all := Gates(t, "AllAlpha", "AllBeta")
-	resources, err := api.Enable(builtin.KindsFor(all), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: all, Release: kubeversion.Emulating(kubeversion.Binary())})
+	resources, err := api.Enable(kinds.For(all), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: all, Release: kubeversion.Emulating(kubeversion.Binary())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func WriteBy(t testing.TB, user *request.User, verb, resource string, obj, old a
 	t.Helper()
 	name, subresource, _ := strings.Cut(resource, "/")
 	var found *api.Resource
-	for _, r := range builtin.Kinds() {
+	for _, r := range kinds.All() {
 		if r.Name == name && (found == nil || r.Versions[0].Group == "") {
 			found = r
 		}

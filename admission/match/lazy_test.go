@@ -10,14 +10,14 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // TestLazyEqualsConverted checks, for objects of a real kube-apiserver and empty ones, that
 // expressions see equal values whether or not the object was converted as a whole.
 func TestLazyEqualsConverted(t *testing.T) {
 	listed := map[string][]json.RawMessage{}
-	f, err := os.Open("../../api/builtin/testdata/lists.json.gz")
+	f, err := os.Open("../../kinds/testdata/lists.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestLazyEqualsConverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	shapes, n := &Shapes{}, 0
-	for _, res := range builtin.Kinds() {
+	for _, res := range kinds.All() {
 		v := &res.Versions[0]
 		path := "/apis/" + v.String() + "/" + res.Name
 		if v.Group == "" {

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -30,7 +30,7 @@ func requestOf(t testing.TB, text string, obj, old api.Object) *Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := api.New(builtin.Kinds()...)
+	c, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

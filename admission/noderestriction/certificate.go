@@ -12,7 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
+	podkind "github.com/miniapiserver/miniapiserver/kinds/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission"
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
+	podkind "github.com/miniapiserver/miniapiserver/kinds/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
-	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	podkind "github.com/miniapiserver/miniapiserver/kinds/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -25,7 +25,7 @@ import (
 
 func catalogue(t testing.TB) *api.Catalogue {
 	t.Helper()
-	c, err := api.New(builtin.Kinds()...)
+	c, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

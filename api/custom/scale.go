@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/autoscaling/scale"
+	"github.com/miniapiserver/miniapiserver/api/scale"
 	"github.com/miniapiserver/miniapiserver/api/table"
 )
 

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // gateObserver finds out which feature gates a field depends on: it prepares and validates an object
@@ -50,13 +50,13 @@ func (g *gateObserver) kinds(enabled bool, except string) map[schema.GroupVersio
 	for _, name := range g.names {
 		gates[name] = enabled != (name == except)
 	}
-	kinds := map[schema.GroupVersionKind]*api.Resource{}
-	for _, r := range builtin.KindsFor(gates) {
+	byKind := map[schema.GroupVersionKind]*api.Resource{}
+	for _, r := range kinds.For(gates) {
 		for _, v := range r.Versions {
-			kinds[v.WithKind(r.Kind)] = r
+			byKind[v.WithKind(r.Kind)] = r
 		}
 	}
-	return kinds
+	return byKind
 }
 
 func (g *gateObserver) without(gate string) map[schema.GroupVersionKind]*api.Resource {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/validation/declarative"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // TestRulesAreStatedOnce checks that no rule written by hand reports what a declared rule reports
@@ -24,7 +24,7 @@ func TestRulesAreStatedOnce(t *testing.T) {
 	gates["DeclarativeValidationBeta"] = false
 	table := declarative.New(declarative.Config{Release: kubeversion.Binary(), Enabled: gates.Enabled})
 	resources := map[schema.GroupKind]int{}
-	all := builtin.KindsFor(gates)
+	all := kinds.For(gates)
 	for i, r := range all {
 		resources[schema.GroupKind{Group: r.Hub().Group, Kind: r.Kind}] = i
 	}

@@ -12,7 +12,7 @@ import (
 // Files with the columns of kube-apiserver's tables, one line for each resource in each version,
 // and with an etcd snapshot that has an object of each.
 var (
-	columnsFile  = filepath.Join("..", "..", "api", "builtin", "testdata", "columns.txt")
+	columnsFile  = filepath.Join("..", "..", "kinds", "testdata", "columns.txt")
 	snapshotFile = filepath.Join("..", "snapshot", "testdata", "kube-apiserver-1.36.snapshot.gz")
 )
 

@@ -18,10 +18,10 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/apiextensions"
-	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/controllers/customkinds"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
+	"github.com/miniapiserver/miniapiserver/kinds/apiregistration"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )

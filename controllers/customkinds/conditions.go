@@ -5,7 +5,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
 )
 
 // The conditions of a definition are state that clients can overwrite, and each is written for a reason

@@ -11,9 +11,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/apiextensions"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -30,7 +30,7 @@ func conditionOfType(d *definition, t apiextensionsv1.CustomResourceDefinitionCo
 // TestNonStructural checks that a definition with non-structural schemas has the condition
 // until they are repaired, although schemas are not in the outline.
 func TestNonStructural(t *testing.T) {
-	all := builtin.Kinds()
+	all := kinds.All()
 	res := all[slices.IndexFunc(all, func(r *api.Resource) bool { return r.Name == apiextensions.CustomResourceDefinitions })]
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
 	if err != nil {

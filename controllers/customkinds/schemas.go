@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -34,7 +34,7 @@ func newConfig(t *testing.T) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resources, err := api.Enable(builtin.KindsFor(gates), api.Serving{
+	resources, err := api.Enable(kinds.For(gates), api.Serving{
 		Config: map[string]string{"coordination.k8s.io/v1beta1": "true"}, Gates: gates, Release: kubeversion.Emulating(kubeversion.Binary())})
 	if err != nil {
 		t.Fatal(err)

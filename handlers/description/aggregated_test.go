@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -72,7 +72,7 @@ func TestAggregatedFollowsTheCatalogue(t *testing.T) {
 	if changed := encoded(); bytes.Contains(changed, []byte("kinds1")) || !bytes.Contains(changed, []byte("kinds2")) {
 		t.Error("a change of a group is missing")
 	}
-	if err := h.Catalogue.Replace(builtin.Kinds()...); err != nil {
+	if err := h.Catalogue.Replace(kinds.All()...); err != nil {
 		t.Fatal(err)
 	}
 	if after := encoded(); !bytes.Equal(before, after) {

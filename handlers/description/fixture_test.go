@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newHandler returns a Handler that describes all built-in kinds.
 func newHandler(t testing.TB, change func(*Config)) *Handler {
 	t.Helper()
-	return newHandlerWith(t, change, builtin.Kinds()...)
+	return newHandlerWith(t, change, kinds.All()...)
 }
 
 // newHandlerOf returns a Handler that describes some kinds.

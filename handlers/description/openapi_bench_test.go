@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/custom"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // customKind returns custom kind n with a number of fields, compiled from its definition.
@@ -47,7 +47,7 @@ func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
 func oneMore(b *testing.B, urls ...string) {
 	for _, others := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
-			h := newHandlerOf(b, builtin.Kinds()...)
+			h := newHandlerOf(b, kinds.All()...)
 			for i := range others {
 				if err := h.Catalogue.Change(nil, []*api.Resource{customKind(b, fmt.Sprintf("g%d.example.com", i/10), i, 60)}); err != nil {
 					b.Fatal(err)

@@ -18,9 +18,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // everyVersion returns the built-in kinds in all their versions.
@@ -32,7 +32,7 @@ func everyVersion(t *testing.T) []*api.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := api.Enable(builtin.KindsFor(gates), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: gates})
+	all, err := api.Enable(kinds.For(gates), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: gates})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestOpenAPIv2(t *testing.T) {
 
 // few returns two resources, for fast tests.
 func few() []*api.Resource {
-	return slices.DeleteFunc(builtin.Kinds(), func(r *api.Resource) bool { return r.Name != "configmaps" && r.Name != "leases" })
+	return slices.DeleteFunc(kinds.All(), func(r *api.Resource) bool { return r.Name != "configmaps" && r.Name != "leases" })
 }
 
 // TestServeOpenAPI checks the headers of responses with documents.
@@ -279,7 +279,7 @@ func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
 func BenchmarkOpenAPIIndex(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		h := newHandlerOf(b, builtin.Kinds()...)
+		h := newHandlerOf(b, kinds.All()...)
 		if w := send(b, h, http.MethodGet, "/openapi/v3"); w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}

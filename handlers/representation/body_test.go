@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/patch/jsonpatch"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // TestResultBounds checks that a JSON patch within the bounds is rejected if its result exceeds
@@ -29,7 +29,7 @@ func TestResultBounds(t *testing.T) {
 // TestRecursiveTypes checks which types contain themselves, so that their depth is checked in JSON.
 func TestRecursiveTypes(t *testing.T) {
 	var recursive []string
-	for _, res := range builtin.Kinds() {
+	for _, res := range kinds.All() {
 		for _, v := range res.Versions {
 			of := res.New
 			if v.New != nil {

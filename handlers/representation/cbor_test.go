@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/cbor"
 	"github.com/miniapiserver/miniapiserver/internal/filler"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // TestCBORNegotiation checks which representations in CBOR the server offers, and how it lists them.
@@ -67,14 +67,14 @@ func TestCBORNegotiation(t *testing.T) {
 // TestCBORObjects checks for random objects of all kinds that clients get the same object in CBOR as the
 // library encodes, and that the server decodes it again.
 func TestCBORObjects(t *testing.T) {
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	codecs := NewCodecs(catalogue, time.Now)
 	codecs.CBOR = true
 	random, compared := rand.New(rand.NewPCG(7, 8)), 0
-	for _, res := range builtin.Kinds() {
+	for _, res := range kinds.All() {
 		for i := range res.Versions {
 			c := codecs.Codec(res, &res.Versions[i])
 			if c.version.ToHub != nil || res.Virtual != nil {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -28,7 +28,7 @@ func newCodec(t testing.TB, resource string) *Codec {
 // newCodecOf returns a codec of a resource.
 func newCodecOf(t testing.TB, gv schema.GroupVersion, resource string) *Codec {
 	t.Helper()
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

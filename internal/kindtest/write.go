@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -20,7 +20,7 @@ import (
 // find returns a kind as the server serves it with some gates, and the version that name, such as
 // deployments.v1.apps, has.
 func find(name string, gates features.Gates) (*api.Resource, *api.Version) {
-	for _, r := range builtin.KindsFor(gates) {
+	for _, r := range kinds.For(gates) {
 		if plural, rest, _ := strings.Cut(name, "."); r.Name == plural {
 			version, group, _ := strings.Cut(rest, ".")
 			for i := range r.Versions {

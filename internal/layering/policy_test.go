@@ -51,7 +51,7 @@ request < openapi, proto;
 
 # The fields that feature gates guard; their table is generated from the sources of the API.
 internal/gotype < api/gated < api, server;
-NONE < api/internal/source < api/gated/internal/generate, api/since, api/builtin;
+NONE < internal/source < api/gated/internal/generate, api/since, kinds;
 
 # The vocabularies in which kinds are described: CEL expressions, rules, printer
 # columns, objects without a Go type.
@@ -62,30 +62,30 @@ api/validation, api/table, api/custom/untyped < api;
 
 # The kinds, a package for each group. The core group is several: other groups use the
 # rules of pods and claims, and core uses a few kinds of other groups.
-api < api/core/kubelet, api/core/claim, api/certificates, api/autoscaling/scale, api/authentication, api/workload;
-api/core/kubelet, api/core/claim, api/certificates < api/core/pod < api/core/service;
-api/core/service, api/autoscaling/scale, api/authentication, api/workload < api/core;
-api/core < api/admissionregistration, api/apiregistration, api/apiserverinternal, api/apps, api/authorization,
-	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/lifecycle, api/networking, api/node, api/policy,
-	api/rbac, api/resource, api/scheduling, api/storage, api/storagemigration;
+api < kinds/core/kubelet, kinds/core/claim, kinds/certificates, api/scale, kinds/authentication, kinds/workload;
+kinds/core/kubelet, kinds/core/claim, kinds/certificates < kinds/core/pod < kinds/core/service;
+kinds/core/service, api/scale, kinds/authentication, kinds/workload < kinds/core;
+kinds/core < kinds/admissionregistration, kinds/apiregistration, kinds/apiserverinternal, kinds/apps, kinds/authorization,
+	kinds/autoscaling, kinds/batch, kinds/coordination, kinds/discovery, kinds/flowcontrol, kinds/lifecycle, kinds/networking, kinds/node, kinds/policy,
+	kinds/rbac, kinds/resource, kinds/scheduling, kinds/storage, kinds/storagemigration;
 
 # Kinds that arrive at run time: schemas, the kinds made of them, their definitions.
 api/expression, api/custom/untyped < api/custom/structural;
-api/custom/structural, api/autoscaling/scale < api/custom;
-api/custom/structural, api/admissionregistration < api/apiextensions;
+api/custom/structural, api/scale < api/custom;
+api/custom/structural, kinds/admissionregistration < kinds/apiextensions;
 
 # The list of groups.
-api/admissionregistration, api/apiextensions, api/apiregistration, api/apiserverinternal, api/apps, api/authorization,
-	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/lifecycle, api/networking, api/node, api/policy,
-	api/rbac, api/resource, api/scheduling, api/storage, api/storagemigration < api/builtin;
+kinds/admissionregistration, kinds/apiextensions, kinds/apiregistration, kinds/apiserverinternal, kinds/apps, kinds/authorization,
+	kinds/autoscaling, kinds/batch, kinds/coordination, kinds/discovery, kinds/flowcontrol, kinds/lifecycle, kinds/networking, kinds/node, kinds/policy,
+	kinds/rbac, kinds/resource, kinds/scheduling, kinds/storage, kinds/storagemigration < kinds;
 
 # Code that implements certain kinds.
-api/core < authz;
-api/core/pod < admission;
-api/flowcontrol < apf;
-api/apiregistration < aggregation;
-api/custom, api/apiextensions, api/apiregistration < controllers;
-api/builtin, api/apiregistration < server;
+kinds/core < authz;
+kinds/core/pod < admission;
+kinds/flowcontrol < apf;
+kinds/apiregistration < aggregation;
+api/custom, kinds/apiextensions, kinds/apiregistration < controllers;
+kinds, kinds/apiregistration < server;
 
 # Field management, and the revisioned store.
 api < ssa, storage;
@@ -122,10 +122,10 @@ admission/noderestriction, admission/podsecurity, admission/imagepolicy, admissi
 	< controllers, server;
 
 # What the tests of kinds share.
-api/builtin < internal/kindtest;
+kinds < internal/kindtest;
 
 # What the tests of plugins share.
-admission, api/builtin < admission/admissiontest;
+admission, kinds < admission/admissiontest;
 
 # Connections to kubelets, pods and services.
 api, internal/outbound < handlers/proxy;
@@ -142,8 +142,8 @@ handlers/representation, authn, apf, aggregation, internal/compressed < handlers
 
 # The machinery that all control loops share.
 registry, authn < controllers/reconcile < controllers;
-controllers/reconcile, internal/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
-controllers/customkinds, aggregation, api/apiregistration < controllers/apiservices < controllers;
+controllers/reconcile, internal/hooks, api/custom, kinds/apiextensions < controllers/customkinds < controllers;
+controllers/customkinds, aggregation, kinds/apiregistration < controllers/apiservices < controllers;
 controllers/reconcile, registry < controllers/elections < server;
 
 # Certificates and keys, what an HTTP server does below the handlers, and the objects that
@@ -152,7 +152,7 @@ controllers/reconcile, registry < controllers/elections < server;
 authn < server/credentials < server;
 request < server/transport < server;
 NONE < server/tracing < server;
-server/credentials, controllers, api/scheduling, api/apiregistration < server/bootstrap < server;
+server/credentials, controllers, kinds/scheduling, kinds/apiregistration < server/bootstrap < server;
 
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
@@ -217,20 +217,20 @@ k8s.io/kube-aggregator !< ALL;
 k8s.io/component-base !< ALL;
 
 # The CEL function libraries are independent of the machinery.
-k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn, authz, internal/celbounds;
+k8s.io/apiserver/pkg/cel !< ALL but api, kinds, admission, authn, authz, internal/celbounds;
 
 # The interface by which CEL's authorizer library checks permissions.
 k8s.io/apiserver/pkg/authorization/authorizer !< ALL but admission;
 
 # The types of custom kinds and aggregation are published nowhere else. Only the catalogue
 # and the code that implements a certain kind import them.
-k8s.io/apiextensions-apiserver/pkg/apis !< ALL but api, controllers;
-k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server;
+k8s.io/apiextensions-apiserver/pkg/apis !< ALL but api, kinds, controllers;
+k8s.io/kube-aggregator/pkg/apis !< ALL but kinds, aggregation, controllers, server;
 
-# Generic code names no kind: everything particular to a kind is in its file in api.
+# Generic code names no kind: everything particular to a kind is in its file in kinds.
 # Controllers and the code that evaluates objects of a certain kind (roles, policies, flow
 # schemas ...) depend on the kind, and server creates the initial objects.
-k8s.io/api !< ALL but api, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, kinds, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a response format, not a stored kind.
 k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;
@@ -245,8 +245,8 @@ github.com/gorilla !< ALL but handlers;
 # embedding programs; controllers and tests are clients.
 k8s.io/client-go !< ALL but server, controllers, conformance, bench;
 
-# The paths of printer columns, which are independent of clients.
-k8s.io/client-go/util/jsonpath !< ALL but api;
+# The paths of printer columns and of messages, which are independent of clients.
+k8s.io/client-go/util/jsonpath !< ALL but api/table, api/custom, kinds/admissionregistration;
 
 # Configuration files are decoded by internal/configfile, which is strict and has kube-apiserver's words. The others
 # decode bodies and stored values, and credentials writes kubeconfig files.

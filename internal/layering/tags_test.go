@@ -10,7 +10,7 @@ import (
 // tagReaders are the files that may read the tags of struct fields, and why.
 var tagReaders = map[string]string{
 	"internal/gotype/fields.go":                            "describes Go types for all other packages",
-	"api/internal/source/source.go":                        "reads source text, for generated tables",
+	"internal/source/source.go":                            "reads source text, for generated tables",
 	"api/validation/declarative/internal/markers/parse.go": "reads source text, for generated tables",
 }
 

@@ -13,15 +13,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/filler"
 	"github.com/miniapiserver/miniapiserver/internal/quickjson"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // types are those of all built-in kinds.
 func types() []reflect.Type {
 	var out []reflect.Type
-	for _, res := range builtin.Kinds() {
+	for _, res := range kinds.All() {
 		for i := range res.Versions {
 			out = append(out, reflect.TypeOf(res.NewOf(&res.Versions[i])).Elem())
 		}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -27,7 +27,7 @@ func newPublication(t *testing.T, ranges ...string) *Publication {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(builtin.Kinds()...)
+	catalogue, err := api.New(kinds.All()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/api/internal/source"
+	"github.com/miniapiserver/miniapiserver/internal/source"
 )
 
 func main() { source.Write("marked.txt", marked) }

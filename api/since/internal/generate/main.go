@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/api/internal/source"
+	"github.com/miniapiserver/miniapiserver/internal/source"
 )
 
 // release is a minor release of Kubernetes, and the version of its modules.

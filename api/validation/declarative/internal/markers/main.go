@@ -28,7 +28,7 @@ import (
 const table = "rules.txt"
 
 func main() {
-	dirs, err := typePackages("./../../builtin")
+	dirs, err := typePackages("./../../../kinds")
 	if err == nil {
 		var text []byte
 		if text, err = render(dirs); err == nil {
@@ -65,7 +65,7 @@ func typePackages(root string) ([]source, error) {
 
 // hasTypes reports whether a package may have markers that state rules.
 func hasTypes(path string) bool {
-	return strings.HasPrefix(path, "k8s.io/api/") || path == "k8s.io/apimachinery/pkg/apis/meta/v1" || strings.HasSuffix(path, "/api/autoscaling/scale")
+	return strings.HasPrefix(path, "k8s.io/api/") || path == "k8s.io/apimachinery/pkg/apis/meta/v1" || strings.HasSuffix(path, "/api/scale")
 }
 
 // render returns the table of the rules of packages.

@@ -1,0 +1,108 @@
+package kinds
+
+import (
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/kinds/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/kinds/apps"
+	"github.com/miniapiserver/miniapiserver/kinds/certificates"
+	"github.com/miniapiserver/miniapiserver/kinds/core"
+	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
+	"github.com/miniapiserver/miniapiserver/kinds/rbac"
+)
+
+func TestEventCells(t *testing.T) {
+	const object = "metadata: {name: a}\ninvolvedObject: {kind: Pod, name: p, fieldPath: 'spec.containers{c}'}\ntype: Normal\nreason: R\nmessage: ' hello\n\n  '\n"
+	testCells(t, core.Event(), []cellsTest{
+		{"older", object + "firstTimestamp: 2026-05-04T11:00:00Z\nlastTimestamp: 2026-05-04T11:59:00Z\ncount: 7\nsource: {component: kubelet, host: n1}",
+			"60s|Normal|R|pod/p|spec.containers{c}|kubelet, n1|hello|60m|7|a"},
+		{"newer", object + "eventTime: 2026-05-04T11:00:00.000000Z\nreportingComponent: example.com/c\nreportingInstance: i",
+			"60m|Normal|R|pod/p|spec.containers{c}|example.com/c, i|hello|60m|1|a"},
+		{"series", object + "eventTime: 2026-05-04T11:00:00.000000Z\nseries: {count: 4, lastObservedTime: 2026-05-04T11:59:50.000000Z}",
+			"10s|Normal|R|pod/p|spec.containers{c}||hello|60m|4|a"},
+		{"bare", "metadata: {name: a}\ninvolvedObject: {kind: Node}", "<unknown>|||node||||<unknown>|1|a"},
+	})
+}
+
+func TestBindingCells(t *testing.T) {
+	const subjects = "subjects: [{kind: User, name: u}, {kind: Group, name: g}, {kind: User, name: v}, {kind: ServiceAccount, namespace: n1, name: s}]\n"
+	testCells(t, rbac.RoleBinding(), []cellsTest{
+		{"all", testMeta + subjects + "roleRef: {kind: Role, name: r}", "a|Role/r|60m|u, v|g|n1/s"},
+	})
+	testCells(t, rbac.ClusterRoleBinding(), []cellsTest{
+		{"all", testMeta + subjects + "roleRef: {kind: ClusterRole, name: r}", "a|ClusterRole/r|60m|u, v|g|n1/s"},
+		{"nobody", testMeta + "roleRef: {kind: ClusterRole, name: r}", "a|ClusterRole/r|60m|||"},
+	})
+}
+
+func TestCertificateSigningRequestCells(t *testing.T) {
+	const spec = "spec: {request: AA==, signerName: example.com/s, username: u, expirationSeconds: 7200}\n"
+	const head = "a|60m|example.com/s|u|120m|"
+	testCells(t, certificates.CertificateSigningRequest(nil), []cellsTest{
+		{"bare", testMeta, "a|60m|<none>||<none>|Pending"},
+		{"pending", testMeta + spec, head + "Pending"},
+		{"approved", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}]}", head + "Approved"},
+		{"issued", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}], certificate: AA==}", head + "Approved,Issued"},
+		{"denied", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}, {type: Denied, status: 'True'}]}", head + "Denied"},
+		{"failed", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}, {type: Failed, status: 'True'}]}", head + "Approved,Failed"},
+	})
+}
+
+func TestFlowControlCells(t *testing.T) {
+	testCells(t, flowcontrol.FlowSchema(), []cellsTest{
+		{"new", testMeta + "spec: {priorityLevelConfiguration: {name: p}, matchingPrecedence: 5}", "a|p|5|<none>|60m|?"},
+		{"dangling", testMeta + "spec: {priorityLevelConfiguration: {name: p}, matchingPrecedence: 5, distinguisherMethod: {type: ByUser}}\n" +
+			"status: {conditions: [{type: Dangling, status: 'True'}]}", "a|p|5|ByUser|60m|True"},
+	})
+	testCells(t, flowcontrol.PriorityLevelConfiguration(), []cellsTest{
+		{"exempt", testMeta + "spec: {type: Exempt, exempt: {nominalConcurrencyShares: 3}}", "a|Exempt|<none>|<none>|<none>|<none>|60m"},
+		{"reject", testMeta + "spec: {type: Limited, limited: {nominalConcurrencyShares: 5, limitResponse: {type: Reject}}}",
+			"a|Limited|5|<none>|<none>|<none>|60m"},
+		{"queue", testMeta + "spec: {type: Limited, limited: {nominalConcurrencyShares: 5, limitResponse: {type: Queue, queuing: {queues: 64, handSize: 8, queueLengthLimit: 50}}}}",
+			"a|Limited|5|64|8|50|60m"},
+	})
+}
+
+func TestAdmissionCells(t *testing.T) {
+	bindings := []cellsTest{
+		{"no parameters", testMeta + "spec: {policyName: p}", "a|p|<unset>|60m"},
+		{"neither name nor selector", testMeta + "spec: {policyName: p, paramRef: {}}", "a|p|<unset>|60m"},
+		{"named", testMeta + "spec: {policyName: p, paramRef: {name: x}}", "a|p|*/x|60m"},
+		{"in a namespace", testMeta + "spec: {policyName: p, paramRef: {name: x, namespace: ns}}", "a|p|ns/x|60m"},
+		{"selected", testMeta + "spec: {policyName: p, paramRef: {selector: {matchLabels: {k: v}}}}",
+			"a|p|&LabelSelector{MatchLabels:map[string]string{k: v,},MatchExpressions:[]LabelSelectorRequirement{},}|60m"},
+	}
+	testCells(t, admissionregistration.ValidatingAdmissionPolicyBinding(features.Default()), bindings)
+	testCells(t, admissionregistration.MutatingAdmissionPolicyBinding(features.Default()), bindings)
+	testCells(t, admissionregistration.ValidatingAdmissionPolicy(features.Default(), expression.Library{}), []cellsTest{
+		{"plain", testMeta + "spec: {validations: [{expression: 'true'}]}", "a|1|<unset>|60m"},
+		{"parameters", testMeta + "spec: {paramKind: {apiVersion: v1, kind: ConfigMap}}", "a|0|v1/ConfigMap|60m"},
+	})
+	testCells(t, admissionregistration.MutatingAdmissionPolicy(features.Default(), expression.Library{}), []cellsTest{
+		{"plain", testMeta + "spec: {mutations: [{patchType: JSONPatch}, {patchType: JSONPatch}]}", "a|2|<unset>|60m"},
+	})
+	testCells(t, admissionregistration.ValidatingWebhookConfiguration(features.Default(), expression.Library{}), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})
+	testCells(t, admissionregistration.MutatingWebhookConfiguration(features.Default(), expression.Library{}), []cellsTest{{"none", testMeta, "a|0|60m"}})
+}
+
+func TestControllerRevisionCells(t *testing.T) {
+	owner := func(ref string) string {
+		return "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z, ownerReferences: [{" + ref + ", name: o, uid: u}]}\nrevision: 4"
+	}
+	testCells(t, apps.ControllerRevision(), []cellsTest{
+		{"alone", testMeta + "revision: 4", "a|<none>|4|60m"},
+		{"owned, not controlled", owner("apiVersion: apps/v1, kind: DaemonSet"), "a|<none>|4|60m"},
+		{"controlled", owner("apiVersion: apps/v1, kind: DaemonSet, controller: true"), "a|daemonset.apps/o|4|60m"},
+		{"core", owner("apiVersion: v1, kind: Pod, controller: true"), "a|pod/o|4|60m"},
+	})
+}
+
+func TestComponentStatusCells(t *testing.T) {
+	testCells(t, core.ComponentStatus(), []cellsTest{
+		{"unknown", "metadata: {name: a}\nconditions: [{type: Other, status: 'True'}]", "a|Unknown||"},
+		{"healthy", "metadata: {name: a}\nconditions: [{type: Healthy, status: 'True', message: ok}]", "a|Healthy|ok|"},
+		{"unhealthy", "metadata: {name: a}\nconditions: [{type: Healthy, status: 'False', message: m, error: e}]", "a|Unhealthy|m|e"},
+	})
+}
