@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"encoding/json"
+	"github.com/miniapiserver/miniapiserver/api"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -30,4 +31,18 @@ func TestMissingParameterAction(t *testing.T) {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
 	}
+}
+
+// kindInVersion returns a kind with some feature gates, and one of its versions.
+func kindInVersion(t *testing.T, gates features.Gates, resource, version string) (*api.Resource, *api.Version) {
+	t.Helper()
+	for _, r := range For(gates) {
+		for i := range r.Versions {
+			if r.Name == resource && r.Versions[i].GroupVersion.Version == version {
+				return r, &r.Versions[i]
+			}
+		}
+	}
+	t.Fatalf("no %s in %s", resource, version)
+	return nil, nil
 }

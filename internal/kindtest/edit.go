@@ -176,3 +176,12 @@ func at(in any, path []step) any {
 	}
 	return in
 }
+
+// List returns a YAML list of n elements, which are format with the numbers from 0.
+func List(n int, format string) string {
+	elements := make([]string, n)
+	for i := range elements {
+		elements[i] = strings.ReplaceAll(format, "%d", strconv.Itoa(i))
+	}
+	return "[" + strings.Join(elements, ", ") + "]"
+}

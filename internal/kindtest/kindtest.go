@@ -20,6 +20,8 @@ type Kind struct {
 	resource *api.Resource
 	version  *api.Version
 	example  map[string]any
+	// writer is the user of requests, or nil.
+	writer *Writer
 }
 
 // Rules are rules of a kind. A row has the name of a rule, edits of the example with which the
@@ -113,7 +115,7 @@ func (k *Kind) encode(hub api.Object) map[string]any {
 // create creates the example with some edits.
 func (k *Kind) create(edits string) outcome {
 	k.t.Helper()
-	out, err := create(k.resource, k.version, k.decode(k.edit(k.example, edits)))
+	out, err := create(k.resource, k.version, k.writer, k.decode(k.edit(k.example, edits)))
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func (k *Kind) stored() api.Object {
 func (k *Kind) update(subresource, edits string) outcome {
 	k.t.Helper()
 	old := k.stored()
-	out, err := update(k.resource, k.version, subresource, k.decode(k.edit(k.encode(old), edits)), old)
+	out, err := update(k.resource, k.version, k.writer, subresource, k.decode(k.edit(k.encode(old), edits)), old)
 	if err != nil {
 		k.t.Fatal(err)
 	}

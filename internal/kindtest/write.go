@@ -41,7 +41,7 @@ type outcome struct {
 }
 
 // create makes a new object from one that was sent in version v.
-func create(r *api.Resource, v *api.Version, sent api.Object) (out outcome, err error) {
+func create(r *api.Resource, v *api.Version, by *Writer, sent api.Object) (out outcome, err error) {
 	if out.object, err = r.Decoded(v, sent); err != nil {
 		return out, err
 	}
@@ -59,7 +59,7 @@ func create(r *api.Resource, v *api.Version, sent api.Object) (out outcome, err 
 	if r.Status != nil && r.KeepStatus == api.KeepNever {
 		setStatus(obj, nil)
 	}
-	out.run(r, &r.WriteRules, r.NewWrite(attempt(v), obj, nil))
+	out.run(r, &r.WriteRules, r.NewWrite(attempt(v, "create", by), obj, nil))
 	if len(out.errs) > 0 {
 		return out, nil
 	}
@@ -74,13 +74,15 @@ func create(r *api.Resource, v *api.Version, sent api.Object) (out outcome, err 
 
 // update replaces old by the object that was sent in version v: as a whole, its status, or the part that another
 // subresource changes.
-func update(r *api.Resource, v *api.Version, subresource string, sent, old api.Object) (out outcome, err error) {
+func update(
+	r *api.Resource, v *api.Version, by *Writer, subresource string, sent, old api.Object,
+) (out outcome, err error) {
 	if out.object, err = r.Decoded(v, sent); err != nil {
 		return out, err
 	}
 	obj := out.object
 	obj.SetGeneration(old.GetGeneration())
-	w := r.NewWrite(attempt(v), obj, old)
+	w := r.NewWrite(attempt(v, "update", by), obj, old)
 	rules := &r.WriteRules
 	switch subresource {
 	case "":
@@ -98,8 +100,13 @@ func update(r *api.Resource, v *api.Version, subresource string, sent, old api.O
 }
 
 // attempt returns an attempt in version v whose context collects the warnings that are given at once.
-func attempt(v *api.Version) api.Attempt {
-	return api.Attempt{Context: request.With(context.Background(), &request.Scope{}), Version: v}
+func attempt(v *api.Version, verb string, by *Writer) api.Attempt {
+	scope := &request.Scope{Info: request.Info{Verb: verb}}
+	out := api.Attempt{Context: request.With(context.Background(), scope), Version: v}
+	if by != nil {
+		scope.User, out.User, out.Access = by.User, by.User, by
+	}
+	return out
 }
 
 // run prepares and checks an object by rules.

@@ -230,7 +230,7 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but kinds, aggregation, controllers, serv
 # Generic code names no kind: everything particular to a kind is in its file in kinds.
 # Controllers and the code that evaluates objects of a certain kind (roles, policies, flow
 # schemas ...) depend on the kind, and server creates the initial objects.
-k8s.io/api !< ALL but api, kinds, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, kinds, internal/kindtest, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a response format, not a stored kind.
 k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;

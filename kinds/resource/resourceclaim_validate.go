@@ -297,22 +297,25 @@ func attributeName(at *validation.Path, name string) {
 	case strings.Contains(id, "/"):
 		return
 	case domain == "":
-		at.InvalidOrigin(fullNameFormat, "", "the domain must not be empty")
+		at.Invalid("", "the domain must not be empty")
 	default:
 		validation.DriverName(at, domain)
 	}
 	if id == "" {
-		at.InvalidOrigin(fullNameFormat, "", "the name must not be empty")
+		at.Invalid("", "the name must not be empty")
 		return
 	}
 	deviceIdentifier(at, id)
 }
 
 func fullAttributeName(at *validation.Path, name resourcev1.FullyQualifiedName) {
-	attributeName(at, string(name))
-	if !strings.Contains(string(name), "/") {
-		at.Invalid(name, "a fully qualified name must be a domain and a name separated by a slash")
-	}
+	errs := validation.Collect(at, func(at *validation.Path) {
+		attributeName(at, string(name))
+		if !strings.Contains(string(name), "/") {
+			at.Invalid(name, "a fully qualified name must be a domain and a name separated by a slash")
+		}
+	})
+	at.Add(errs.WithOrigin(fullNameFormat)...)
 }
 
 func deviceIdentifier(at *validation.Path, id string) {
