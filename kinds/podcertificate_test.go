@@ -13,7 +13,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -291,39 +289,13 @@ func TestWhoMaySign(t *testing.T) {
 	}
 }
 
-// TestPodCertificateVersions checks that v1 keeps the fields of v1beta1 that it does not have in
-// annotations.
+// TestPodCertificateVersions checks that v1 does not have the older form of the key material, as in kube-apiserver.
 func TestPodCertificateVersions(t *testing.T) {
 	kind := certificates.PodCertificateRequest(certificateTime)
-	v1 := kind.Version(certificatesv1.SchemeGroupVersion)
-	for name, c := range map[string]struct{ own, want map[string]string }{
-		"without annotations": {nil, map[string]string{}},
-		"with annotations":    {map[string]string{"a": "b"}, map[string]string{"a": "b"}},
-	} {
-		hub := certificateRequest(nil)
-		hub.Annotations = c.own
-		hub.Spec.PKIXPublicKey, hub.Spec.ProofOfPossession = []byte("key"), []byte("proof")
-		before := hub.DeepCopy()
-		obj, err := kind.As(v1, hub)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.want["certificates.k8s.io/initial-pkix-public-key"], c.want["certificates.k8s.io/initial-proof-of-possession"] = "a2V5", "cHJvb2Y="
-		if !maps.Equal(obj.GetAnnotations(), c.want) || obj.(*certificatesv1.PodCertificateRequest).Spec.PodName != hub.Spec.PodName {
-			t.Errorf("%s: %+v", name, obj)
-		}
-		again, err := kind.Decoded(v1, obj)
-		if err != nil || !equality.Semantic.DeepEqual(again.(*certificatesv1beta1.PodCertificateRequest).Spec.ProofOfPossession, before.Spec.ProofOfPossession) ||
-			!equality.Semantic.DeepEqual(again.(*certificatesv1beta1.PodCertificateRequest).Spec.PKIXPublicKey, before.Spec.PKIXPublicKey) ||
-			!equality.Semantic.DeepEqual(again.GetAnnotations(), before.Annotations) {
-			t.Errorf("%s: back: %+v %v", name, again, err)
-		}
-		if !equality.Semantic.DeepEqual(hub, before) || !maps.Equal(obj.GetAnnotations(), c.want) {
-			t.Errorf("%s: a conversion changed its source", name)
-		}
-	}
-	bad := &certificatesv1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"certificates.k8s.io/initial-pkix-public-key": "?"}}}
-	if hub, err := kind.Decoded(v1, bad); err != nil || len(hub.GetAnnotations()) > 0 || hub.(*certificatesv1beta1.PodCertificateRequest).Spec.PKIXPublicKey != nil {
-		t.Errorf("a value that is not base64: %+v %v", hub, err)
+	hub := certificateRequest(nil)
+	hub.Spec.PKIXPublicKey, hub.Spec.ProofOfPossession = []byte("key"), []byte("proof")
+	obj, err := kind.As(kind.Version(certificatesv1.SchemeGroupVersion), hub)
+	if err != nil || len(obj.GetAnnotations()) > 0 {
+		t.Errorf("%v, annotations %v", err, obj.GetAnnotations())
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,57 +64,16 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 	})
 }
 
-// Annotations by which v1 keeps the fields of v1beta1 that it does not have.
-const (
-	publicKeyAnnotation = "certificates.k8s.io/initial-pkix-public-key"
-	proofAnnotation     = "certificates.k8s.io/initial-proof-of-possession"
-)
-
 // podCertificateVersions returns the versions of the kind. The hub is v1beta1, because v1 does not
-// have the older form of the key material.
+// have the older form of the key material, which clients of v1 do not see.
 func podCertificateVersions() []api.Version {
-	v1 := api.ConvertedVersion(certificatesv1.SchemeGroupVersion,
-		func(hub *certificatesv1beta1.PodCertificateRequest, old *certificatesv1.PodCertificateRequest) {
-			hub.Annotations = maps.Clone(old.Annotations)
-			hub.Spec.PKIXPublicKey = takeAnnotation(hub.Annotations, publicKeyAnnotation)
-			hub.Spec.ProofOfPossession = takeAnnotation(hub.Annotations, proofAnnotation)
-			if len(hub.Annotations) == 0 {
-				hub.Annotations = nil
-			}
-		},
-		func(old *certificatesv1.PodCertificateRequest, hub *certificatesv1beta1.PodCertificateRequest) {
-			for key, value := range map[string][]byte{publicKeyAnnotation: hub.Spec.PKIXPublicKey, proofAnnotation: hub.Spec.ProofOfPossession} {
-				if len(value) == 0 {
-					continue
-				}
-				annotations := maps.Clone(old.Annotations)
-				if annotations == nil {
-					annotations = map[string]string{}
-				}
-				annotations[key] = base64.StdEncoding.EncodeToString(value)
-				old.Annotations = annotations
-			}
-		})
+	v1 := api.SameFields[certificatesv1beta1.PodCertificateRequest, certificatesv1.PodCertificateRequest](
+		certificatesv1.SchemeGroupVersion)
 	versions := append(api.Preview[certificatesv1beta1.PodCertificateRequest](certificatesv1beta1.SchemeGroupVersion, ""), v1)
 	for i := range versions {
 		api.WithFieldLabels(versions[i:], api.NameLabel, "spec.signerName", "spec.podName", "spec.nodeName")
 	}
 	return api.WithGate(versions, features.PodCertificateRequest)
-}
-
-// takeAnnotation removes an annotation and returns its decoded value. A value that is not base64 is
-// lost, as in kube-apiserver.
-func takeAnnotation(annotations map[string]string, key string) []byte {
-	text, ok := annotations[key]
-	if !ok {
-		return nil
-	}
-	delete(annotations, key)
-	value, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil
-	}
-	return value
 }
 
 // checkSigner refuses a status update unless the user may sign for the signer of the request
