@@ -7,7 +7,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/kinds/apps"
-	"github.com/miniapiserver/miniapiserver/kinds/certificates"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/kinds/rbac"
@@ -34,19 +33,6 @@ func TestBindingCells(t *testing.T) {
 	testCells(t, rbac.ClusterRoleBinding(), []cellsTest{
 		{"all", testMeta + subjects + "roleRef: {kind: ClusterRole, name: r}", "a|ClusterRole/r|60m|u, v|g|n1/s"},
 		{"nobody", testMeta + "roleRef: {kind: ClusterRole, name: r}", "a|ClusterRole/r|60m|||"},
-	})
-}
-
-func TestCertificateSigningRequestCells(t *testing.T) {
-	const spec = "spec: {request: AA==, signerName: example.com/s, username: u, expirationSeconds: 7200}\n"
-	const head = "a|60m|example.com/s|u|120m|"
-	testCells(t, certificates.CertificateSigningRequest(nil), []cellsTest{
-		{"bare", testMeta, "a|60m|<none>||<none>|Pending"},
-		{"pending", testMeta + spec, head + "Pending"},
-		{"approved", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}]}", head + "Approved"},
-		{"issued", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}], certificate: AA==}", head + "Approved,Issued"},
-		{"denied", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}, {type: Denied, status: 'True'}]}", head + "Denied"},
-		{"failed", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}, {type: Failed, status: 'True'}]}", head + "Approved,Failed"},
 	})
 }
 

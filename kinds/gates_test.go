@@ -1,14 +1,12 @@
 package kinds
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -63,16 +61,6 @@ func TestGatesOfOlderVersions(t *testing.T) {
 		errs := besideMetadata(checkUpdate(r, nil, obj, old)).ToAggregate()
 		if (errs == nil) != (c.refused == "") || errs != nil && !strings.Contains(errs.Error(), c.refused) {
 			t.Errorf("%s without %q: got %v, want %q", c.name, c.gate, errs, c.refused)
-		}
-	}
-	for gate, refused := range map[string]bool{"": true, features.DRAResourceClaimGranularStatusAuthorization: false} {
-		claim := &resourcev1.ResourceClaim{Status: resourcev1.ResourceClaimStatus{ReservedFor: []resourcev1.ResourceClaimConsumerReference{{Name: "p"}}}}
-		r := without("resourceclaims", gate)
-		w := r.NewWrite(api.Attempt{Context: t.Context(), Access: access{}, Status: true}, claim, &resourcev1.ResourceClaim{})
-		r.Check(&r.Status.WriteRules, w)
-		isForbidden := func(err *field.Error) bool { return err.Field == "status" && err.Type == field.ErrorTypeForbidden }
-		if slices.ContainsFunc(w.Errors, isForbidden) != refused {
-			t.Errorf("without %q, a claim is reserved: %v", gate, w.Errors)
 		}
 	}
 	if faults := without("services", features.RelaxedServiceNameValidation).ValidateName("1x", false); len(faults) == 0 {

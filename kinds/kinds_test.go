@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -18,13 +17,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/apps"
 	"github.com/miniapiserver/miniapiserver/kinds/batch"
-	"github.com/miniapiserver/miniapiserver/kinds/certificates"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/core/service"
 	"github.com/miniapiserver/miniapiserver/kinds/discovery"
 	"github.com/miniapiserver/miniapiserver/kinds/scheduling"
 	"github.com/miniapiserver/miniapiserver/kinds/storage"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 func TestNamespace(t *testing.T) {
@@ -218,20 +215,6 @@ func TestServiceKeepsAddresses(t *testing.T) {
 	prepare(r, headless, nil)
 	if len(headless.Spec.ClusterIPs) != 1 || headless.Spec.ClusterIPs[0] != "None" {
 		t.Errorf("headless: %+v", headless.Spec)
-	}
-}
-
-func TestCertificateSigningRequestStampsUser(t *testing.T) {
-	r := certificates.CertificateSigningRequest(time.Now)
-	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "somebody else", Groups: []string{"x"}}}
-	r.Prepare(r.NewWrite(api.Attempt{User: &request.User{Name: "a", UID: "1", Extra: map[string][]string{"k": {"v"}}}}, csr, nil))
-	if s := csr.Spec; s.Username != "a" || s.UID != "1" || s.Groups != nil || s.Extra["k"][0] != "v" {
-		t.Errorf("got %+v", s)
-	}
-	update := &certificatesv1.CertificateSigningRequest{}
-	prepare(r, update, csr)
-	if update.Spec.Username != "a" {
-		t.Errorf("updated: %+v", update.Spec)
 	}
 }
 

@@ -1,8 +1,6 @@
 package kinds
 
 import (
-	"crypto/elliptic"
-	"crypto/x509"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -15,41 +13,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/apiserverinternal"
-	"github.com/miniapiserver/miniapiserver/kinds/certificates"
 	"github.com/miniapiserver/miniapiserver/kinds/coordination"
 	"github.com/miniapiserver/miniapiserver/kinds/resource"
 	"github.com/miniapiserver/miniapiserver/kinds/storagemigration"
 )
-
-func TestTrustBundleRules(t *testing.T) {
-	authority := func(c *x509.Certificate) { c.IsCA = true }
-	key := ellipticKey(t, elliptic.P256())
-	ca, other, leaf := certified(t, key.Public(), key, authority), certified(t, key.Public(), key, authority), certified(t, key.Public(), key, nil)
-	bundle := func(name, signer, text string) string {
-		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{"signerName": signer, "trustBundle": text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
-	headers := strings.Replace(ca, "-----\n", "-----\na: b\n\n", 1)
-	const omitted = `spec.trustBundle: Invalid value: "<value omitted>": `
-	testRules(t, certificates.ClusterTrustBundle(), []ruleTest{
-		{"good", "", bundle("a", "", ca+other), ""},
-		{"of a signer", "", bundle("example.com:s:a", "example.com/s", ca), ""},
-		{"signer", "", bundle("s:a", "s", ca), "spec.signerName: Invalid value: \"s\": must be a fully qualified domain and path"},
-		{"nothing", "", bundle("a", "", "none"), omitted + "at least one trust anchor must be provided"},
-		{"twice", "", bundle("a", "", ca+other+ca), omitted + "duplicate trust anchor (indices [0 2])"},
-		{"no authority", "", bundle("a", "", ca+leaf), omitted + "entry 1 does not have the CA bit set"},
-		{"headers", "", bundle("a", "", headers), omitted + "entry 0 has PEM block headers"},
-		{"block", "", bundle("a", "", pemBlock("KEY", nil)), omitted + "entry 0 has bad block type: KEY"},
-		{"text", "", bundle("a", "", pemBlock("CERTIFICATE", []byte("x"))), omitted + "entry 0 does not parse as X.509"},
-		{"long", "", bundle("a", "", strings.Repeat("x", 1<<20+1)), "spec.trustBundle: Too long: may not be more than 1048576 bytes"},
-		{"same", bundle("a", "", "none"), bundle("a", "", "none"), ""},
-		{"changed", bundle("a", "", ca), bundle("a", "", "none"), "at least one trust anchor"},
-		{"signer changed", bundle("a", "", ca), bundle("example.com:s:a", "example.com/s", ca), `spec.signerName: Invalid value: "example.com/s": field is immutable`},
-	})
-}
 
 func TestLeaseCandidateRules(t *testing.T) {
 	const good = `{"spec":{"leaseName":"l","binaryVersion":"1.36.0","emulationVersion":"1.35.0","strategy":"OldestEmulationVersion"}}`

@@ -1,22 +1,15 @@
 package kinds
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds/certificates"
 	"github.com/miniapiserver/miniapiserver/kinds/coordination"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
@@ -217,48 +210,6 @@ func TestFlowControlRules(t *testing.T) {
 		{"exempt without a type", "", `{"metadata":{"name":"exempt"},"spec":{}}`, "[spec.type: Invalid value: \"\": must be 'Exempt' if and only if `name` is 'exempt', spec.type: Required value"},
 		{"catch-all", "", `{"metadata":{"name":"catch-all"},"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":6,"limitResponse":{"type":"Reject"}}}}`, "spec of 'catch-all' must equal the fixed value"},
 	})
-}
-
-func TestSigningRules(t *testing.T) {
-	r := certificates.CertificateSigningRequest(time.Now)
-	testRules(t, r, []ruleTest{
-		{"not PEM", "", `{"spec":{"request":"YQ==","signerName":"example.com/a","usages":["client auth"]}}`, `spec.request: Invalid value: "YQ==": PEM block type must be CERTIFICATE REQUEST`},
-		{"signer", "", `{"spec":{"signerName":"a","usages":["nope","nope"]}}`, "must be a fully qualified domain and path of the form 'example.com/signer-name'"},
-		{"usage", "", `{"spec":{"signerName":"example.com/a","usages":["any","any"]}}`, `spec.usages[1]: Duplicate value: "any"`},
-	})
-	testStatusRules(t, r, []ruleTest{
-		{"approved elsewhere", `{}`, `{"status":{"conditions":[{"type":"Approved","status":"True"}]}}`, `status.conditions: Forbidden: updates may not add a condition of type "Approved"`},
-		{"certificate", `{}`, `{"status":{"certificate":"bm90"}}`, `status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block`},
-	})
-	// The faults that kube-apiserver's certificateValidationOptions except for stored requests.
-	stored := func(conditions string) string {
-		return `{"spec":{"request":"` + base64.StdEncoding.EncodeToString(pemRequest(t)) + `","signerName":"example.com/a","usages":["any"]},"status":{"conditions":[` + conditions + `]}}`
-	}
-	const approved, denied, other, untyped = `{"type":"Approved","status":"True"}`, `{"type":"Denied","status":"True"}`, `{"type":"A","status":"True"}`, `{"status":"True"}`
-	testRules(t, r, []ruleTest{
-		{"allowDuplicateConditionTypes", stored(other), stored(other + "," + other), `status.conditions[1].type: Duplicate value: "A"`},
-		{"allowDuplicateConditionTypes, stored", stored(other + "," + other), stored(other + "," + other), ""},
-		{"allowEmptyConditionType", stored(``), stored(untyped), `status.conditions[0].type: Required value`},
-		{"allowEmptyConditionType, stored", stored(untyped), stored(untyped), ""},
-		{"allowBothApprovedAndDenied", stored(approved), stored(approved + "," + denied), `Approved and Denied conditions are mutually exclusive`},
-		{"allowBothApprovedAndDenied, stored", stored(approved + "," + denied), stored(approved + "," + denied), ""},
-		{"approval changed", stored(approved), stored(`{"type":"Approved","status":"True","reason":"R"}`),
-			"status.conditions: Forbidden: updates may not modify a condition of type \"Approved\"\n@@ -2,7 +2,7 @@\n  {\n   \"Type\": \"Approved\",\n   \"Status\": \"True\",\n-  \"Reason\": \"\",\n+  \"Reason\": \"R\","},
-	})
-}
-
-// pemRequest returns a certificate request in PEM.
-func pemRequest(t *testing.T) []byte {
-	t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
 // testErrors checks the fields of the errors of a new object, in their order.

@@ -94,10 +94,10 @@ func (k *Kind) decode(object map[string]any) api.Object {
 	return obj
 }
 
-// encode returns an object of the hub version as clients see it in the version of the kind.
-func (k *Kind) encode(hub api.Object) map[string]any {
+// encode returns an object of the hub version as clients see it in a version of the kind.
+func (k *Kind) encode(hub api.Object, v *api.Version) map[string]any {
 	k.t.Helper()
-	obj, err := k.resource.As(k.version, hub.DeepCopyObject().(api.Object))
+	obj, err := k.resource.As(v, hub.DeepCopyObject().(api.Object))
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (k *Kind) stored() api.Object {
 func (k *Kind) update(subresource, edits string) outcome {
 	k.t.Helper()
 	old := k.stored()
-	out, err := update(k.resource, k.version, k.writer, subresource, k.decode(k.edit(k.encode(old), edits)), old)
+	out, err := update(k.resource, k.version, k.writer, subresource, k.decode(k.edit(k.encode(old, k.version), edits)), old)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -219,7 +219,21 @@ func (k *Kind) PartUpdated(subresource string, cases Cases) {
 	k.fields("update"+subresource, cases)
 }
 
-func (k *Kind) fields(how string, cases Cases) {
+// Converted tests fields of new objects as clients see them in another version, such as v1beta1.
+func (k *Kind) Converted(version string, cases Cases) {
+	k.t.Helper()
+	for i := range k.resource.Versions {
+		if v := &k.resource.Versions[i]; v.Version == version {
+			k.fieldsIn(v, "create", cases)
+			return
+		}
+	}
+	k.t.Fatalf("no version %s of %s", version, k.resource.Kind)
+}
+
+func (k *Kind) fields(how string, cases Cases) { k.t.Helper(); k.fieldsIn(k.version, how, cases) }
+
+func (k *Kind) fieldsIn(v *api.Version, how string, cases Cases) {
 	k.t.Helper()
 	write := k.write(how)
 	for _, c := range cases {
@@ -229,7 +243,7 @@ func (k *Kind) fields(how string, cases Cases) {
 			k.t.Errorf("%s %s, %s: errors %s", how, k.resource.Kind, name, got)
 			continue
 		}
-		object, got := k.encode(out.object), []string(nil)
+		object, got := k.encode(out.object, v), []string(nil)
 		for _, field := range split(want) {
 			path, _, err := parsePath(field)
 			if err != nil {

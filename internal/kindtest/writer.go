@@ -14,7 +14,7 @@ import (
 // Writer is the user who writes the objects of a Kind, and what the user may do. It implements api.Access.
 type Writer struct {
 	User *request.User
-	// Permissions are the permitted requests, as "verb resource/subresource name".
+	// Permissions are the permitted requests, as "verb resource name" or "verb resource/subresource name".
 	Permissions []string
 	// NamespaceLabels are the labels of all namespaces.
 	NamespaceLabels map[string]string
@@ -30,7 +30,11 @@ func (k *Kind) By(w Writer) *Kind {
 
 // Authorize returns an error unless the writer has the permission.
 func (w *Writer) Authorize(_ context.Context, info *request.Info) error {
-	permission := fmt.Sprintf("%s %s/%s %s", info.Verb, info.Resource, info.Subresource, info.Name)
+	resource := info.Resource
+	if info.Subresource != "" {
+		resource += "/" + info.Subresource
+	}
+	permission := fmt.Sprintf("%s %s %s", info.Verb, resource, info.Name)
 	if slices.Contains(w.Permissions, permission) {
 		return nil
 	}

@@ -57,6 +57,10 @@ func TestClaimStatusAccessRules(t *testing.T) {
 			"Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label " +
 			"on the containing namespace"},
 	})
+	off := kindtest.New(t, "resourceclaims.v1.resource.k8s.io", claim, "-DRAResourceClaimGranularStatusAuthorization")
+	off.By(by()).StatusUpdated(kindtest.Cases{
+		{"parts of the status need no permissions without the gate", one, "status.allocation.devices.results[0].driver: d"},
+	})
 	k = k.With(one)
 	k.By(by()).UpdateStatus(kindtest.Rules{
 		{"who reserves a claim may bind claims", "", reserved, notBinding},
