@@ -3,9 +3,6 @@ package kinds
 import (
 	"testing"
 
-	"github.com/miniapiserver/miniapiserver/api/expression"
-	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds/admissionregistration"
 	"github.com/miniapiserver/miniapiserver/kinds/apps"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
@@ -49,28 +46,6 @@ func TestFlowControlCells(t *testing.T) {
 		{"queue", testMeta + "spec: {type: Limited, limited: {nominalConcurrencyShares: 5, limitResponse: {type: Queue, queuing: {queues: 64, handSize: 8, queueLengthLimit: 50}}}}",
 			"a|Limited|5|64|8|50|60m"},
 	})
-}
-
-func TestAdmissionCells(t *testing.T) {
-	bindings := []cellsTest{
-		{"no parameters", testMeta + "spec: {policyName: p}", "a|p|<unset>|60m"},
-		{"neither name nor selector", testMeta + "spec: {policyName: p, paramRef: {}}", "a|p|<unset>|60m"},
-		{"named", testMeta + "spec: {policyName: p, paramRef: {name: x}}", "a|p|*/x|60m"},
-		{"in a namespace", testMeta + "spec: {policyName: p, paramRef: {name: x, namespace: ns}}", "a|p|ns/x|60m"},
-		{"selected", testMeta + "spec: {policyName: p, paramRef: {selector: {matchLabels: {k: v}}}}",
-			"a|p|&LabelSelector{MatchLabels:map[string]string{k: v,},MatchExpressions:[]LabelSelectorRequirement{},}|60m"},
-	}
-	testCells(t, admissionregistration.ValidatingAdmissionPolicyBinding(features.Default()), bindings)
-	testCells(t, admissionregistration.MutatingAdmissionPolicyBinding(features.Default()), bindings)
-	testCells(t, admissionregistration.ValidatingAdmissionPolicy(features.Default(), expression.Library{}), []cellsTest{
-		{"plain", testMeta + "spec: {validations: [{expression: 'true'}]}", "a|1|<unset>|60m"},
-		{"parameters", testMeta + "spec: {paramKind: {apiVersion: v1, kind: ConfigMap}}", "a|0|v1/ConfigMap|60m"},
-	})
-	testCells(t, admissionregistration.MutatingAdmissionPolicy(features.Default(), expression.Library{}), []cellsTest{
-		{"plain", testMeta + "spec: {mutations: [{patchType: JSONPatch}, {patchType: JSONPatch}]}", "a|2|<unset>|60m"},
-	})
-	testCells(t, admissionregistration.ValidatingWebhookConfiguration(features.Default(), expression.Library{}), []cellsTest{{"one", testMeta + "webhooks: [{name: x}]", "a|1|60m"}})
-	testCells(t, admissionregistration.MutatingWebhookConfiguration(features.Default(), expression.Library{}), []cellsTest{{"none", testMeta, "a|0|60m"}})
 }
 
 func TestControllerRevisionCells(t *testing.T) {
