@@ -12,6 +12,8 @@ import (
 type Elapsed struct {
 	// Before and After surround the duration: "3 (" and " ago)".
 	Before, After string
+	// Until, if it is set, precedes the duration until an event that is still to come.
+	Until string
 	// Since is the time of the event; the zero time is formatted as <unknown>.
 	Since time.Time
 }
@@ -20,6 +22,9 @@ type Elapsed struct {
 func (e Elapsed) Text(now time.Time) string {
 	if e.Since.IsZero() {
 		return e.Before + "<unknown>" + e.After
+	}
+	if e.Until != "" && e.Since.After(now) {
+		return e.Until + duration.HumanDuration(e.Since.Sub(now))
 	}
 	return e.Before + duration.HumanDuration(now.Sub(e.Since)) + e.After
 }

@@ -34,7 +34,7 @@ type Cases [][3]string
 
 // New returns the kind that the server serves under a name such as deployments.v1.apps, with an
 // example object in YAML. The gates are enabled, or disabled if a minus sign precedes their name.
-// The object is named x in the namespace ns unless it has another name.
+// The object is named x in the namespace ns unless it has another name. A review has no name.
 func New(t testing.TB, name, example string, gates ...string) *Kind {
 	t.Helper()
 	chosen := map[string]bool{}
@@ -54,7 +54,7 @@ func New(t testing.TB, name, example string, gates ...string) *Kind {
 		t.Fatal(err)
 	}
 	k := &Kind{t: t, resource: r, version: v, example: object}
-	if at(object, []step{{name: "metadata"}, {name: "name"}}) == nil {
+	if !isAction(r) && at(object, []step{{name: "metadata"}, {name: "name"}}) == nil {
 		k = k.With("metadata.name: x")
 	}
 	if r.Namespaced {

@@ -33,6 +33,12 @@ func find(name string, gates features.Gates) (*api.Resource, *api.Version) {
 	return nil, nil
 }
 
+// isAction reports whether objects of a kind are requests of an action, such as reviews, which have no metadata.
+func isAction(r *api.Resource) bool {
+	_, ok := r.Virtual.(*api.Action)
+	return ok
+}
+
 // outcome is what the kind made of a request.
 type outcome struct {
 	object   api.Object
@@ -51,8 +57,10 @@ func create(r *api.Resource, v *api.Version, by *Writer, sent api.Object) (out o
 			return out, err
 		}
 	}
-	obj.SetUID("u")
-	obj.SetCreationTimestamp(metav1.NewTime(created()))
+	if !isAction(r) {
+		obj.SetUID("u")
+		obj.SetCreationTimestamp(metav1.NewTime(created()))
+	}
 	if r.Generation != nil {
 		obj.SetGeneration(1)
 	}

@@ -28,6 +28,6 @@ func Eviction(now func() time.Time) *api.Resource {
 			api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},
-		Table: api.NameAndAge[*lifecyclev1alpha1.Eviction](),
+		Table: api.Rows(evictionRow),
 	})
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,8 +47,8 @@ func evictionStatusRules(at *validation.Path, status, old *lifecyclev1alpha1.Evi
 		if c.Status != metav1.ConditionTrue || !slices.Contains(endConditions(), c.Type) {
 			continue
 		}
-		u.hasEnded = true
-		if !equality.Semantic.DeepEqual(meta.FindStatusCondition(status.Conditions, c.Type), c) {
+		if n := meta.FindStatusCondition(status.Conditions, c.Type); n == nil || n.Status == metav1.ConditionFalse || n.Reason != c.Reason {
+			u.hasEnded = true
 			conditions.Invalid(status.Conditions, c.Type+" condition status cannot be reverted")
 		}
 	}
@@ -60,89 +61,175 @@ func endConditions() []string {
 	return []string{string(lifecyclev1alpha1.EvictionConditionTargetEvicted), string(lifecyclev1alpha1.EvictionConditionFailed)}
 }
 
+// finalStates returns the states of responders that have done their part.
+func finalStates() []lifecyclev1alpha1.ResponderStateType {
+	return []lifecyclev1alpha1.ResponderStateType{
+		lifecyclev1alpha1.ResponderStateCanceled, lifecyclev1alpha1.ResponderStateCompleted, lifecyclev1alpha1.ResponderStateInterrupted,
+	}
+}
+
 func nameOfTarget(r lifecyclev1alpha1.TargetResponder) string    { return r.Name }
 func nameOfResponder(r lifecyclev1alpha1.ResponderStatus) string { return r.Name }
 
-// namesOf returns the names of a list; ok is false if markers refuse the list, so that no further
-// rules apply.
-func namesOf[T any](list []T, name func(T) string) (names []string, ok bool) {
-	for _, r := range list {
-		names = append(names, name(r))
+// byName returns the elements of a list by their names; ok is false if markers refuse the list, so that no
+// further rules apply.
+func byName[T any](list []T, name func(T) string) (elements map[string]*T, ok bool) {
+	elements = map[string]*T{}
+	for i := range list {
+		elements[name(list[i])] = &list[i]
 	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(names)))
-	return names, len(list) <= maxResponders && len(distinct) == len(names)
+	return elements, len(list) <= maxResponders && len(elements) == len(list)
+}
+
+// sameKeys requires that a list has as many elements as another one, and the names of all its elements.
+func sameKeys[T, U any](at *validation.Path, list []T, names map[string]*T, others map[string]*U, n int, length, keys string) bool {
+	if len(list) != n {
+		at.Invalid(list, length)
+		return false
+	}
+	for name := range others {
+		if names[name] == nil {
+			at.Invalid(list, keys)
+			return false
+		}
+	}
+	return true
 }
 
 func (u evictionUpdate) targetRules(at *validation.Path) {
-	targets := u.status.TargetResponders
-	names, ok := namesOf(targets, nameOfTarget)
-	if stored, _ := namesOf(u.old.TargetResponders, nameOfTarget); len(stored) > 0 && !slices.Equal(names, stored) {
-		message := "must preserve the same keys in the same order"
-		if len(names) != len(stored) {
-			message = "must preserve the same length and the same keys in the same order"
-		}
-		at.Invalid(targets, message)
+	targets, old := u.status.TargetResponders, u.old.TargetResponders
+	names, ok := byName(targets, nameOfTarget)
+	stored, _ := byName(old, nameOfTarget)
+	if len(old) > 0 && !sameKeys(at, targets, names, stored, len(old),
+		"must preserve the same length and the same keys", "must preserve the same keys") || !ok {
 		return
 	}
-	if !ok {
-		return
-	}
+	indices := map[string]int{}
 	for i := range targets {
-		u.targetRule(at.Index(i), i)
+		indices[targets[i].Name] = i
+	}
+	statuses, _ := byName(u.status.Responders, nameOfResponder)
+	order := newResponderOrder(targets, old, u.hasEnded)
+	for i := range order.targets {
+		target := &order.targets[i]
+		states, reason := order.expectedStates(i)
+		u.targetRule(at.Index(indices[target.Name]), target, statuses[target.Name], states, reason)
 	}
 }
 
-// targetRule validates the state of a responder.
-func (u evictionUpdate) targetRule(at *validation.Path, i int) {
-	target, list := u.status.TargetResponders[i], u.status.Responders
-	if i >= len(list) || list[i].Name != target.Name {
-		at.Invalid(target, fmt.Sprintf("%q has to be tracked in status.responders first", target.Name))
+// Priorities of responders. Those below minPriority are for responders of Kubernetes.
+const (
+	minPriority        = 1000
+	imperativePriority = 100
+)
+
+// targetRule validates the priority and the state of a responder, which may have some states for a reason.
+func (u evictionUpdate) targetRule(
+	at *validation.Path, target *lifecyclev1alpha1.TargetResponder, responder *lifecyclev1alpha1.ResponderStatus,
+	states []lifecyclev1alpha1.ResponderStateType, reason string,
+) {
+	if responder == nil {
+		at.Invalid(*target, fmt.Sprintf("%q has to be tracked in status.responders first", target.Name))
 		return
 	}
-	states, reason := u.expectedStates(i)
+	if p := target.Priority; p != nil && *p >= 0 {
+		switch priority := at.Child("priority"); {
+		case target.Name == lifecyclev1alpha1.EvictionResponderImperativeEviction:
+			if *p != imperativePriority {
+				priority.Invalid(*p, fmt.Sprintf("core k8s responder is expected to have priority: %d", imperativePriority))
+			}
+		case *p < minPriority:
+			priority.Invalid(*p, "priorities 0-999 are reserved for responders with *.k8s.io suffix")
+		}
+	}
+	state := at.Child("state")
 	if !slices.Contains(states, target.State) {
 		var allowed []string
 		for _, s := range states {
 			allowed = append(allowed, string(s))
 		}
-		at.Child("state").Invalid(target.State, fmt.Sprintf("must be one of: %s, because %s", strings.Join(allowed, ", "), reason))
-	}
-	responder := &list[i]
-	if u.hasEnded || slices.Contains(states, lifecyclev1alpha1.ResponderStateActive) || responder.StartTime == nil || responder.CompletionTime != nil {
+		state.Invalid(target.State, fmt.Sprintf("must be one of: %s, because %s", strings.Join(allowed, ", "), reason))
 		return
 	}
-	heartbeat := responder.StartTime
-	if responder.HeartbeatTime != nil {
-		heartbeat = responder.HeartbeatTime
+	if !u.hasEnded && target.State != lifecyclev1alpha1.ResponderStateActive && u.isInProgress(responder) {
+		state.Forbidden("must stay Active because the responder is in progress and it should report status.responders.heartbeatTime or status.responders.completionTime")
 	}
-	if u.now.Before(heartbeat.Add(heartbeatDeadline - allowedSkew)) {
-		at.Child("state").Forbidden("must stay Active because the responder is in progress and it should report status.responders.heartbeatTime or status.responders.completionTime")
+	if target.State == lifecyclev1alpha1.ResponderStateCompleted && responder.CompletionTime == nil {
+		state.Invalid(target.State, "cannot become Completed because the responder didn't report status.responders.completionTime")
 	}
 }
 
-// expectedStates returns the states that a responder may have, and why.
-func (u evictionUpdate) expectedStates(i int) (states []lifecyclev1alpha1.ResponderStateType, reason string) {
-	final := []lifecyclev1alpha1.ResponderStateType{
-		lifecyclev1alpha1.ResponderStateCanceled, lifecyclev1alpha1.ResponderStateCompleted, lifecyclev1alpha1.ResponderStateInterrupted,
+// isInProgress reports whether a responder has not completed, and was seen within the deadline.
+func (u evictionUpdate) isInProgress(r *lifecyclev1alpha1.ResponderStatus) bool {
+	if r.StartTime == nil || r.CompletionTime != nil {
+		return false
 	}
+	seen := r.StartTime
+	if r.HeartbeatTime != nil {
+		seen = r.HeartbeatTime
+	}
+	return u.now.Before(seen.Add(heartbeatDeadline - allowedSkew))
+}
+
+// responderOrder has the responders in the order in which they become active, and as they were.
+type responderOrder struct {
+	targets, old []lifecyclev1alpha1.TargetResponder
+	// last is the index of the responder that was active, or -1.
+	last     int
+	hasEnded bool
+}
+
+func newResponderOrder(targets, old []lifecyclev1alpha1.TargetResponder, hasEnded bool) responderOrder {
+	o := responderOrder{slices.Clone(targets), slices.Clone(old), -1, hasEnded}
+	slices.SortFunc(o.targets, compareResponders)
+	slices.SortFunc(o.old, compareResponders)
+	o.last = slices.IndexFunc(o.old, func(r lifecyclev1alpha1.TargetResponder) bool {
+		return r.State == lifecyclev1alpha1.ResponderStateActive
+	})
+	return o
+}
+
+// compareResponders orders responders by descending priority, those without one last. Equal priorities are ordered
+// by the labels of the domain, the last one first, and then by the name.
+func compareResponders(a, b lifecyclev1alpha1.TargetResponder) int {
+	switch {
+	case a.Priority == nil && b.Priority != nil:
+		return 1
+	case a.Priority != nil && b.Priority == nil:
+		return -1
+	case a.Priority != nil && *a.Priority != *b.Priority:
+		return cmp.Compare(*b.Priority, *a.Priority)
+	}
+	labels := func(domain string) []string {
+		l := strings.Split(domain, ".")
+		slices.Reverse(l)
+		return l
+	}
+	aDomain, aName, _ := strings.Cut(a.Name, "/")
+	bDomain, bName, _ := strings.Cut(b.Name, "/")
+	return cmp.Or(slices.Compare(labels(aDomain), labels(bDomain)), cmp.Compare(aName, bName))
+}
+
+// expectedStates returns the states that responder i may have, and why.
+func (o responderOrder) expectedStates(i int) (states []lifecyclev1alpha1.ResponderStateType, reason string) {
 	const active, inactive = lifecyclev1alpha1.ResponderStateActive, lifecyclev1alpha1.ResponderStateInactive
 	one := func(s lifecyclev1alpha1.ResponderStateType, reason string) ([]lifecyclev1alpha1.ResponderStateType, string) {
 		return []lifecyclev1alpha1.ResponderStateType{s}, reason
 	}
-	old := u.old.TargetResponders
-	last := slices.IndexFunc(old, func(r lifecyclev1alpha1.TargetResponder) bool { return r.State == active })
-	hasChanged := last >= 0 && u.status.TargetResponders[last].State != active
+	n, last := len(o.old), o.last
+	hasChanged := last >= 0 && o.targets[last].State != active
+	isOver := o.hasEnded || n > 0 && slices.Contains(finalStates(), o.old[n-1].State)
 	switch {
-	case i < last, len(old) > 0 && last < 0 && u.hasEnded:
-		return one(old[i].State, "final state is immutable")
+	case i < last, n > 0 && last < 0 && isOver:
+		return one(o.old[i].State, "final state is immutable")
 	case i == last && hasChanged:
-		return final, "this responder must reach a final state"
-	case i == last && u.hasEnded:
-		return final, "the eviction request has finished processing"
+		return finalStates(), "this responder must reach a final state"
+	case i == last && o.hasEnded:
+		return finalStates(), "the eviction request has finished processing"
 	case i == last:
 		return one(active, "the eviction request stays active")
-	case i == 0 && len(old) == 0, hasChanged && i == last+1:
-		if u.hasEnded {
+	case i == 0 && n == 0, hasChanged && i == last+1:
+		if o.hasEnded {
 			return one(inactive, "the eviction request has finished processing")
 		}
 		return one(active, "this responder is next in line")
@@ -152,28 +239,26 @@ func (u evictionUpdate) expectedStates(i int) (states []lifecyclev1alpha1.Respon
 
 func (u evictionUpdate) responderRules(at *validation.Path) {
 	list := u.status.Responders
-	names, ok := namesOf(list, nameOfResponder)
-	if targets, _ := namesOf(u.status.TargetResponders, nameOfTarget); !slices.Equal(names, targets) {
-		message := "must contain the same keys in the same order as status.targetResponders"
-		if len(names) != len(targets) {
-			message = "must be the same length as status.targetResponders and contain the same keys in the same order"
-		}
-		at.Invalid(list, message)
+	names, ok := byName(list, nameOfResponder)
+	targets, _ := byName(u.status.TargetResponders, nameOfTarget)
+	if !sameKeys(at, list, names, targets, len(u.status.TargetResponders),
+		"must be the same length as status.targetResponders and contain the same keys",
+		"must contain the same keys as status.targetResponders") || !ok {
 		return
 	}
-	if !ok {
-		return
-	}
+	stored, _ := byName(u.old.Responders, nameOfResponder)
 	for i := range list {
-		before, isActive := lifecyclev1alpha1.ResponderStatus{}, u.status.TargetResponders[i].State == lifecyclev1alpha1.ResponderStateActive
-		if i < len(u.old.Responders) {
-			before = u.old.Responders[i]
-			if !isActive && !equality.Semantic.DeepEqual(list[i], before) {
-				at.Index(i).InvalidOrigin("immutable", list[i], "field is immutable")
-				continue
-			}
+		target := targets[list[i].Name] // nil if markers refuse the targets, since a name is twice
+		isActive := target != nil && target.State == lifecyclev1alpha1.ResponderStateActive
+		before := stored[list[i].Name]
+		switch {
+		case before == nil:
+			before = &lifecyclev1alpha1.ResponderStatus{}
+		case !isActive && !equality.Semantic.DeepEqual(&list[i], before):
+			at.Index(i).InvalidOrigin("immutable", list[i], "field is immutable")
+			continue
 		}
-		responderTimes{&list[i], &before, u.now}.validate(at.Index(i), isActive)
+		responderTimes{&list[i], before, u.now}.validate(at.Index(i), isActive)
 	}
 }
 

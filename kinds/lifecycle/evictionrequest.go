@@ -28,7 +28,7 @@ func EvictionRequest() *api.Resource {
 			api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},
-		Table: api.NameAndAge[*lifecyclev1alpha1.EvictionRequest](),
+		Table: api.Rows(evictionRequestRow),
 	})
 }
 

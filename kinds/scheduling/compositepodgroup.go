@@ -4,6 +4,7 @@ import (
 	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -29,6 +30,20 @@ func CompositePodGroup() *api.Resource {
 			api.Declared,
 		),
 		Reset: map[string][]string{"status": {"metadata", "spec"}},
-		Table: api.NameAndAge[*schedulingv1alpha3.CompositePodGroup](),
+		Table: api.Rows(compositePodGroupRow),
 	})
+}
+
+func compositePodGroupRow(row *table.Row, g *schedulingv1alpha3.CompositePodGroup) {
+	policy, workload := "Basic", table.CellNone
+	if g.Spec.SchedulingPolicy.Gang != nil {
+		policy = "Gang"
+	}
+	if ref := g.Spec.WorkloadRef; ref != nil {
+		workload = ref.WorkloadName
+	}
+	row.Name(g.Name)
+	row.Text("Policy", ".spec.schedulingPolicy", policy)
+	row.Text("Workload", "Name of the referenced Workload object", workload)
+	row.Age(g)
 }
