@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 func TestCheckTokenRequest(t *testing.T) {
@@ -38,5 +39,31 @@ func TestCheckTokenRequest(t *testing.T) {
 	r := &authenticationv1.TokenRequest{ObjectMeta: metav1.ObjectMeta{UID: "x"}}
 	if err := checkTokenRequest(&api.ActionRequest{Name: "a", Sent: r, Object: func() (api.Object, error) { return account, nil }}, r, false); err != nil || r.UID != "x" {
 		t.Errorf("another uid without its check: %v, uid %q", err, r.UID)
+	}
+}
+
+// TestTokenLifetimes checks the bounds of the lifetime of a token, and its default.
+func TestTokenLifetimes(t *testing.T) {
+	kind := TokenRequest(features.Default()).Kind
+	for _, c := range []struct {
+		seconds *int64
+		want    string
+	}{
+		{nil, ""},
+		{new(int64(600)), ""},
+		{new(int64(1 << 32)), ""},
+		{new(int64(599)), "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes"},
+		{new(int64(1<<32 + 1)),
+			"spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds"},
+	} {
+		r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: c.seconds}}
+		kind.Default(r)
+		got := ""
+		if err := kind.CheckCreate(nil, r).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != c.want || c.seconds == nil && *r.Spec.ExpirationSeconds != 3600 {
+			t.Errorf("%v: %s, want %s", r.Spec.ExpirationSeconds, got, c.want)
+		}
 	}
 }

@@ -108,6 +108,14 @@ func TestTaintRuleUpdated(t *testing.T) {
 	})
 }
 
+func TestStoredEffectUpdated(t *testing.T) {
+	k := kindtest.New(t, "devicetaintrules.v1.resource.k8s.io", taintRule).With(
+		"spec.taint.effect: Other")
+	k.Updated(kindtest.Cases{
+		{"a stored effect that is unknown stays", "spec.taint.value: v", "spec.taint.effect: Other"},
+	})
+}
+
 func TestTaintRuleStatusUpdated(t *testing.T) {
 	kindtest.New(t, "devicetaintrules.v1.resource.k8s.io", taintRule).StatusUpdated(kindtest.Cases{
 		{"the status alone",
