@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
@@ -165,4 +167,38 @@ func jsonOf(t *testing.T, obj api.Object) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// checkWrite returns the errors of an object that is created, or updated if old is not empty, by the
+// rules that are written by hand and by the rules that markers state.
+func checkWrite(t *testing.T, r *api.Resource, old, text string) field.ErrorList {
+	t.Helper()
+	namespace := ""
+	if r.Namespaced {
+		namespace = "ns"
+	}
+	obj := ruleObject(t, r, text)
+	obj.SetNamespace(namespace)
+	if old == "" {
+		prepare(r, obj, nil)
+		return r.CheckCreate(&r.Versions[0], obj)
+	}
+	stored := ruleObject(t, r, old)
+	stored.SetNamespace(namespace)
+	stored.SetResourceVersion("1")
+	obj.SetResourceVersion("1")
+	prepare(r, obj, stored)
+	return checkUpdate(r, &r.Versions[0], obj, stored)
+}
+
+// declaredKind returns a kind with the rules that markers state, for gates.
+func declaredKind(t *testing.T, gates features.Gates, name string) *api.Resource {
+	t.Helper()
+	for _, r := range For(gates) {
+		if r.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("no %s", name)
+	return nil
 }
