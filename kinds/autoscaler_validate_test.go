@@ -9,34 +9,10 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/gated"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds/autoscaling"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/discovery"
 	"github.com/miniapiserver/miniapiserver/kinds/storage"
 )
-
-func TestAutoscalerRules(t *testing.T) {
-	const target = `"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"}`
-	const core = `"scaleTargetRef":{"apiVersion":"v1","kind":"Deployment","name":"a"}`
-	testRules(t, autoscaling.HorizontalPodAutoscaler(features.Default()), []ruleTest{
-		{"plain", "", `{"spec":{"maxReplicas":2,` + target + `}}`, ""},
-		{"no maximum", "", `{"spec":{` + target + `}}`, "spec.maxReplicas: Required value: must be set and greater than 0"},
-		{"negative", "", `{"spec":{"maxReplicas":-1,` + target + `}}`, "spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1"},
-		{"zero", "", `{"spec":{"minReplicas":0,"maxReplicas":1,` + target + `}}`,
-			"spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas"},
-		{"no group", "", `{"spec":{"maxReplicas":1,` + core + `}}`, `spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group`},
-		{"metric", "", `{"spec":{"maxReplicas":1,` + target + `,"metrics":[{"type":"Moon","object":{},"pods":{}}]}}`, "spec.metrics[0].pods: Forbidden: must populate the given metric source only"},
-		{"container resource", "", `{"spec":{"maxReplicas":1,` + target + `,"metrics":[{"type":"ContainerResource","containerResource":{"name":"x","container":"a.b","target":{"type":"Utilization","averageUtilization":1}}}]}}`,
-			`spec.metrics[0].containerResource.container: Invalid value: "a.b": must not contain dots`},
-		{"described object", "", `{"spec":{"maxReplicas":1,` + target + `,"metrics":[{"type":"Object","object":{"describedObject":{"apiVersion":"a/b/c","kind":"K","name":"n"},"metric":{"name":"m"},"target":{"type":"Value","value":"1"}}}]}}`,
-			`spec.metrics[0].object.describedObject.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c`},
-		{"window", "", `{"spec":{"maxReplicas":1,` + target + `,"behavior":{"scaleUp":{"stabilizationWindowSeconds":-1}}}}`, "stabilizationWindowSeconds: Invalid value: -1: must be greater than or equal to zero"},
-		{"core", "", `{"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"v1","kind":"ReplicationController","name":"a"}}}`, ""},
-		{"no maximum before", `{"spec":{` + core + `}}`, `{"spec":{"minReplicas":1,` + core + `}}`,
-			"[spec.maxReplicas: Required value: must be set and greater than 0, spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`]"},
-		{"no group before", `{"spec":{"maxReplicas":1,` + core + `}}`, `{"spec":{"maxReplicas":2,` + core + `}}`, ""},
-	})
-}
 
 func TestAttachmentsAndNodesOfDrivers(t *testing.T) {
 	testRules(t, storage.VolumeAttachment(), []ruleTest{{"no attacher", "", `{"spec":{"nodeName":"n","source":{"persistentVolumeName":"a"}}}`, "spec.attacher: Required value"}})
@@ -63,15 +39,6 @@ func TestAttachmentsAndNodesOfDrivers(t *testing.T) {
 		{"empty term", "", `{"provisioner":"p","allowedTopologies":[{}]}`, `allowedTopologies[0].matchLabelExpressions: Duplicate value: ""`},
 	})
 	testRules(t, storage.CSIDriver(features.Default()), []ruleTest{{"tokens", "", `{"spec":{"serviceAccountTokenInSecrets":true}}`, "serviceAccountTokenInSecrets is set but no tokenRequests are specified"}})
-}
-
-// TestUnknownMetricType checks that an unknown metric type is reported once, although two rules find it.
-func TestUnknownMetricType(t *testing.T) {
-	hpa := autoscaling.HorizontalPodAutoscaler(features.Default())
-	errs := besideMetadata(hpa.CheckCreate(nil, ruleObject(t, hpa, `{"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"},"metrics":[{"type":"Moon"}]}}`)))
-	if len(errs) != 1 || errs[0].Field != "spec.metrics[0].type" {
-		t.Errorf("got %v", errs)
-	}
 }
 
 func TestEndpointSliceRules(t *testing.T) {

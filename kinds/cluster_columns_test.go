@@ -3,14 +3,12 @@ package kinds
 import (
 	"testing"
 
-	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/coordination"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/core/claim"
 	"github.com/miniapiserver/miniapiserver/kinds/node"
 	"github.com/miniapiserver/miniapiserver/kinds/policy"
-	"github.com/miniapiserver/miniapiserver/kinds/resource"
 	"github.com/miniapiserver/miniapiserver/kinds/scheduling"
 	"github.com/miniapiserver/miniapiserver/kinds/storage"
 )
@@ -85,19 +83,4 @@ func TestNamespaceAndQuotaCells(t *testing.T) {
 	testCells(t, node.RuntimeClass(), []cellsTest{{"full", testMeta + "handler: runc", "a|runc|60m"}})
 	testCells(t, core.ConfigMap(), []cellsTest{{"data", testMeta + "data: {a: b, c: d}\nbinaryData: {e: AA==}", "a|3|60m"}})
 	testCells(t, core.Secret(), []cellsTest{{"data", testMeta + "type: Opaque\ndata: {a: AA==}", "a|Opaque|1|60m"}})
-}
-
-func TestDeviceCells(t *testing.T) {
-	const gone = "metadata: {name: a, creationTimestamp: 2026-05-04T11:00:00Z, deletionTimestamp: 2026-05-04T11:00:00Z}\n"
-	testCells(t, resource.ResourceClaim(resource.NewRules(features.Default(), expression.Library{})), []cellsTest{
-		{"pending", testMeta, "a|pending|60m"},
-		{"allocated", testMeta + "status: {allocation: {}}", "a|allocated|60m"},
-		{"reserved", testMeta + "status: {allocation: {}, reservedFor: [{resource: pods, name: p, uid: u}]}", "a|allocated,reserved|60m"},
-		{"deleted", gone, "a|deleted|60m"},
-		{"deleted while in use", gone + "status: {allocation: {}, reservedFor: [{resource: pods, name: p, uid: u}]}", "a|deleted,allocated,reserved|60m"},
-	})
-	testCells(t, resource.ResourceSlice(resource.NewRules(features.Default(), expression.Library{}), nil), []cellsTest{
-		{"node", testMeta + "spec: {nodeName: n1, driver: d, pool: {name: p}}", "a|n1|d|p|60m"},
-		{"all nodes", testMeta + "spec: {allNodes: true, driver: d, pool: {name: p}}", "a||d|p|60m"},
-	})
 }

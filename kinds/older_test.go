@@ -10,8 +10,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	flowcontrolv1beta1 "k8s.io/api/flowcontrol/v1beta1"
-	flowcontrolv1beta3 "k8s.io/api/flowcontrol/v1beta3"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
@@ -24,7 +22,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/discovery"
-	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/kinds/policy"
 )
 
@@ -170,39 +167,6 @@ func TestBudgetSelectors(t *testing.T) {
 		if got := old.(*policyv1beta1.PodDisruptionBudget).Spec.Selector; !reflect.DeepEqual(got, c.old) {
 			t.Errorf("%s: back has %v, want %v", name, got, c.old)
 		}
-	}
-}
-
-func TestShares(t *testing.T) {
-	levels := flowcontrol.PriorityLevelConfiguration()
-	v1beta3, v1beta1 := levels.Version(flowcontrolv1beta3.SchemeGroupVersion), levels.Version(flowcontrolv1beta1.SchemeGroupVersion)
-	zero := int32(0)
-	hub := &flowcontrolv1.PriorityLevelConfiguration{Spec: flowcontrolv1.PriorityLevelConfigurationSpec{
-		Limited: &flowcontrolv1.LimitedPriorityLevelConfiguration{NominalConcurrencyShares: &zero},
-	}}
-	obj, err := v1beta3.FromHub(hub)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := obj.GetAnnotations()[flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey]; got != "true" || hub.Annotations != nil {
-		t.Errorf("annotation %q, hub's annotations %v", got, hub.Annotations)
-	}
-	// Without the annotation, 0 means that the field is missing.
-	obj.SetAnnotations(nil)
-	back, err := v1beta3.ToHub(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := back.(*flowcontrolv1.PriorityLevelConfiguration).Spec.Limited.NominalConcurrencyShares; got != nil {
-		t.Errorf("got %d shares", *got)
-	}
-	*hub.Spec.Limited.NominalConcurrencyShares = 7
-	obj, err = v1beta1.FromHub(hub)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := obj.(*flowcontrolv1beta1.PriorityLevelConfiguration).Spec.Limited.AssuredConcurrencyShares; got != 7 {
-		t.Errorf("got %d assured shares", got)
 	}
 }
 

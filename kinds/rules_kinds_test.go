@@ -12,11 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/coordination"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
-	"github.com/miniapiserver/miniapiserver/kinds/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/kinds/networking"
 	"github.com/miniapiserver/miniapiserver/kinds/node"
-	"github.com/miniapiserver/miniapiserver/kinds/rbac"
-	"github.com/miniapiserver/miniapiserver/kinds/scheduling"
 	"github.com/miniapiserver/miniapiserver/kinds/storage"
 )
 
@@ -84,43 +81,10 @@ func ruleObject(t *testing.T, r *api.Resource, text string) api.Object {
 	return obj
 }
 
-func TestAccessRules(t *testing.T) {
-	testRules(t, rbac.Role(), []ruleTest{
-		{"good", "", `{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}`, ""},
-		{"no verbs", "", `{"rules":[{"apiGroups":[""],"resources":["pods"]}]}`, "rules[0].verbs: Required value: verbs must contain at least one value"},
-		{"paths", "", `{"rules":[{"nonResourceURLs":["/x"],"verbs":["get"]}]}`, `rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs`},
-	})
-	testRules(t, rbac.ClusterRole(), []ruleTest{
-		{"mixed", "", `{"rules":[{"apiGroups":[""],"nonResourceURLs":["/x"],"verbs":["get"]}]}`, "rules cannot apply to both regular resources and non-resource URLs"},
-		{"no selectors", "", `{"aggregationRule":{}}`, "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil"},
-		{"selector", "", `{"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a b":"c"}}]}}`, "aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector."},
-	})
-	// An invalid value of a stored selector is allowed, but the selector must be readable.
-	role := ruleObject(t, rbac.ClusterRole(), `{"aggregationRule":{"clusterRoleSelectors":[{"matchExpressions":[{"key":"a","operator":"In","values":["b c"]}]}]}}`)
-	if errs := besideMetadata(checkUpdate(rbac.ClusterRole(), nil, role, role)); len(errs) != 1 || errs[0].Detail != "invalid label selector." {
-		t.Errorf("the value of a stored selector: %v", errs)
-	}
-	binding := `{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"}]}`
-	testRules(t, rbac.RoleBinding(), []ruleTest{
-		{"groups are defaults", "", binding, ""},
-		{"another role", binding, `{"roleRef":{"kind":"Role","name":"s"}}`, `roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"Role","Name":"s"}: field is immutable`},
-		{"subject", "", `{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"Robot","name":"u"}]}`, `subjects[0].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group"`},
-	})
-	testRules(t, rbac.ClusterRoleBinding(), []ruleTest{
-		{"account", "", `{"roleRef":{"kind":"ClusterRole","name":"r"},"subjects":[{"kind":"ServiceAccount","name":"u"}]}`, "subjects[0].namespace: Required value"},
-	})
-}
-
 func TestSmallKindRules(t *testing.T) {
 	testRules(t, coordination.Lease(), []ruleTest{
 		{"bounds", "", `{"spec":{"leaseDurationSeconds":0,"leaseTransitions":-1}}`,
 			"[spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0, spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0]"},
-	})
-	testRules(t, scheduling.PriorityClass(), []ruleTest{
-		{"too high", "", `{"value":1000000001}`, "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"},
-		{"reserved", "", `{"metadata":{"name":"system-x"}}`, "priority class names with 'system-' prefix are reserved for system use only. error: system-x is not a known system priority class"},
-		{"system's own", "", `{"metadata":{"name":"system-node-critical"},"value":2000001000}`, ""},
-		{"fixed", `{"value":1}`, `{"value":2}`, "value: Forbidden: may not be changed in an update."},
 	})
 	testRules(t, node.RuntimeClass(), []ruleTest{
 		{"handler", "", `{}`, "handler: Required value"},
@@ -189,26 +153,6 @@ func TestNodeAndNamespaceRules(t *testing.T) {
 	})
 	testStatusRules(t, core.Namespace(), []ruleTest{
 		{"phase", `{}`, `{"status":{"phase":"Terminating"}}`, "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"},
-	})
-}
-
-func TestFlowControlRules(t *testing.T) {
-	testRules(t, flowcontrol.FlowSchema(), []ruleTest{
-		{"mandatory", "", `{"metadata":{"name":"exempt"},"spec":{"matchingPrecedence":1,"priorityLevelConfiguration":{"name":"exempt"}}}`,
-			`spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"exempt"},"MatchingPrecedence":1,"DistinguisherMethod":null,"Rules":null}: spec of 'exempt' must equal the fixed value`},
-		{"verbs", "", `{"spec":{"priorityLevelConfiguration":{"name":"a"},"rules":[{"subjects":[{"kind":"User","user":{"name":"u"}}],` +
-			`"resourceRules":[{"verbs":["fly"],"apiGroups":[""],"resources":["pods"],"clusterScope":true}]}]}}`, `spec.rules[0].resourceRules[0].verbs: Unsupported value: ["fly"]: supported values: "create"`},
-		{"path", "", `{"spec":{"priorityLevelConfiguration":{"name":"a"},"rules":[{"subjects":[{"kind":"Group","group":{"name":"u"}}],` +
-			`"nonResourceRules":[{"verbs":["get"],"nonResourceURLs":["/a/*/b"]}]}]}}`, "wildcard can only do suffix matching"},
-	})
-	testRules(t, flowcontrol.PriorityLevelConfiguration(), []ruleTest{
-		{"type", "", `{"spec":{}}`, "spec.type: Required value"},
-		{"hand", "", `{"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"queues":10000000,"handSize":10}}}}}`, "required entropy bits of deckSize 10000000 and handSize 10 should not be greater than 60"},
-		{"exempt", "", `{"metadata":{"name":"exempt"},"spec":{"type":"Exempt","exempt":{"nominalConcurrencyShares":7}}}`, ""},
-		{"exempt of another type", "", `{"metadata":{"name":"exempt"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}}`,
-			`"Exempt":null}: spec of 'exempt' except the 'spec.exempt' field must equal the fixed value`},
-		{"exempt without a type", "", `{"metadata":{"name":"exempt"},"spec":{}}`, "[spec.type: Invalid value: \"\": must be 'Exempt' if and only if `name` is 'exempt', spec.type: Required value"},
-		{"catch-all", "", `{"metadata":{"name":"catch-all"},"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":6,"limitResponse":{"type":"Reject"}}}}`, "spec of 'catch-all' must equal the fixed value"},
 	})
 }
 

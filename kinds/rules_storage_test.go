@@ -5,11 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 	"github.com/miniapiserver/miniapiserver/kinds/core/claim"
-	"github.com/miniapiserver/miniapiserver/kinds/resource"
 	"github.com/miniapiserver/miniapiserver/kinds/storage"
 )
 
@@ -146,46 +144,4 @@ func TestClaimSources(t *testing.T) {
 		prepare(r, obj, nil)
 		sameJSON(t, c.name, obj, []byte(`{"metadata":{"name":"x"},"spec":`+c.want+`,"status":{"phase":"Pending"}}`))
 	}
-}
-
-func TestDeviceRules(t *testing.T) {
-	claim := func(request string) string { return `{"spec":{"devices":{"requests":[` + request + `]}}}` }
-	testRules(t, resource.ResourceClaim(resource.NewRules(features.Default(), expression.Library{})), []ruleTest{
-		{"good", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}}`), ""},
-		{"neither", "", claim(`{"name":"r"}`), "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"},
-		{"result", "", claim(`{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"1"}}]}}`), `must evaluate to bool or the unknown type, not int`},
-		{"twice", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}},{"name":"r","exactly":{"deviceClassName":"c"}}`), `spec.devices.requests[1]: Duplicate value: "r"`},
-		{"fixed", claim(``), claim(`{"name":"q","exactly":{"deviceClassName":"c"}}`),
-			`spec: Invalid value: {"Devices":{"Requests":[{"Name":"q","Exactly":{"DeviceClassName":"c","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null,"DerivedAttributes":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable`},
-	})
-	testStatusRules(t, resource.ResourceClaim(resource.NewRules(features.Default(), expression.Library{})), []ruleTest{
-		{"reserved", `{}`, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"},
-		{"device", `{}`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]}}`, `status.devices[0]: Invalid value: {"Driver":"d","Pool":"p","Device":"x","ShareID":""}: must be an allocated device in the claim`},
-	})
-	testRules(t, resource.DeviceClass(resource.NewRules(features.Default(), expression.Library{})), []ruleTest{
-		{"field", "", `{"spec":{"selectors":[{"cel":{"expression":"device.nothing"}}]}}`, "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'"},
-		{"config", "", `{"spec":{"config":[{}]}}`, "spec.config[0].opaque: Required value"},
-		{"parameters", "", `{"spec":{"config":[{"opaque":{"driver":"d","parameters":[]}}]}}`, `spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object`},
-	})
-	slice := func(spec string) string {
-		return `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n",` + spec + `}}`
-	}
-	const counters = `"consumesCounters":[{"counterSet":"s","counters":{"c":{"value":"1"}}}]`
-	testRules(t, resource.ResourceSlice(resource.NewRules(features.Default(), expression.Library{}), time.Now), []ruleTest{
-		{"good", "", slice(`"devices":[{"name":"a","attributes":{"x":{"int":1}},"capacity":{"y":{"value":"1"}}}]`), ""},
-		{"two ways", "", slice(`"allNodes":true`), "spec: Invalid value: \"{`nodeName`, `allNodes`}\": exactly one of"},
-		{"attribute", "", slice(`"devices":[{"name":"a","attributes":{"x":{}}}]`), `spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be specified`},
-		{"type without counters", "", slice(`"partitionTypeAttribute":"d/x","devices":[{"name":"a"}]`),
-			`spec.partitionTypeAttribute: Invalid value: "d/x": may only be set on a slice which declares devices that consume counters`},
-		{"type missing", "", slice(`"partitionTypeAttribute":"d/x","devices":[{"name":"a",` + counters + `},{"name":"b"},{"name":"c","attributes":{"x":{"string":"1"}},` + counters + `}]`),
-			"spec.devices[0].attributes[d/x]: Required value: device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"},
-		{"type of another kind", "", slice(`"partitionTypeAttribute":"d/x","devices":[{"name":"a","attributes":{"d/x":{"int":1}},` + counters + `}]`),
-			"must be a string value because `partitionTypeAttribute` names this attribute"},
-		{"type of another domain", "", slice(`"partitionTypeAttribute":"e/x","devices":[{"name":"a","attributes":{"x":{"string":"1"}},` + counters + `}]`), "spec.devices[0].attributes[e/x]: Required value"},
-		{"skips", "", slice(`"skipNodeOperations":["NodePrepareResources"]`), "spec.skipNodeOperations: Invalid value: [\"NodePrepareResources\"]: NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped"},
-		{"skips both", "", slice(`"skipNodeOperations":["NodePrepareResources","NodeUnprepareResources"]`), ""},
-		{"version", "", slice(`"devices":[{"name":"a","attributes":{"x":{"version":"1"}}}]`), "must be a string compatible with semver.org spec 2.0.0"},
-		{"steps", "", slice(`"devices":[{"name":"a","allowMultipleAllocations":true,"capacity":{"x":{"value":"10","requestPolicy":{"default":"3","validRange":{"min":"2","step":"2"}}}}}]`),
-			`spec.devices[0].capacity[x].requestPolicy.validRange.step: Invalid value: "3": value is not a multiple of a given step (2) from (2)`},
-	})
 }

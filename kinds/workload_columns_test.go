@@ -3,10 +3,8 @@ package kinds
 import (
 	"testing"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds/apps"
-	"github.com/miniapiserver/miniapiserver/kinds/autoscaling"
 	"github.com/miniapiserver/miniapiserver/kinds/batch"
 	"github.com/miniapiserver/miniapiserver/kinds/core"
 )
@@ -71,45 +69,4 @@ func TestJobCells(t *testing.T) {
 			"status: {active: [{name: x}], lastScheduleTime: 2026-05-04T11:59:30Z}", "a|@daily|Etc/UTC|True|1|30s|60m|||<none>"},
 		{"not suspended", testMeta + "spec: {schedule: '@daily', suspend: false, jobTemplate: {}}", "a|@daily|<none>|False|0|<none>|60m|||<none>"},
 	})
-}
-
-func TestAutoscalerCells(t *testing.T) {
-	spec := func(metrics string) string {
-		return testMeta + "spec: {scaleTargetRef: {kind: Deployment, name: web}, maxReplicas: 5, metrics: [" + metrics + "]}\n"
-	}
-	const cpu = "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}"
-	const queue = "{type: External, external: {metric: {name: q}, target: {type: Value, value: 10}}}"
-	cells := func(targets string) string { return "a|Deployment/web|" + targets + "|<unset>|5|0|60m" }
-	testCells(t, autoscaling.HorizontalPodAutoscaler(features.Default()), []cellsTest{
-		{"nothing", spec(""), cells("<none>")},
-		{"not measured", spec(cpu + ", " + queue), cells("cpu: <unknown>/70%, <unknown>/10")},
-		{"more", spec(cpu + ", " + queue + ", " + cpu), cells("cpu: <unknown>/70%, <unknown>/10 + 1 more...")},
-		{"measured", spec(cpu+", "+queue) + "status: {currentMetrics: [{type: Resource, resource: {name: cpu, current: {averageUtilization: 50}}}, " +
-			"{type: External, external: {metric: {name: q}, current: {value: 7}}}]}", cells("cpu: 50%/70%, 7/10")},
-		{"another type was measured", spec(queue) + "status: {currentMetrics: [{type: Resource, resource: {name: cpu, current: {averageUtilization: 50}}}]}",
-			cells("<unknown>/10")},
-		{"average", spec("{type: External, external: {metric: {name: q}, target: {type: AverageValue, averageValue: 500m}}}, "+
-			"{type: Object, object: {metric: {name: q}, describedObject: {kind: K, name: n1}, target: {type: AverageValue, averageValue: '2'}}}") +
-			"status: {currentMetrics: [{type: External, external: {metric: {name: q}, current: {averageValue: 250m}}}]}",
-			cells("250m/500m (avg), <unknown>/2 (avg)")},
-		{"object", spec("{type: Object, object: {metric: {name: q}, describedObject: {kind: K, name: n1}, target: {type: Value, value: '2'}}}") +
-			"status: {currentMetrics: [{type: Object, object: {metric: {name: q}, describedObject: {kind: K, name: n1}, current: {averageValue: '1'}}}]}",
-			cells("<nil>/2")},
-		{"pods", spec("{type: Pods, pods: {metric: {name: p}, target: {type: AverageValue, averageValue: 1k}}}") +
-			"status: {currentMetrics: [{type: Pods, pods: {metric: {name: p}, current: {averageValue: 900}}}]}", cells("900/1k")},
-		{"container", spec("{type: ContainerResource, containerResource: {name: memory, container: c, target: {type: AverageValue, averageValue: 1Gi}}}, " +
-			"{type: ContainerResource, containerResource: {name: memory, container: c, target: {type: Utilization}}}"),
-			cells("memory: <unknown>/1Gi, memory: <unknown>/<auto>")},
-		{"unknown", spec("{type: Other}"), cells("<unknown type>")},
-		{"replicas", testMeta + "spec: {scaleTargetRef: {kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 5}\nstatus: {currentReplicas: 3, desiredReplicas: 4}",
-			"a|Deployment/web|<none>|2|5|3|60m"},
-	})
-}
-
-func TestScaleCells(t *testing.T) {
-	scale := apps.Deployment(features.Default()).Subresource("scale").(*api.View).Kind
-	testCells(t, scale, []cellsTest{{"full", testMeta + "spec: {replicas: 2}\nstatus: {replicas: 1}", "a|2|1|60m"}})
-	if got := columnLine(scale.Columns()); got != "Name; Desired (integer); Available (integer); Age" {
-		t.Errorf("columns %s", got)
-	}
 }

@@ -210,6 +210,26 @@ func TestScalerColumns(t *testing.T) {
 				"desiredReplicas: 1, currentMetrics: [{type: Object, object: {describedObject: {kind: K, " +
 				"name: o}, metric: {name: a}, current: {value: 5}}}], conditions: []}",
 			"x|Deployment/d|5/1|1|3|1|60m"},
+		{"an average that is no average",
+			"spec.metrics: [{type: Object, object: {describedObject: {kind: K, name: o}, metric: " +
+				"{name: a}, target: {type: Value, value: 1}}}]; status: {currentReplicas: 1, " +
+				"desiredReplicas: 1, currentMetrics: [{type: Object, object: {describedObject: {kind: K, " +
+				"name: o}, metric: {name: a}, current: {averageValue: 5}}}], conditions: []}",
+			"x|Deployment/d|<nil>/1|1|3|1|60m"},
+		{"another metric is measured",
+			"spec.metrics: [{type: External, external: {metric: {name: a}, target: {type: Value, " +
+				"value: 1}}}]; status: {currentReplicas: 1, desiredReplicas: 1, currentMetrics: [{type: " +
+				"Resource, resource: {name: cpu, current: {averageUtilization: 5, averageValue: 1}}}], " +
+				"conditions: []}", "x|Deployment/d|<unknown>/1|1|3|1|60m"},
+		{"more metrics than shown",
+			"spec.metrics: [{type: External, external: {metric: {name: a}, target: {type: Value, " +
+				"value: 1}}}, {type: Resource, resource: {name: cpu, target: {type: Utilization, " +
+				"averageUtilization: 5}}}, {type: Resource, resource: {name: memory, target: {type: " +
+				"Utilization, averageUtilization: 5}}}]",
+			"x|Deployment/d|<unknown>/1, cpu: <unknown>/5% + 1 more...|1|3|0|60m"},
+		{"at least two pods",
+			"spec.minReplicas: 2; status: {currentReplicas: 4, desiredReplicas: 4, currentMetrics: " +
+				"null, conditions: []}", "x|Deployment/d|cpu: <unknown>/80%|2|3|4|60m"},
 		{"pods",
 			"spec.metrics: [{type: Pods, pods: {metric: {name: a}, target: {type: AverageValue, " +
 				"averageValue: 1}}}]; status: {currentReplicas: 1, desiredReplicas: 1, currentMetrics: " +

@@ -59,6 +59,19 @@ func TestFlowSchemaPathAndSubjectRules(t *testing.T) {
 	})
 }
 
+func TestExemptNameRules(t *testing.T) {
+	kindtest.New(t, "flowschemas.v1.flowcontrol.apiserver.k8s.io", exemptSchema).Create(kindtest.Rules{
+		{"a schema with the name has the fixed spec", "metadata.labels: {a: b}",
+			"spec.distinguisherMethod: {type: ByUser}",
+			"spec: Invalid value: " +
+				`{"PriorityLevelConfiguration":{"Name":"exempt"},"MatchingPrecedence":1,"DistinguisherMet` +
+				`hod":{"Type":"ByUser"},"Rules":[{"Subjects":[{"Kind":"Group","User":null,"Group":{"Name"` +
+				`:"system:masters"},"ServiceAccount":null}],"ResourceRules":[{"Verbs":["*"],"APIGroups":[` +
+				`"*"],"Resources":["*"],"ClusterScope":true,"Namespaces":["*"]}],"NonResourceRules":[{"Ve` +
+				`rbs":["*"],"NonResourceURLs":["*"]}]}]}: spec of 'exempt' must equal the fixed value`},
+	})
+}
+
 func TestMandatorySchemaUpdateRules(t *testing.T) {
 	kindtest.New(t, "flowschemas.v1.flowcontrol.apiserver.k8s.io", exemptSchema).Update(kindtest.Rules{
 		{"the exempt schema is fixed", "metadata.labels: {a: b}", "spec.rules[0].subjects[0].group.name: g",
@@ -112,6 +125,15 @@ func TestCatchAllLevelUpdateRules(t *testing.T) {
 
 const exemptLevel = `metadata: {name: exempt}
 spec: {type: Exempt, exempt: {nominalConcurrencyShares: 0, lendablePercent: 0}}`
+
+func TestExemptLevelTypeRules(t *testing.T) {
+	kindtest.New(t, "prioritylevelconfigurations.v1.flowcontrol.apiserver.k8s.io", exemptLevel).Create(kindtest.Rules{
+		{"the exempt level has a type", "spec.exempt: {nominalConcurrencyShares: 7}", "spec: {}",
+			"spec.type: Invalid value: \"\": must be 'Exempt' if and only if `name` is 'exempt'; spec: " +
+				`Invalid value: {"Type":"","Limited":null,"Exempt":null}: spec of 'exempt' except the ` +
+				"'spec.exempt' field must equal the fixed value; spec.type: Required value"},
+	})
+}
 
 func TestExemptLevelUpdateRules(t *testing.T) {
 	kindtest.New(t, "prioritylevelconfigurations.v1.flowcontrol.apiserver.k8s.io", exemptLevel).Update(kindtest.Rules{

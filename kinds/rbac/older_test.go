@@ -22,6 +22,28 @@ func TestOlderBindingInV1(t *testing.T) {
 	})
 }
 
+const mixedRole = `rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`
+
+func TestMixedRoleRules(t *testing.T) {
+	kindtest.New(t, "clusterroles.v1.rbac.authorization.k8s.io", mixedRole).Create(kindtest.Rules{
+		{"a rule is about resources or paths", "rules[0]: {nonResourceURLs: [/x], verbs: [get]}",
+			`rules[0]: {apiGroups: [""], nonResourceURLs: [/x], verbs: [get]}`,
+			`rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular ` +
+				"resources and non-resource URLs"},
+	})
+}
+
+func TestStoredAggregationUpdateRules(t *testing.T) {
+	k := kindtest.New(t, "clusterroles.v1.rbac.authorization.k8s.io", mixedRole).With(
+		"aggregationRule: {clusterRoleSelectors: [{matchExpressions: [{key: a, operator: In, values: [b]}]}]}")
+	k.Update(kindtest.Rules{
+		{"an aggregation has selectors", "aggregationRule.clusterRoleSelectors: [{matchLabels: {a: b}}]",
+			"aggregationRule: {}",
+			"aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector " +
+				"required if aggregationRule is non-nil"},
+	})
+}
+
 const binding = `roleRef: {kind: Role, name: r}
 subjects: [{kind: User, name: u}]`
 
