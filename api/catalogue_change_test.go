@@ -14,9 +14,11 @@ import (
 // plainKind returns a resource without any behaviour.
 func plainKind(group, name string, versions ...string) *Resource {
 	r := &Resource{
-		Names:   Names{Name: name, Singular: name, Kind: "K" + name, Namespaced: true},
-		New:     func() Object { return &corev1.ConfigMap{} },
-		Storage: Storage{Prefix: group + "/" + name},
+		AnyKind: AnyKind{
+			Names:   Names{Name: name, Singular: name, Kind: "K" + name, Namespaced: true},
+			Storage: Storage{Prefix: group + "/" + name},
+		},
+		New: func() Object { return &corev1.ConfigMap{} },
 	}
 	for _, v := range versions {
 		r.Versions = append(r.Versions, Version{GroupVersion: schema.GroupVersion{Group: group, Version: v}})
@@ -54,7 +56,7 @@ func shown(c *Catalogue) (out []string) {
 // listed there.
 func TestCustomKindAmongBuiltIn(t *testing.T) {
 	custom := plainKind("apps", "bars", "v1", "vfake")
-	custom.Untyped = true
+	custom.Custom = &Custom{}
 	c, err := New(plainKind("apps", "app", "v1"), custom)
 	if err != nil {
 		t.Fatal(err)

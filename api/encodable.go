@@ -28,7 +28,7 @@ import (
 // representation cannot encode. It returns nil for objects without a Go type, because
 // those are decoded from JSON.
 func (r *Resource) EncodeFaults() func(Object) field.ErrorList {
-	if r.Untyped {
+	if r.IsCustom() {
 		return nil
 	}
 	walk := sync.OnceValue(func() *gotype.Walk[field.ErrorList] {

@@ -30,21 +30,20 @@ func (r *Resource) ApplyFeatureGates(gates features.Gates, fields func() (*gated
 			byHand(gates, w.Object, w.Old)
 		}
 	}
-	r.prepareFirst(all)
+	r.Prepare = after(all, r.Prepare)
 	if r.GenerationCountsDropped {
-		r.prepareFirst(func(w *Write[Object]) {
+		r.Prepare = after(func(w *Write[Object]) {
 			if !w.IsNew() && r.Generation(w.Object, w.Old) {
 				w.Object.SetGeneration(w.Old.GetGeneration() + 1)
 			}
-		})
+		}, r.Prepare)
 	}
-	for _, s := range r.Subresources {
-		if f, ok := s.(*Field); ok {
-			f.prepareFirst(all)
+	for _, f := range r.fields() {
+		drop := all
+		if f == r.Status {
+			drop = inTable
 		}
-	}
-	if r.Status != nil {
-		r.Status.prepareFirst(inTable)
+		f.Prepare = after(drop, f.Prepare)
 	}
 }
 

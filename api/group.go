@@ -95,8 +95,8 @@ func newGroup(name string, resources []*Resource) (*group, error) {
 }
 
 func (g *group) add(r *Resource) error {
-	if len(r.Forms) > 0 {
-		for _, form := range r.Forms {
+	if len(r.Forms()) > 0 {
+		for _, form := range r.Forms() {
 			if err := g.addVersions(form, 1); err != nil {
 				return err
 			}
@@ -136,8 +136,8 @@ func (g *group) addVersions(r *Resource, first int) error {
 // kind in a version of built-in ones, although it is served.
 func (g *group) arrange() {
 	for name, list := range g.lists {
-		if slices.ContainsFunc(list, func(r *Resource) bool { return !r.Untyped }) {
-			list = slices.DeleteFunc(list, func(r *Resource) bool { return r.Untyped })
+		if slices.ContainsFunc(list, func(r *Resource) bool { return !r.IsCustom() }) {
+			list = slices.DeleteFunc(list, func(r *Resource) bool { return r.IsCustom() })
 			g.lists[name] = list
 		}
 		slices.SortFunc(list, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })

@@ -40,8 +40,6 @@
 package api
 
 import (
-	"context"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,72 +72,14 @@ const (
 // documents.
 var AllVerbs = []string{VerbCreate, VerbDelete, VerbDeleteCollection, VerbGet, VerbList, VerbPatch, VerbUpdate, VerbWatch}
 
-// Resource describes one kind of objects for the rest of the server. The zero value of every
-// function is the behaviour of the simplest kind, ConfigMap: no status, no generation, no
-// selectable fields except name and namespace.
+// Resource describes one kind of objects for the rest of the server: the kind, whether it was written
+// for a Go type or compiled from a definition, and what depends on the configuration of the server.
 type Resource struct {
-	Names
-	// Versions are the versions in which the resource is served or can be read from etcd, the
-	// hub version first.
-	Versions []Version
-	// RemovedVersions are the versions in which the kind is no longer served. A request with
-	// such an object is refused, and the error says why.
-	RemovedVersions []schema.GroupVersion
-	// Deprecated is a warning for every request.
-	Deprecated string
-
+	AnyKind
 	// New allocates an empty object of the hub type.
 	New func() Object
-	// Untyped: objects of every version are *untyped.Object, which contain their kind
-	// and apiVersion. Custom kinds have no Go type.
-	Untyped bool
-	// Forms, of an untyped kind, has the resource as a form for each of its versions, with the
-	// validation, verbs and columns of that version. The hub of a form is its version. The
-	// form of the storage version represents the kind in lists of resources.
-	Forms []*Resource
-	// Established, of an untyped kind, is closed when the stored definition says that the kind is
-	// established. Discovery waits for it, because clients update a definition as soon as they
-	// discover its kind. Nil means that this is so.
-	Established <-chan struct{}
-
-	// Default sets the fields that a client may leave out. It is called for every
-	// decoded object, from a request or from etcd, after the conversion to the hub
-	// version, and for written objects, parts of which others may read at the same
-	// time: it changes only fields that differ from their default.
-	Default func(obj Object)
-	// DefaultUntyped replaces Default for an untyped kind, whose schema can have defaults of any size.
-	// It returns an error that names the field if the object becomes larger than ObjectLimit.
-	DefaultUntyped func(obj Object) error
-	// CheckConversion returns an error if kube-apiserver could not convert an object from a client to
-	// its internal type, which has a field where the hub version has an annotation. Default does not
-	// change this annotation.
-	CheckConversion func(obj Object) error
-	// Unregistered reports that kube-apiserver cannot convert the kind in requests to the resource:
-	// it does not know the Scale of custom kinds. Bodies that do not decode, and applies that change an
-	// object, get errors that say so.
-	Unregistered bool
-	// RepeatsErrors reports that equal errors of validation are all returned, but for those of metadata, as by
-	// the part of kube-apiserver that serves custom kinds.
-	RepeatsErrors bool
-	// DefaultStored sets the fields that writes of this server set and those of older servers
-	// did not, such as the plural of a field. It is called after Default for objects from
-	// etcd.
-	DefaultStored func(obj Object)
-	// Prune, of an untyped kind, removes the fields that the schema does not allow from
-	// an object that was read from etcd, before Default. Objects in requests are pruned
-	// by Version.Coerce.
-	Prune func(obj Object)
-	// DefaultIsIdempotent, of an untyped kind, reports whether pruning and defaulting an
-	// object for the second time changes nothing. Nil means that this is so.
-	DefaultIsIdempotent func() bool
-	// DropDisabledFields removes the fields of disabled features from a written object,
-	// unless old has them too, which is nil for a new object. It runs before the
-	// strategies.
-	DropDisabledFields func(gates features.Gates, obj, old Object)
-	// CompleteBookmark sets the fields that even the empty object of a bookmark has.
-	CompleteBookmark func(obj Object)
-
-	Storage Storage
+	// Custom is what only custom kinds have, which have a schema in place of a Go type; nil for others.
+	Custom *Custom
 
 	// RefusesNew returns the reason for which no object can be created at present,
 	// or nil.
@@ -147,75 +87,59 @@ type Resource struct {
 	// Fence, if set, is the name of a fence in storage. Once it is there, no object is created
 	// any more, however long ago the creation began.
 	Fence string
-	// ValidateName returns one message per error in a name. If prefix is true, the name is a
-	// generateName, to which a suffix will be added. Nil means a DNS subdomain. ValidateNameOf takes its
-	// place for names that depend on other fields of the object.
-	ValidateName   func(name string, prefix bool) []string
-	ValidateNameOf func(obj Object, name string, prefix bool) []string
-	// KeepGenerateName: generateName becomes the name as it is, without a suffix.
-	KeepGenerateName bool
-	// AllowCreateOnUpdate: a PUT to the name of a missing object creates it.
-	AllowCreateOnUpdate bool
-	// RequireResourceVersion: a PUT without resourceVersion is refused.
-	RequireResourceVersion bool
-	// KeepStatus says in which writes of the object the status that the client sent is stored, if the
-	// kind serves a status subresource.
-	KeepStatus StatusSource
-	// WriteRules are those of the object itself. Its parts that have a subresource have their own.
-	WriteRules
-	// Allocate allocates values that must be unique among objects, and changes them on an
-	// update; old is nil for a new object. They are released if the object is not stored.
-	Allocate func(ctx context.Context, from Allocator, obj, old Object) error
-	// Unusable returns the reason for which no obj can be validated: the schema of a custom
-	// kind does not compile. Old is nil for a new object.
-	Unusable func(obj, old Object) error
-	// Generation reports whether the difference between obj and old, after Prepare, increments
-	// metadata.generation. Nil means that objects have no generation.
-	Generation func(obj, old Object) bool
-	// GenerationCountsDropped: a change of a field that is then dropped, because its feature is
-	// disabled or by Prepare, counts too.
-	GenerationCountsDropped bool
-
-	// Status is the status subresource, or nil.
-	Status *Field
-	// Subresources are the paths below an object besides status.
-	Subresources []Subresource
-	Delete       Deletion
-
-	// Selectable returns the values of the selectable fields besides metadata.name
-	// and metadata.namespace, by their label in the hub version. Every label is
-	// present, if only with an empty value. Version.FieldLabels says which of
-	// them clients may use.
-	Selectable func(obj Object) map[string]string
-	// Indexed are the labels by which lists and watches are often restricted, so
-	// that their objects are found without a look at all others.
-	Indexed []string
-	// Reset has, for each subresource ("" is the object itself), the fields that a
-	// write through it leaves unchanged, so that its manager does not own them. A
-	// path stands for all fields below it. A subresource that is missing has the
-	// default (see ssa.ResetsOf).
-	Reset map[string][]string
-	// HiddenAnnotations are annotations that are fields of kube-apiserver's
-	// internal type, so that PartialObjectMetadata does not show them.
-	HiddenAnnotations []string
-	// Table describes the rows that kubectl prints. Nil means name and creation time.
-	Table *Table[Object]
-
-	// Reductions are what the definitions of the kind's types lose because the server emulates an
-	// older release, by the definition's name. Nil means nothing.
-	Reductions openapi.Reductions
-
 	// MaxObjectBytes is the maximum size of an object in bytes, as JSON or as it is stored, with
 	// everything that defaults, conversion, patches and admission add; 0 means
 	// DefaultMaxObjectBytes.
 	MaxObjectBytes int
-
-	// Virtual replaces storage for a kind whose objects are computed for each request, and is nil for
-	// others: an Action, such as that of a TokenReview, or a View with a Source.
-	Virtual Subresource
+	// Reductions are what the definitions of the kind's types lose because the server emulates an
+	// older release, by the definition's name. Nil means nothing.
+	Reductions openapi.Reductions
+	// Unregistered reports that kube-apiserver cannot convert the kind in requests to the resource:
+	// it does not know the Scale of custom kinds. Bodies that do not decode, and applies that change an
+	// object, get errors that say so.
+	Unregistered bool
+	// RepeatsErrors reports that equal errors of validation are all returned, but for those of metadata, as by
+	// the part of kube-apiserver that serves custom kinds.
+	RepeatsErrors bool
 
 	gates features.Gates
 }
+
+// Custom is what the resource of a custom kind has. Objects of every version are *untyped.Object, which
+// contain their kind and apiVersion.
+type Custom struct {
+	// Forms has the resource as a form for each of its versions, with the validation, verbs and columns of
+	// that version. The hub of a form is its version. The form of the storage version represents the kind in
+	// lists of resources.
+	Forms []*Resource
+	// Schema is that of the version of the form. Nil allows everything.
+	Schema Schema
+	// Unusable returns the reason for which no obj can be validated: a schema does not compile. Old is nil for
+	// a new object.
+	Unusable func(obj, old Object) error
+	// Established is closed when the stored definition says that the kind is
+	// established. Discovery waits for it, because clients update a definition as soon as they
+	// discover its kind. Nil means that this is so.
+	Established <-chan struct{}
+}
+
+// Schema is the schema of the content of custom objects: all fields but managedFields.
+type Schema interface {
+	// Coerce removes the fields that the schema does not have from content in a request, and returns their
+	// paths. It returns an error if the content cannot be of this version.
+	Coerce(content map[string]any) (unknown []string, err error)
+	// Prune removes the fields that the schema does not allow from content that was read from etcd, before
+	// Default.
+	Prune(content map[string]any)
+	// Default sets the defaults, which can have any size. It returns an error that names the field if the
+	// content becomes larger than limit, in bytes of JSON.
+	Default(content map[string]any, limit int) error
+	// DefaultIsIdempotent reports whether pruning and defaulting for the second time changes nothing.
+	DefaultIsIdempotent() bool
+}
+
+// IsCustom reports whether the kind is a custom one, whose objects have no Go type.
+func (r *Resource) IsCustom() bool { return r.Custom != nil }
 
 // StatusSource says in which writes of an object its status is the one that the client sent. It is otherwise
 // removed from a new object, and restored by an update.
@@ -263,10 +187,6 @@ type Version struct {
 	OpenAPI func() ([]openapi.Definition, error)
 	// KeepsUnknown: objects may have fields anywhere that are not in the OpenAPI definition.
 	KeepsUnknown bool
-	// Coerce, of an untyped kind, removes the fields that the schema does not have from an
-	// object in a request, and returns their paths. It returns an error if the object cannot
-	// be of this version.
-	Coerce func(obj Object) (unknown []string, err error)
 	// Omit removes the fields that an emulated older release did not have from an object of this
 	// version's type, and returns their paths in JSON. Nil means that it had all of them.
 	Omit func(obj Object) (unknown []string)

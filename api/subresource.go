@@ -218,5 +218,18 @@ func (r *Resource) Subresource(name string) Subresource {
 	return nil
 }
 
+// fields returns the parts of objects that have their own writes, status first.
+func (r *Resource) fields() (fields []*Field) {
+	if r.Status != nil {
+		fields = append(fields, r.Status)
+	}
+	for _, s := range r.Subresources {
+		if f, ok := s.(*Field); ok {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
 // ReadWrite returns the verbs get, patch and update.
 func ReadWrite() []string { return []string{VerbGet, VerbPatch, VerbUpdate} }

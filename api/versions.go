@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
 // DiscoveryVerbs returns the verbs of r in discovery. While the kind is being deleted, they
@@ -56,15 +58,42 @@ func (r *Resource) Version(gv schema.GroupVersion) *Version {
 	return nil
 }
 
+// Forms returns the forms of a custom kind; nil for others.
+func (r *Resource) Forms() []*Resource {
+	if r.Custom == nil {
+		return nil
+	}
+	return r.Custom.Forms
+}
+
 // form returns the form of r in its version v.
 func (r *Resource) form(v *Version) *Resource {
-	for _, f := range r.Forms {
+	for _, f := range r.Forms() {
 		if f.Hub() == v.GroupVersion {
 			return f
 		}
 	}
 	return r
 }
+
+// SchemaOf returns the schema of a custom kind in its version v.
+func (r *Resource) SchemaOf(v *Version) Schema {
+	if s := r.form(v).Custom.Schema; s != nil {
+		return s
+	}
+	return noSchema{}
+}
+
+// noSchema allows everything.
+type noSchema struct{}
+
+func (noSchema) Coerce(map[string]any) ([]string, error) { return nil, nil }
+func (noSchema) Prune(map[string]any)                    {}
+func (noSchema) Default(map[string]any, int) error       { return nil }
+func (noSchema) DefaultIsIdempotent() bool               { return true }
+
+// contentOf returns the content of a custom object, to which its schema applies.
+func contentOf(obj Object) map[string]any { return obj.(*untyped.Object).Object }
 
 // NewOf returns an empty object of the Go type of v.
 func (r *Resource) NewOf(v *Version) Object {
@@ -90,7 +119,7 @@ func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
 	switch {
 	case v.HubDefault != nil:
 		v.HubDefault(hub)
-	case r.DefaultUntyped != nil:
+	case r.IsCustom():
 		return hub, r.DefaultSchema(hub)
 	case r.Default != nil:
 		r.Default(hub)

@@ -180,10 +180,12 @@ func of[T Object](w *Write[Object]) *Write[T] {
 	return &Write[T]{Object: w.Object.(T), Old: typed[T](w.Old), Attempt: w.Attempt}
 }
 
-// prepareFirst makes first prepare objects before the functions of the kind do.
-func (r *WriteRules) prepareFirst(first func(*Write[Object])) {
-	prepare := r.Prepare
-	r.Prepare = func(w *Write[Object]) {
+// Rules returns the rules of writes of the object itself. Its parts that have a subresource have their own.
+func (r *Resource) Rules() WriteRules { return WriteRules{r.Prepare, r.Checks} }
+
+// after returns a function that prepares objects after first did; prepare may be nil.
+func after(first, prepare func(*Write[Object])) func(*Write[Object]) {
+	return func(w *Write[Object]) {
 		first(w)
 		if prepare != nil {
 			prepare(w)
@@ -193,19 +195,13 @@ func (r *WriteRules) prepareFirst(first func(*Write[Object])) {
 
 // AddCheck adds a check to all writes of objects, their status and their other parts.
 func (r *Resource) AddCheck(check Check[Object]) {
-	r.add(check)
-	if r.Status != nil {
-		r.Status.add(check)
-	}
-	for _, s := range r.Subresources {
-		if f, ok := s.(*Field); ok {
-			f.add(check)
-		}
+	// Other resources may have the same checks.
+	add := func(checks []Check[Object]) []Check[Object] { return append(slices.Clip(checks), check) }
+	r.Checks = add(r.Checks)
+	for _, f := range r.fields() {
+		f.Checks = add(f.Checks)
 	}
 }
-
-// add adds a check. Other resources may have the same checks.
-func (r *WriteRules) add(check Check[Object]) { r.Checks = append(slices.Clip(r.Checks), check) }
 
 // NewWrite returns an attempt to write obj through the rules of r; old is nil for a new object.
 func (r *Resource) NewWrite(a Attempt, obj, old Object) *Write[Object] {
@@ -219,7 +215,7 @@ func (r *Resource) NewWrite(a Attempt, obj, old Object) *Write[Object] {
 // CheckCreate returns the errors of a new object that all servers find, whoever writes it.
 func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	w := r.NewWrite(Attempt{Version: v}, obj, nil)
-	r.Check(&r.WriteRules, w)
+	r.Check(r.Rules(), w)
 	return w.Errors
 }
 
@@ -227,7 +223,7 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 // part of it. The server must have set all fields that it owns; an updated object has a resourceVersion.
 // Like kube-apiserver it lists some errors in the metadata of custom kinds several times, because
 // validation functions overlap; the message to the client contains each once.
-func (r *Resource) Check(rules *WriteRules, w *Write[Object]) {
+func (r *Resource) Check(rules WriteRules, w *Write[Object]) {
 	if w.Old != nil {
 		checkSharedMetadata(w)
 	}

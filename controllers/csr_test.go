@@ -239,7 +239,10 @@ func TestCleaning(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		sent = append(sent, r.Method+" "+r.URL.Path+" "+string(body))
 	})
-	resource := &api.Resource{Names: api.Names{Name: "certificatesigningrequests"}, Versions: []api.Version{{GroupVersion: certificatesv1.SchemeGroupVersion}}}
+	resource := &api.Resource{AnyKind: api.AnyKind{
+		Names:    api.Names{Name: "certificatesigningrequests"},
+		Versions: []api.Version{{GroupVersion: certificatesv1.SchemeGroupVersion}},
+	}}
 	end := time.Unix(1e9, 0).Add(24 * time.Hour)
 	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "u", ResourceVersion: "7", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))}}
 	for _, c := range []struct {

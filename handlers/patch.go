@@ -61,7 +61,7 @@ func (h *Handler) patch(c *call) error {
 // neither ignores case.
 func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
 	served := []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType}
-	if c.Resource.Untyped {
+	if c.Resource.IsCustom() {
 		served = slices.Delete(served, 2, 3)
 	}
 	if servesCBOR {
@@ -72,7 +72,7 @@ func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
 	if kind := types.PatchType(name); slices.Contains(served, kind) {
 		return kind, nil
 	}
-	if !c.Resource.Untyped && !namesPatchType(header, served) {
+	if !c.Resource.IsCustom() && !namesPatchType(header, served) {
 		return "", representation.NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
 	return "", errPatchType(served...)

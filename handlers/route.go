@@ -118,12 +118,12 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		subresource = res.Subresource(info.Subresource)
 	}
 	check := checkPath
-	if res.Untyped {
+	if res.IsCustom() {
 		check = checkCustomPath
 	}
 	scope := request.From(r.Context())
 	if err := check(res, v, subresource, info, r.Method); err != nil {
-		if res.Untyped && v.Deprecated != nil && !errors.Is(err, errNoGroup) {
+		if res.IsCustom() && v.Deprecated != nil && !errors.Is(err, errNoGroup) {
 			scope.Warn(v.Deprecated.Warning) // the version serves the path, if not the subresource or the method
 		}
 		return nil, err
@@ -164,7 +164,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 // isRefusedByMedia reports whether the request names no media type of a built-in resource, which
 // kube-apiserver finds out before it knows which version it serves.
 func (h *Handler) isRefusedByMedia(c *call) bool {
-	if c.Resource.Untyped {
+	if c.Resource.IsCustom() {
 		return false
 	}
 	offer := c.offer

@@ -139,7 +139,7 @@ func TestGatedDefaults(t *testing.T) {
 			}
 		}
 		r := declaredKind(t, gates, "csidrivers")
-		warnings := warningsOf(r, &r.WriteRules, ruleObject(t, r, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`), nil)
+		warnings := warningsOf(r, r.Rules(), ruleObject(t, r, `{"spec":{"tokenRequests":[{"audience":"a"}]}}`), nil)
 		if (len(warnings) > 0) != enabled {
 			t.Errorf("gate %t: warnings %q", enabled, warnings)
 		}

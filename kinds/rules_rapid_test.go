@@ -54,7 +54,7 @@ func checkAnything(t *rapid.T, r *api.Resource) {
 		prepareStatus(r, updated, old)
 		_ = checkStatus(r, v, updated, old).ToAggregate()
 	}
-	warningsOf(r, &r.WriteRules, updated, old)
+	warningsOf(r, r.Rules(), updated, old)
 	for _, s := range r.Subresources {
 		if f, ok := s.(*api.Field); ok {
 			prepareField(r, f.Name, updated, old)

@@ -34,7 +34,7 @@ func said(t *testing.T, r *api.Resource, before, body string) string {
 			obj.SetGeneration(2)
 		}
 	}
-	return strings.Join(warningsOf(r, &r.WriteRules, obj, old), "; ")
+	return strings.Join(warningsOf(r, r.Rules(), obj, old), "; ")
 }
 
 func TestWarnings(t *testing.T) {
@@ -189,7 +189,7 @@ func TestStatusWarnings(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"status":`+status+`}`), obj); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(warningsOf(r, &r.Status.WriteRules, obj, r.New()), "; "); got != at+form {
+		if got := strings.Join(warningsOf(r, r.Status.WriteRules, obj, r.New()), "; "); got != at+form {
 			t.Errorf("%s: %s", r.Name, got)
 		}
 	}

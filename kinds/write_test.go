@@ -29,24 +29,24 @@ func prepareField(r *api.Resource, name string, obj, old api.Object) {
 // checkField returns the errors of a part of an object, without those of metadata.
 func checkField(r *api.Resource, name string, obj, old api.Object) field.ErrorList {
 	w := r.NewWrite(api.Attempt{}, obj, old)
-	r.Check(&r.Subresource(name).(*api.Field).WriteRules, w)
+	r.Check(r.Subresource(name).(*api.Field).WriteRules, w)
 	return besideMetadata(w.Errors)
 }
 
 func checkUpdate(r *api.Resource, v *api.Version, obj, old api.Object) field.ErrorList {
 	w := r.NewWrite(api.Attempt{Version: v}, obj, old)
-	r.Check(&r.WriteRules, w)
+	r.Check(r.Rules(), w)
 	return w.Errors
 }
 
 func checkStatus(r *api.Resource, v *api.Version, obj, old api.Object) field.ErrorList {
 	w := r.NewWrite(api.Attempt{Version: v, Status: true}, obj, old)
-	r.Check(&r.Status.WriteRules, w)
+	r.Check(r.Status.WriteRules, w)
 	return w.Errors
 }
 
 // warningsOf returns the warnings about an object that need not be valid.
-func warningsOf(r *api.Resource, rules *api.WriteRules, obj, old api.Object) []string {
+func warningsOf(r *api.Resource, rules api.WriteRules, obj, old api.Object) []string {
 	w := r.NewWrite(api.Attempt{}, obj, old)
 	for _, check := range rules.Checks {
 		check(w)

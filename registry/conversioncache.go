@@ -32,7 +32,7 @@ type conversionCache struct {
 
 // addResource begins with the versions of a resource. isEmpty says that there are no objects to convert.
 func (s *conversionCaches) addResource(res *api.Resource, now time.Time, isEmpty bool) {
-	for _, form := range res.Forms {
+	for _, form := range res.Forms() {
 		if form.Storage.ConvertsRemotely {
 			c := &conversionCache{since: now}
 			c.isFilled.Store(isEmpty)
@@ -43,7 +43,7 @@ func (s *conversionCaches) addResource(res *api.Resource, now time.Time, isEmpty
 
 // dropResource drops the versions of a resource that is no longer served.
 func (s *conversionCaches) dropResource(res *api.Resource) {
-	for _, form := range res.Forms {
+	for _, form := range res.Forms() {
 		s.forms.Delete(form)
 	}
 }

@@ -36,7 +36,7 @@ func (s *attributeSlots) forForm(form *api.Resource) *storage.Slot {
 
 // dropResource drops the slots of a resource that is no longer served.
 func (s *attributeSlots) dropResource(res *api.Resource) {
-	for _, form := range res.Forms {
+	for _, form := range res.Forms() {
 		s.slots.Delete(form)
 	}
 }

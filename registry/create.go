@@ -151,10 +151,11 @@ const establishWait = 10 * time.Second
 // awaitEstablished waits until the kind is established, which takes a moment after it was added to
 // the catalogue. A definition that ends before has no objects to delete.
 func (w *creation) awaitEstablished(ctx context.Context) error {
-	established := w.t.Resource.Established
-	if established == nil {
+	custom := w.t.Resource.Custom
+	if custom == nil || custom.Established == nil {
 		return nil
 	}
+	established := custom.Established
 	select {
 	case <-established:
 		return nil
@@ -252,7 +253,7 @@ func (w *creation) adoptName() {
 }
 
 func (w *creation) validate(ctx context.Context) error {
-	return w.check(ctx, &w.t.Resource.WriteRules)
+	return w.check(ctx, w.t.Resource.Rules())
 }
 
 // authorize authorizes a creation that is not the verb of the request.

@@ -75,7 +75,7 @@ func TestPropagationFinalizers(t *testing.T) {
 		{delete: api.Deletion{NoDependents: true}, had: []string{own, foreground}, want: []string{own}},
 		{delete: api.Deletion{NoDependents: true}, had: []string{own}, policy: metav1.DeletePropagationForeground, want: []string{own}},
 	} {
-		if got := propagationFinalizers(&api.Resource{Delete: c.delete}, configMap("x", "", c.had...), c.policy); !slices.Equal(got, c.want) {
+		if got := propagationFinalizers(&api.Resource{AnyKind: api.AnyKind{Delete: c.delete}}, configMap("x", "", c.had...), c.policy); !slices.Equal(got, c.want) {
 			t.Errorf("%v, %q, %+v: got %v, want %v", c.had, c.policy, c.delete, got, c.want)
 		}
 	}

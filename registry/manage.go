@@ -46,7 +46,7 @@ func (r *Registry) PrepareFieldManagement(resources ...schema.GroupResource) {
 
 // dropResource drops the field managers of a resource that is no longer served.
 func (f *fieldManagers) dropResource(res *api.Resource) {
-	for _, form := range res.Forms {
+	for _, form := range res.Forms() {
 		f.dropForm(form)
 	}
 	f.dropForm(res)

@@ -73,7 +73,7 @@ func (r *Registry) StoredSize(gv schema.GroupVersion, resource string) (objects 
 func (r *Registry) NotLoaded() []string {
 	var missing []string
 	for _, res := range r.catalogue.Resources() {
-		if res.Virtual == nil && !res.Untyped && !r.collection(res).Loaded() {
+		if res.Virtual == nil && !res.IsCustom() && !r.collection(res).Loaded() {
 			missing = append(missing, fmt.Sprintf("%T", res.New()))
 		}
 	}

@@ -183,7 +183,7 @@ func (w *update) readMetadata(ctx context.Context) error {
 	t, obj, old := w.t, w.obj, w.old
 	api.DedupOwnerReferences(obj, true, request.From(ctx).Warn)
 	if uid := obj.GetUID(); uid != "" && uid != old.GetUID() && w.view != nil {
-		if !t.Resource.Untyped {
+		if !t.Resource.IsCustom() {
 			return t.errViewOfOther(uid, old.GetUID())
 		}
 		obj.SetUID(old.GetUID()) // as in kube-apiserver
@@ -254,15 +254,15 @@ func (w *update) prepare(ctx context.Context) error {
 	}
 	obj.SetResourceVersion(old.GetResourceVersion())
 	keepMetadata(obj, old)
-	rules := t.rules()
+	_, isPart := t.Sub.(*api.Field)
 	switch {
 	case t.Status:
 		restoreAllButStatus(obj, old)
-	case rules == &t.Resource.WriteRules && t.Resource.Status != nil && t.Resource.KeepStatus != api.KeepAlways:
+	case !isPart && t.Resource.Status != nil && t.Resource.KeepStatus != api.KeepAlways:
 		copyStatus(obj, old)
 	}
-	if rules.Prepare != nil {
-		rules.Prepare(w.ofKind(ctx, obj))
+	if prepare := t.rules().Prepare; prepare != nil {
+		prepare(w.ofKind(ctx, obj))
 	}
 	return t.checkUsable(obj, old)
 }

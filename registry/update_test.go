@@ -110,7 +110,7 @@ func TestUpdatePreconditions(t *testing.T) {
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be specified for an update") {
 		t.Errorf("a kind that requires a resourceVersion: %v", err)
 	}
-	budget.Sub = &api.Field{Name: "part", WriteRules: budget.Resource.WriteRules}
+	budget.Sub = &api.Field{Name: "part", WriteRules: budget.Resource.Rules()}
 	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{})
 	if err != nil {
 		t.Errorf("its subresource, which does not: %v", err)

@@ -69,19 +69,19 @@ func (w *write) ofKind(ctx context.Context, obj api.Object) *api.Write[api.Objec
 }
 
 // rules returns the rules for an update of the object or the subresource that t names.
-func (t Target) rules() *api.WriteRules {
+func (t Target) rules() api.WriteRules {
 	if t.Status {
-		return &t.Resource.Status.WriteRules
+		return t.Resource.Status.WriteRules
 	}
 	if f, ok := t.Sub.(*api.Field); ok {
-		return &f.WriteRules
+		return f.WriteRules
 	}
-	return &t.Resource.WriteRules
+	return t.Resource.Rules()
 }
 
 // check returns an error if the rules of the kind, or those for all kinds, find errors in the object.
 // Otherwise it adds the warnings about it.
-func (w *write) check(ctx context.Context, rules *api.WriteRules) error {
+func (w *write) check(ctx context.Context, rules api.WriteRules) error {
 	of := w.ofKind(ctx, w.obj)
 	w.t.Resource.Check(rules, of)
 	if errs := append(of.Errors, w.r.encodeFaults.of(w.t.Resource, w.obj)...); len(errs) > 0 {
@@ -119,7 +119,7 @@ type encodeFaults struct{ finders sync.Map } // *api.Resource -> func(api.Object
 
 // of returns the faults of an object that could be stored but not be encoded.
 func (f *encodeFaults) of(res *api.Resource, obj api.Object) field.ErrorList {
-	if res.Untyped {
+	if res.IsCustom() {
 		return nil
 	}
 	find, ok := f.finders.Load(res)
@@ -168,10 +168,10 @@ func (w *write) checkEncodable(ctx context.Context) error {
 
 // checkUsable returns an internal error for objects that the kind's code cannot handle.
 func (t Target) checkUsable(obj, old api.Object) error {
-	if t.Resource.Unusable == nil {
+	if t.Resource.Custom == nil || t.Resource.Custom.Unusable == nil {
 		return nil
 	}
-	if err := t.Resource.Unusable(obj, old); err != nil {
+	if err := t.Resource.Custom.Unusable(obj, old); err != nil {
 		return apierrors.NewInternalError(err)
 	}
 	return nil

@@ -19,18 +19,24 @@ func widgets() *api.Resource {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	beta := schema.GroupVersion{Group: "example.com", Version: "v1beta1"}
 	res := &api.Resource{
-		Names: api.Names{Name: "widgets", Singular: "widget", Kind: "Widget"},
-		Versions: []api.Version{
-			{GroupVersion: gv},
-			{GroupVersion: beta, New: func() api.Object { return unstructuredOf(nil) }, ToHub: renaming(gv, "length", "size"), FromHub: renaming(beta, "size", "length")},
+		AnyKind: api.AnyKind{
+			Names: api.Names{Name: "widgets", Singular: "widget", Kind: "Widget"},
+			Versions: []api.Version{
+				{GroupVersion: gv},
+				{
+					GroupVersion: beta, New: func() api.Object { return unstructuredOf(nil) },
+					ToHub: renaming(gv, "length", "size"), FromHub: renaming(beta, "size", "length"),
+				},
+			},
+			Storage: api.Storage{Prefix: "example.com/widgets"},
+			Status:  &api.Field{Name: "status"},
 		},
-		Untyped: true,
-		New:     func() api.Object { return unstructuredOf(nil) },
-		Storage: api.Storage{Prefix: "example.com/widgets"},
-		Status:  &api.Field{Name: "status"},
+		New:    func() api.Object { return unstructuredOf(nil) },
+		Custom: &api.Custom{},
 	}
 	for _, v := range res.Versions {
-		res.Forms = append(res.Forms, &api.Resource{Names: res.Names, Versions: []api.Version{v}, Status: res.Status})
+		form := api.AnyKind{Names: res.Names, Versions: []api.Version{v}, Status: res.Status}
+		res.Custom.Forms = append(res.Custom.Forms, &api.Resource{AnyKind: form, Custom: &api.Custom{}})
 	}
 	return res
 }

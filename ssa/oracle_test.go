@@ -77,7 +77,7 @@ func (o *oracle) manager(t rapidT, w Write) *managedfields.FieldManager {
 			}
 			set.Insert(fieldpath.MakePathOrDie(parts...))
 		}
-		if o.res.Untyped && w.Subresource == "" && o.res.Versions[i].GroupVersion != w.Version.GroupVersion {
+		if o.res.IsCustom() && w.Subresource == "" && o.res.Versions[i].GroupVersion != w.Version.GroupVersion {
 			continue
 		}
 		filters[fieldpath.APIVersion(o.res.Versions[i].String())] = fieldpath.NewExcludeSetFilter(set)
@@ -164,7 +164,7 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 	gvk, ok := to.KindForGroupVersionKinds([]schema.GroupVersionKind{
 		{Group: to.(schema.GroupVersion).Group, Version: to.(schema.GroupVersion).Version, Kind: o.res.Kind}})
 	version := o.res.Version(gvk.GroupVersion())
-	if version == nil && o.res.Untyped { // as the converter of custom kinds words it
+	if version == nil && o.res.IsCustom() { // as the converter of custom kinds words it
 		return nil, errorf("request to convert CR to an invalid group/version: %s", to)
 	}
 	if !ok || version == nil {

@@ -126,7 +126,7 @@ func TestApplySharesNothing(t *testing.T) {
 	}
 	applied := 0
 	for _, res := range catalogue.Resources() {
-		if res.Virtual != nil || res.Untyped {
+		if res.Virtual != nil || res.IsCustom() {
 			continue
 		}
 		for i := range res.Versions {

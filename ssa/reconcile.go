@@ -45,7 +45,7 @@ func (m *Manager) reconcile(os owners, v *view, convert func(*view) error) (owne
 // errUnknownVersion returns the error of a write of an object with an owner in a version that the kind
 // lacks. For a built-in kind it is nil: the owner is dropped.
 func (m *Manager) errUnknownVersion(gv schema.GroupVersion) error {
-	if !m.resource.Untyped {
+	if !m.resource.IsCustom() {
 		return nil
 	}
 	return errInvalidVersion(gv.String())

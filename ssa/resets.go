@@ -47,10 +47,10 @@ func (m *Manager) written(s Set, v *view, w Write) Set {
 // they apply to the version of the request only, and those of the status to all versions that have
 // one, as in kube-apiserver.
 func (m *Manager) isReset(gv schema.GroupVersion, w Write) bool {
-	if !m.resource.Untyped || gv == w.Version.GroupVersion {
+	if !m.resource.IsCustom() || gv == w.Version.GroupVersion {
 		return true
 	}
-	return w.Subresource == "status" && slices.ContainsFunc(m.resource.Forms, func(form *api.Resource) bool {
+	return w.Subresource == "status" && slices.ContainsFunc(m.resource.Forms(), func(form *api.Resource) bool {
 		isKept := !form.Versions[0].NotServed || gv == form.Storage.StorageVersion
 		return form.Hub() == gv && form.Status != nil && isKept
 	})

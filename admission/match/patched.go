@@ -70,7 +70,7 @@ func (d *PatchDecoder) errOtherKind(r *Request, is schema.GroupVersionKind, data
 		return apierrors.NewInternalError(runtime.NewMissingVersionErr(string(data)))
 	}
 	res, v, ok := d.Kinds(is)
-	if !ok || res.Untyped {
+	if !ok || res.IsCustom() {
 		return apierrors.NewInternalError(api.ErrNotRegistered(is))
 	}
 	if err := d.Decode(data, res.NewOf(v)); err != nil {

@@ -56,7 +56,7 @@ func (c *column) parse() (*jsonpath.JSONPath, error) {
 
 // printerColumns returns the table of a version: the name and the additional printer
 // columns, which are the age by default.
-func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *api.Table[api.Object] {
+func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) api.Table[api.Object] {
 	if len(definitions) == 0 {
 		definitions = []apiextensionsv1.CustomResourceColumnDefinition{{
 			Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp",
@@ -71,7 +71,7 @@ func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition
 		}
 		columns, onDemand = append(columns, c), onDemand || !c.cost.onWrite()
 	}
-	return &api.Table[api.Object]{
+	return api.Table[api.Object]{
 		OnDemand: onDemand,
 		Row:      func(row *table.Row, obj api.Object) { addColumns(row, columns, obj) },
 	}

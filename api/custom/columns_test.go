@@ -14,7 +14,7 @@ import (
 )
 
 // columnsOf returns the table with a column of type string for each path.
-func columnsOf(paths ...string) *api.Table[api.Object] {
+func columnsOf(paths ...string) api.Table[api.Object] {
 	var definitions []apiextensionsv1.CustomResourceColumnDefinition
 	for _, path := range paths {
 		definitions = append(definitions, apiextensionsv1.CustomResourceColumnDefinition{Name: "C", Type: "string", JSONPath: path})
@@ -22,7 +22,7 @@ func columnsOf(paths ...string) *api.Table[api.Object] {
 	return printerColumns(definitions)
 }
 
-func cellsOf(t *api.Table[api.Object], obj api.Object) []any {
+func cellsOf(t api.Table[api.Object], obj api.Object) []any {
 	row := table.NewRow()
 	t.Row(row, obj)
 	return row.Cells()

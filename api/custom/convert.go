@@ -99,7 +99,7 @@ func (c *conversion) connectForms(main *api.Resource, forms []*api.Resource) {
 	stored := main.Hub()
 	for _, res := range forms {
 		own := res.Hub()
-		res.Forms, res.Storage.StorageVersion, res.Storage.ConvertsRemotely = forms, stored, c.webhook != nil
+		res.Custom.Forms, res.Storage.StorageVersion, res.Storage.ConvertsRemotely = forms, stored, c.webhook != nil
 		for _, other := range forms {
 			if other != res {
 				v := other.Versions[0]

@@ -47,7 +47,7 @@ func TestMetadataOfWrongTypes(t *testing.T) {
 		t.Errorf("created: %v", got)
 	}
 	w := res.NewWrite(api.Attempt{}, object([]any{}), object(""))
-	res.Check(&res.WriteRules, w)
+	res.Check(res.Rules(), w)
 	if got := w.Errors.ToAggregate(); got == nil || !strings.Contains(got.Error(), want) {
 		t.Errorf("updated: %v", got)
 	}

@@ -2,7 +2,7 @@
 // into an api.Resource, which the rest of the server uses like that of a built-in kind.
 //
 // Objects are *untyped.Object and contain their version. A kind has a form for each of
-// its versions (api.Resource.Forms), and convert.go converts objects between them.
+// its versions (api.Custom.Forms), and convert.go converts objects between them.
 // Package structural prunes, defaults and validates objects by the schema of a version;
 // columns.go, fields.go and scale.go compile the other parts of a definition.
 package custom
@@ -26,7 +26,7 @@ import (
 
 // Kind is the compiled form of a definition.
 type Kind struct {
-	// Resource is the form of the storage version; Resource.Forms has all forms.
+	// Resource is the form of the storage version; api.Custom.Forms has all forms.
 	Resource *api.Resource
 	// Terminating is set while the objects are deleted together with the definition:
 	// creates are refused then.
@@ -51,7 +51,7 @@ type Options struct {
 	Release structural.Release
 	// StoreCBOR stores objects in CBOR instead of JSON.
 	StoreCBOR bool
-	// Established is api.Resource.Established of the kind.
+	// Established is api.Custom.Established of the kind.
 	Established <-chan struct{}
 }
 
@@ -73,7 +73,7 @@ func Compile(d *Definition, readDefinition func() (*Definition, error), o Option
 		if o.StoreCBOR {
 			form.Storage.Encoding = api.CBOR
 		}
-		form.Established, form.MaxObjectBytes = o.Established, o.MaxObjectBytes
+		form.Custom.Established, form.MaxObjectBytes = o.Established, o.MaxObjectBytes
 		form.Versions[0].OpenAPI = openAPIDefinitions(d, v, readDefinition)
 		forms = append(forms, form)
 		if v.Storage {
@@ -84,7 +84,7 @@ func Compile(d *Definition, readDefinition func() (*Definition, error), o Option
 		return nil, fmt.Errorf("%s: no version is stored", d.Name)
 	}
 	for _, form := range forms {
-		form.Unusable = k.refuseUnusable(d.Name, form)
+		form.Custom.Unusable = k.refuseUnusable(d.Name, form)
 	}
 	c := &conversion{group: d.Spec.Group, kind: k, webhook: webhookConverter(d, o.NewConverter)}
 	c.connectForms(k.Resource, forms)
@@ -103,40 +103,41 @@ func withoutSchemas(d *Definition) *Definition {
 }
 
 // buildForm returns the resource whose objects have the given version.
-func (k *Kind) buildForm(d *apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration)) *api.Resource {
+func (k *Kind) buildForm(
+	d *Definition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration),
+) *api.Resource {
 	check := checkOf(v, s, compared)
 	names := d.Status.AcceptedNames
 	names.Plural = d.Spec.Names.Plural // which is part of the definition's name, whatever a client writes to the status
 	gvk := gv.WithKind(names.Kind)
 	res := &api.Resource{
-		Names: api.Names{
-			Name: names.Plural, Singular: names.Singular, Kind: names.Kind,
-			ListKind:   names.ListKind,
-			ShortNames: names.ShortNames,
-			Categories: names.Categories,
-			Namespaced: d.Spec.Scope == apiextensionsv1.NamespaceScoped,
-			Verbs:      customVerbs(),
+		AnyKind: api.AnyKind{
+			Names: api.Names{
+				Name: names.Plural, Singular: names.Singular, Kind: names.Kind,
+				ListKind:   names.ListKind,
+				ShortNames: names.ShortNames,
+				Categories: names.Categories,
+				Namespaced: d.Spec.Scope == apiextensionsv1.NamespaceScoped,
+				Verbs:      customVerbs(),
+			},
+			Versions:               []api.Version{buildVersion(d, gvk, v)},
+			Storage:                api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, Encoding: api.JSON},
+			RequireResourceVersion: true,
+			Checks:                 api.Checks(api.ObjectMeta, check, api.WarnOfChange(finalizerWarnings)),
+			Generation:             api.BodyChanged[api.Object],
+			Selectable:             selectableFields(d),
+			Table:                  printerColumns(v.AdditionalPrinterColumns),
 		},
-		Versions:            []api.Version{buildVersion(d, gvk, v, s)},
-		New:                 func() api.Object { return untyped.New(gvk) },
-		Untyped:             true,
-		Prune:               func(obj api.Object) { s.Prune(contentOf(obj)) },
-		DefaultIsIdempotent: s.DefaultIsIdempotent,
-		Storage:             api.Storage{Prefix: d.Spec.Group + "/" + names.Plural, Encoding: api.JSON},
+		New:    func() api.Object { return untyped.New(gvk) },
+		Custom: &api.Custom{Schema: s},
 		RefusesNew: func() error {
 			if !k.Terminating.Load() {
 				return nil
 			}
 			return errors.New("create not allowed while custom resource definition is terminating")
 		},
-		Fence:                  string(d.UID),
-		RequireResourceVersion: true,
-		WriteRules:             api.WriteRules{Checks: api.Checks(api.ObjectMeta, check, api.WarnOfChange(finalizerWarnings))},
-		Generation:             api.BodyChanged[api.Object],
-		Selectable:             selectableFields(d),
-		Table:                  printerColumns(v.AdditionalPrinterColumns),
+		Fence: string(d.UID),
 	}
-	res.DefaultUntyped = func(obj api.Object) error { return s.Default(contentOf(obj), res.ObjectLimit()) }
 	if sub := v.Subresources; sub != nil {
 		if sub.Status != nil {
 			res.Status = api.NewStatus(keepMetadata, api.ObjectMeta, check)
@@ -275,12 +276,11 @@ func checkOf(
 
 // buildVersion returns a version without its conversions, which connectForms adds.
 func buildVersion(
-	d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema,
+	d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion,
 ) api.Version {
 	return api.Version{
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: versionDeprecation(d, v),
 		KeepsUnknown: d.Spec.PreserveUnknownFields,
-		Coerce:       func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
 		FieldLabels:  fieldLabels(v, d.Spec.Scope), FieldLabelError: "field label not supported: %s",
 	}
 }

@@ -152,10 +152,10 @@ func TestAsStored(t *testing.T) {
 		}
 		res, obj := kind.Resource, drawObject(t)
 		if rapid.Bool().Draw(t, "sent") { // else it was stored before the schema changed
-			if _, err := res.Versions[0].Coerce(obj); err != nil {
+			if _, err := res.Custom.Schema.Coerce(contentOf(obj)); err != nil {
 				t.Skip(err)
 			}
-			if err := res.DefaultUntyped(obj); err != nil {
+			if err := res.DefaultSchema(obj); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -181,7 +181,7 @@ func TestAsStored(t *testing.T) {
 		}
 		if kind.Schemas[res.Hub()].DefaultIsIdempotent() {
 			settled++
-			if err := res.DefaultUntyped(read); err != nil {
+			if err := res.DefaultSchema(read); err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(want, before) {
@@ -221,7 +221,7 @@ func TestUnsettled(t *testing.T) {
 	}
 	res := kind.Resource
 	obj := untyped.FromContent(map[string]any{"apiVersion": "example.com/v1", "kind": "Thing"})
-	if err := res.DefaultUntyped(obj); err != nil {
+	if err := res.DefaultSchema(obj); err != nil {
 		t.Fatal(err)
 	}
 	before := runtime.DeepCopyJSON(obj.Object)

@@ -16,11 +16,11 @@ func Restrict(resources []*api.Resource, m kubeversion.Minor) error {
 		return err
 	}
 	for _, res := range resources {
-		if !res.Untyped {
+		if !res.IsCustom() {
 			r.restrict(res)
 		}
 		for _, kind := range res.BodyKinds() {
-			if !kind.Untyped {
+			if !kind.IsCustom() {
 				r.restrict(kind)
 			}
 		}

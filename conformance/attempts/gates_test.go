@@ -147,7 +147,7 @@ func (g *gateObserver) outcome(kinds map[schema.GroupVersionKind]*api.Resource, 
 		if r.Status.Prepare != nil {
 			r.Status.Prepare(w)
 		}
-		r.Check(&r.Status.WriteRules, w)
+		r.Check(r.Status.WriteRules, w)
 		faults = w.Errors.ToAggregate()
 	} else {
 		if r.Prepare != nil {

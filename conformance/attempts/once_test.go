@@ -58,9 +58,9 @@ func TestRulesAreStatedOnce(t *testing.T) {
 				if r.Prepare != nil {
 					r.Prepare(r.NewWrite(api.Attempt{}, old, nil))
 				}
-				stated := map[string]field.ErrorList{"create": byHand(r, &r.WriteRules, obj, nil), "update": byHand(r, &r.WriteRules, obj, old)}
+				stated := map[string]field.ErrorList{"create": byHand(r, r.Rules(), obj, nil), "update": byHand(r, r.Rules(), obj, old)}
 				if r.Status != nil {
-					stated["status"] = byHand(r, &r.Status.WriteRules, obj, old)
+					stated["status"] = byHand(r, r.Status.WriteRules, obj, old)
 				}
 				for write, byHand := range stated {
 					var stored any
@@ -79,7 +79,7 @@ func TestRulesAreStatedOnce(t *testing.T) {
 
 // byHand returns the errors of the rules that are written by hand, without those of metadata: an own version has no
 // declared rules.
-func byHand(r *api.Resource, rules *api.WriteRules, obj, old api.Object) field.ErrorList {
+func byHand(r *api.Resource, rules api.WriteRules, obj, old api.Object) field.ErrorList {
 	own := &api.Version{FromHub: func(obj api.Object) (api.Object, error) { return obj, nil }}
 	w := r.NewWrite(api.Attempt{Version: own}, obj, old)
 	for _, check := range rules.Checks {

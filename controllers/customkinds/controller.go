@@ -73,7 +73,7 @@ type customKind struct {
 	specID
 	names  apiextensionsv1.CustomResourceDefinitionNames
 	source *definitionSource
-	// established closes api.Resource.Established of the kind.
+	// established closes api.Custom.Established of the kind.
 	established func()
 }
 

@@ -15,10 +15,12 @@ import (
 func TestEveryKind(t *testing.T) {
 	made := func(name string) *api.Resource {
 		return &api.Resource{
-			Names:    api.Names{Name: name, Singular: name, Kind: "A" + name},
-			Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: "example.com", Version: "v1"}}},
-			New:      func() api.Object { return &untyped.Object{} },
-			Storage:  api.Storage{Prefix: name},
+			AnyKind: api.AnyKind{
+				Names:    api.Names{Name: name, Singular: name, Kind: "A" + name},
+				Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: "example.com", Version: "v1"}}},
+				Storage:  api.Storage{Prefix: name},
+			},
+			New: func() api.Object { return &untyped.Object{} },
 		}
 	}
 	one, successor, two, unwanted := made("one"), made("one"), made("two"), made("unwanted")

@@ -227,7 +227,7 @@ func aggregateGroup(g api.Group) v2.APIGroupDiscovery {
 // it.
 func aggregateResource(gv schema.GroupVersion, res *api.Resource) v2.APIResourceDiscovery {
 	lines := apiResources(res)
-	if res.Untyped {
+	if res.IsCustom() {
 		for i := range lines {
 			if lines[i].Group == "" {
 				lines[i].Group, lines[i].Version = gv.Group, gv.Version

@@ -25,11 +25,13 @@ import (
 func customResource(group string, n int) *api.Resource {
 	name := fmt.Sprintf("kinds%d", n)
 	return &api.Resource{
-		Names:    api.Names{Name: name, Singular: name, Kind: "K" + name},
-		Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: group, Version: "v1"}}},
-		New:      func() api.Object { return &unstructured.Unstructured{} },
-		Untyped:  true,
-		Storage:  api.Storage{Prefix: group + "/" + name},
+		AnyKind: api.AnyKind{
+			Names:    api.Names{Name: name, Singular: name, Kind: "K" + name},
+			Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: group, Version: "v1"}}},
+			Storage:  api.Storage{Prefix: group + "/" + name},
+		},
+		New:    func() api.Object { return &unstructured.Unstructured{} },
+		Custom: &api.Custom{},
 	}
 }
 

@@ -136,7 +136,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, res := range resources {
 		entries := apiResources(res)
-		if res.Untyped || !h.NoStorageHashes { // kube-apiserver always has those of custom kinds
+		if res.IsCustom() || !h.NoStorageHashes { // kube-apiserver always has those of custom kinds
 			entries[0].StorageVersionHash = api.StorageVersionHash(res)
 		}
 		list.APIResources = append(list.APIResources, entries...)
@@ -152,11 +152,11 @@ const establishWait = 10 * time.Second
 func awaitEstablished(ctx context.Context, resources []*api.Resource) {
 	var bound <-chan time.Time
 	for _, res := range resources {
-		if res.Established == nil {
+		if res.Custom == nil || res.Custom.Established == nil {
 			continue
 		}
 		select {
-		case <-res.Established:
+		case <-res.Custom.Established:
 			continue
 		default:
 		}
@@ -164,7 +164,7 @@ func awaitEstablished(ctx context.Context, resources []*api.Resource) {
 			bound = time.After(establishWait)
 		}
 		select {
-		case <-res.Established:
+		case <-res.Custom.Established:
 		case <-bound:
 			return
 		case <-ctx.Done():
@@ -200,7 +200,7 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 		}
 		out = append(out, line)
 	}
-	if !res.Untyped {
+	if !res.IsCustom() {
 		coldsort.Func(out, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out

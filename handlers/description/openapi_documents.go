@@ -70,7 +70,7 @@ func openAPIParts(c *api.Catalogue) []openAPIPart {
 		published := false
 		for _, gv := range g.Versions {
 			resources := c.In(gv)
-			published = published || slices.ContainsFunc(resources, func(r *api.Resource) bool { return !r.Untyped })
+			published = published || slices.ContainsFunc(resources, func(r *api.Resource) bool { return !r.IsCustom() })
 			out = append(out, openAPIPart{
 				name: prefix + "/" + gv.Version, resources: resources, custom: onlyCustom(gv, resources),
 				describe: func(resources []*api.Resource) openapi.Document {

@@ -66,7 +66,7 @@ func customKinds(w *openAPIV2) (kinds []*api.Resource) {
 // countV3 counts the custom kinds that differ between two documents of a group version; either may be nil.
 func (g *regenerations) countV3(before, after []*api.Resource) {
 	kinds := func(all []*api.Resource) []*api.Resource {
-		return slices.DeleteFunc(slices.Clone(all), func(r *api.Resource) bool { return !r.Untyped })
+		return slices.DeleteFunc(slices.Clone(all), func(r *api.Resource) bool { return !r.IsCustom() })
 	}
 	before, after = kinds(before), kinds(after)
 	if g == nil || len(before)+len(after) == 0 {

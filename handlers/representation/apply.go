@@ -48,7 +48,7 @@ func (c *Codec) DecodeApplied(kind types.PatchType, data []byte) (*Applied, erro
 		a.Content, data, err = appliedCBOR(data)
 	} else if known, ok := appliedJSON(data); ok { // read faster
 		a.Content = known
-		if c.resource.Untyped {
+		if c.resource.IsCustom() {
 			integersIn(a.Content)
 		}
 	} else {
@@ -57,7 +57,7 @@ func (c *Codec) DecodeApplied(kind types.PatchType, data []byte) (*Applied, erro
 	if err != nil {
 		return nil, err
 	}
-	if c.resource.Untyped {
+	if c.resource.IsCustom() {
 		return &a, nil
 	}
 	if err := bounds.ContentInto(data, a.Content, func() any { return c.newObject() }); err != nil {

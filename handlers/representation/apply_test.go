@@ -16,7 +16,7 @@ import (
 // integers where the number is whole, whether it is JSON or YAML. CEL rules and schemas with type
 // integer depend on it.
 func TestNumbersOfApplyConfigurations(t *testing.T) {
-	c := &Codec{resource: &api.Resource{Untyped: true}}
+	c := &Codec{resource: &api.Resource{Custom: &api.Custom{}}}
 	want := map[string]any{"list": []any{
 		int64(1), int64(2), int64(3000), 1.5, int64(9007199254740993), int64(-9223372036854775808), 9223372036854775808.0, 1e20, "4.0",
 	}}
@@ -33,7 +33,7 @@ func TestNumbersOfApplyConfigurations(t *testing.T) {
 
 // TestDuplicatesOfApplyConfigurations checks what field validation makes of a duplicate field.
 func TestDuplicatesOfApplyConfigurations(t *testing.T) {
-	c := &Codec{resource: &api.Resource{Untyped: true}}
+	c := &Codec{resource: &api.Resource{Custom: &api.Custom{}}}
 	a, err := c.DecodeApplied(types.ApplyYAMLPatchType, []byte(`{"a":1,"a":2}`))
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestDuplicatesOfApplyConfigurations(t *testing.T) {
 // TestJSONThatIsNotYAML checks that a JSON apply configuration which YAML reads differently is read as
 // YAML, and that others are not, which would be slower.
 func TestJSONThatIsNotYAML(t *testing.T) {
-	c := &Codec{resource: &api.Resource{Untyped: true}}
+	c := &Codec{resource: &api.Resource{Custom: &api.Custom{}}}
 	for body, fast := range map[string]bool{
 		`{"a":"\ud83d\ude00"}`: false,
 		`{"a":"\uD83D"}`:       false,

@@ -131,7 +131,7 @@ func (v *View) appendCBOR(b []byte, s Encodable) ([]byte, error) {
 		return append(b, data...), err
 	}
 	data, err := s.Encoding(v.codec.cborSlot, v.codec.toCBOR)
-	if err != nil || v.codec.resource.Untyped {
+	if err != nil || v.codec.resource.IsCustom() {
 		return append(b, data...), err
 	}
 	return cbor.AppendMembers(b, 2, v.codec.cborHead(), data)

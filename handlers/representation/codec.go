@@ -104,7 +104,7 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 		head:     objectHead(res.Kind, v.String()),
 		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(), cborSlot: storage.NewSlot(),
 		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot, setDefaults: res.Default,
-		table:   res.Table,
+		table:   &res.Table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(res.Columns()) }),
 	}
 	if v.HubDefault != nil {
@@ -113,7 +113,7 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	c.plan = sync.OnceValue(func() *quickjson.Type { return s.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
 	c.rawJSON = sync.OnceValue(func() *rawJSONChecker { return newRawJSONChecker(reflect.TypeOf(c.newObject()).Elem()) })
 	_, c.hasProto = res.NewOf(v).(ProtoMessage)
-	if res.Untyped { // columns and metadata differ between the versions of such a kind
+	if res.IsCustom() { // columns and metadata differ between the versions of such a kind
 		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
 	}
 	c.toJSON, c.toProto, c.toCBOR, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCBOR, c.encodeCells
@@ -215,7 +215,7 @@ func (c *Codec) encodeContent(u *untyped.Object) ([]byte, error) {
 
 // Forget drops the codecs of a deleted resource.
 func (s *Codecs) Forget(res *api.Resource) {
-	for _, form := range res.Forms {
+	for _, form := range res.Forms() {
 		s.forgetForm(form)
 	}
 	s.forgetForm(res)
@@ -263,7 +263,7 @@ const maxCellsOnWrite = 64 << 10
 // memory. It takes less than a microsecond; the first table after many writes would
 // otherwise decode all written objects. It does nothing if the row may be expensive.
 func (c *Codec) CacheCells(item *storage.Item) {
-	if c.table.OnDemand || c.resource.Untyped && len(item.Value()) > maxCellsOnWrite {
+	if c.table.OnDemand || c.resource.IsCustom() && len(item.Value()) > maxCellsOnWrite {
 		return
 	}
 	_, _ = item.Encoding(c.cellsSlot, c.toCells) // the request that needs the cells gets the error

@@ -56,7 +56,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 		return nil, err
 	}
 	d := &decoder{Codec: c, requested: c, ctx: r.Context(), fieldValidation: fieldValidation}
-	if c.resource.Untyped {
+	if c.resource.IsCustom() {
 		return d.untyped(f, data)
 	}
 	if d.body, err = openBody(f, data); err == nil {

@@ -50,7 +50,7 @@ func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Enco
 	if v.fault != nil {
 		return v.fault
 	}
-	if v.as != "" || v.codec.resource.Untyped {
+	if v.as != "" || v.codec.resource.IsCustom() {
 		meta.ShardInfo = nil // as in kube-apiserver, only lists of built-in kinds have it
 	}
 	if v.scope != nil {
@@ -278,7 +278,7 @@ func (v *View) appendListItem(b []byte, s Encodable) ([]byte, error) {
 		if err != nil {
 			return b, err
 		}
-		if v.codec.resource.Untyped {
+		if v.codec.resource.IsCustom() {
 			return append(b, full...), nil
 		}
 		return append(append(b, '{'), v.codec.listForm(full)...), nil
@@ -311,7 +311,7 @@ func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 
 // isUntypedList reports whether a list shows objects without a Go type as they are. The fields
 // of such a list are in the order of their names, those of its metadata too.
-func (v *View) isUntypedList() bool { return v.as == "" && v.codec.resource.Untyped }
+func (v *View) isUntypedList() bool { return v.as == "" && v.codec.resource.IsCustom() }
 
 // appendListTail appends the end of a list, after its last item.
 func (v *View) appendListTail(b []byte, meta metav1.ListMeta) []byte {

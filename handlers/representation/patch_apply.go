@@ -32,7 +32,7 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldV
 			return nil, err
 		}
 		d.result = result
-		if c.resource.Untyped {
+		if c.resource.IsCustom() {
 			return d.patchedUntyped()
 		}
 		return d.patched()
@@ -151,7 +151,7 @@ func (d *decoder) patchedUntyped() (api.Object, error) {
 // CheckPatchedKind returns an error if a patch changed or removed the kind of an object without a Go
 // type. Callers check the object's name and namespace first.
 func (c *Codec) CheckPatchedKind(obj api.Object) error {
-	if !c.resource.Untyped {
+	if !c.resource.IsCustom() {
 		return nil
 	}
 	gvk := obj.GetObjectKind().GroupVersionKind()

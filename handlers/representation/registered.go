@@ -57,7 +57,7 @@ func (c *Codec) publishedKind(gvk schema.GroupVersionKind) (registered, bool) {
 // of the removed one but for a few.
 func (c *Codec) unservedKind(gvk schema.GroupVersionKind) api.Object {
 	for _, res := range c.codecs.catalogue.Resources() {
-		if res.Untyped || moduleOf(res) != moduleOf(c.resource) {
+		if res.IsCustom() || moduleOf(res) != moduleOf(c.resource) {
 			continue
 		}
 		if res.Kind == gvk.Kind && slices.Contains(res.RemovedVersions, gvk.GroupVersion()) {
@@ -75,7 +75,7 @@ func (c *Codec) unservedKind(gvk schema.GroupVersionKind) api.Object {
 // kindOf returns the resource of a kind whose Go type is of the module of c's resource.
 func (c *Codec) kindOf(gvk schema.GroupVersionKind) (*api.Resource, *api.Version, bool) {
 	res, v, ok := c.codecs.catalogue.Kind(gvk.GroupVersion(), gvk.Kind)
-	return res, v, ok && !res.Untyped && moduleOf(res) == moduleOf(c.resource)
+	return res, v, ok && !res.IsCustom() && moduleOf(res) == moduleOf(c.resource)
 }
 
 // internalKind returns the name of the internal type of a kind, or of its list.
@@ -112,7 +112,7 @@ func (c *Codec) sharedKind(gvk schema.GroupVersionKind) (registered, bool) {
 // hasTypesOf reports whether the kinds of a group are of the module of c's resource.
 func (c *Codec) hasTypesOf(g api.Group) bool {
 	return slices.ContainsFunc(c.codecs.catalogue.In(g.Versions[0]), func(res *api.Resource) bool {
-		return !res.Untyped && moduleOf(res) == moduleOf(c.resource)
+		return !res.IsCustom() && moduleOf(res) == moduleOf(c.resource)
 	})
 }
 

@@ -95,7 +95,7 @@ func (d *decoder) content() (*untyped.Object, error) {
 	case got.Version != want.Version:
 		pruned = schemaFields(u.Object)
 	default:
-		if pruned, err = d.version.Coerce(u); err != nil {
+		if pruned, err = d.resource.SchemaOf(d.version).Coerce(u.Object); err != nil {
 			return nil, d.blame(err)
 		}
 	}

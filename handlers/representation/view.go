@@ -86,9 +86,9 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	switch {
 	case m.as == asPartialList && o.stream:
 		return v, nil // the watch ends at the first event
-	case m.as == asPartialList && !isList && res.Untyped:
+	case m.as == asPartialList && !isList && res.IsCustom():
 		v.fault = errors.New("content is not a list") // a custom object looks like a list until its items are read
-	case m.as == asPartial && isList && res.Untyped:
+	case m.as == asPartial && isList && res.IsCustom():
 		v.fault = errNotShown("you requested %s, but the requested object is a list (*unstructured.UnstructuredList)", m.as)
 	case m.as == asPartialList && !isList:
 		v.fault = errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, api.InternalPackage(c.resource), c.gvk.Kind)
@@ -185,7 +185,7 @@ var metadataKey = []byte(`"metadata":`)
 // metadataOf returns the metadata in the JSON of an object, with its fields in the order of their
 // type.
 func (c *Codec) metadataOf(full []byte) []byte {
-	if c.resource.Untyped {
+	if c.resource.IsCustom() {
 		return typedMetadata(full)
 	}
 	if body, ok := bytes.CutPrefix(c.listForm(full), metadataKey); ok {

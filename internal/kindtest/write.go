@@ -67,7 +67,7 @@ func create(r *api.Resource, v *api.Version, by *Writer, sent api.Object) (out o
 	if r.Status != nil && r.KeepStatus == api.KeepNever {
 		setStatus(obj, nil)
 	}
-	out.run(r, &r.WriteRules, r.NewWrite(attempt(v, "create", by), obj, nil))
+	out.run(r, r.Rules(), r.NewWrite(attempt(v, "create", by), obj, nil))
 	if len(out.errs) > 0 {
 		return out, nil
 	}
@@ -91,7 +91,7 @@ func update(
 	obj := out.object
 	obj.SetGeneration(old.GetGeneration())
 	w := r.NewWrite(attempt(v, "update", by), obj, old)
-	rules := &r.WriteRules
+	rules := r.Rules()
 	switch subresource {
 	case "":
 		if r.Status != nil && r.KeepStatus != api.KeepAlways {
@@ -99,9 +99,9 @@ func update(
 		}
 	case "status":
 		keepAllButStatus(obj, old)
-		rules, w.Status = &r.Status.WriteRules, true
+		rules, w.Status = r.Status.WriteRules, true
 	default:
-		rules = &r.Subresource(subresource).(*api.Field).WriteRules
+		rules = r.Subresource(subresource).(*api.Field).WriteRules
 	}
 	out.run(r, rules, w)
 	return out, nil
@@ -118,7 +118,7 @@ func attempt(v *api.Version, verb string, by *Writer) api.Attempt {
 }
 
 // run prepares and checks an object by rules.
-func (out *outcome) run(r *api.Resource, rules *api.WriteRules, w *api.Write[api.Object]) {
+func (out *outcome) run(r *api.Resource, rules api.WriteRules, w *api.Write[api.Object]) {
 	if rules.Prepare != nil {
 		rules.Prepare(w)
 	}

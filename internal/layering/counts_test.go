@@ -1,0 +1,57 @@
+package layering
+
+import (
+	"go/ast"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// kindModel are the structs in which package api describes kinds.
+var kindModel = []string{
+	"Kind", "Names", "Storage", "Deletion", "Table", "Resource", "Custom", "Version",
+	"WriteRules", "Write", "Attempt", "Field", "View", "Action", "Connection",
+}
+
+// TestCounts fails if what was reduced once grows again. A limit is a count: raise it when the reason is as
+// good as that of what is counted already.
+func TestCounts(t *testing.T) {
+	counts := map[string]int{}
+	eachSource(t, func(path string, _ *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.TypeSpec:
+				if s, ok := n.Type.(*ast.StructType); ok && filepath.Dir(path) == "api" && slices.Contains(kindModel, n.Name.Name) {
+					counts["fields of the kind model"] += fieldsOf(s)
+				}
+			case *ast.SelectorExpr:
+				if n.Sel.Name == "NumField" && filepath.Dir(path) != "internal/gotype" {
+					counts["walkers of Go types besides internal/gotype"]++
+				}
+				if isSelector(n, "configfile", "Expect") || isSelector(n, "configfile", "Versions") {
+					counts["readers of versioned configuration files"]++
+				}
+			}
+			return true
+		})
+	})
+	for what, limit := range map[string]int{
+		"fields of the kind model":                    145,
+		"walkers of Go types besides internal/gotype": 10,
+		"readers of versioned configuration files":    8,
+	} {
+		if counts[what] > limit {
+			t.Errorf("%d %s, at most %d", counts[what], what, limit)
+		}
+	}
+	t.Log(counts)
+}
+
+// fieldsOf counts the fields of a struct; an embedded struct is one.
+func fieldsOf(s *ast.StructType) (n int) {
+	for _, f := range s.Fields.List {
+		n += max(1, len(f.Names))
+	}
+	return n
+}
