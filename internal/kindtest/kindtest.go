@@ -12,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 )
 
 // Kind is a kind in one version, with an example object.
@@ -26,22 +27,26 @@ type Kind struct {
 
 // Rules are rules of a kind. A row has the name of a rule, edits of the example with which the
 // object is valid, edits with which it is not, and the errors that these cause, separated by "; ".
-// Three dots in the errors stand for any text.
+// Three dots in the errors stand for any text. A hyphen stands for the first edits if none are valid.
 type Rules [][4]string
 
 // Cases are rows of a name, edits of the example, and the result that the method wants, as it describes.
 type Cases [][3]string
 
 // New returns the kind that the server serves under a name such as deployments.v1.apps, with an
-// example object in YAML. The gates are enabled, or disabled if a minus sign precedes their name.
-// The object is named x in the namespace ns unless it has another name. A review has no name.
+// example object in YAML. The gates are enabled, or disabled if a minus sign precedes their name. A release among them,
+// such as 1.36, is emulated. The object is named x in the namespace ns unless it has another name. A review has no name.
 func New(t testing.TB, name, example string, gates ...string) *Kind {
 	t.Helper()
-	chosen := map[string]bool{}
+	chosen, release := map[string]bool{}, kubeversion.Default()
 	for _, gate := range gates {
+		if minor, err := kubeversion.ParseMinor(gate); err == nil {
+			release = kubeversion.Emulating(minor)
+			continue
+		}
 		chosen[strings.TrimPrefix(gate, "-")] = !strings.HasPrefix(gate, "-")
 	}
-	all, err := features.New(chosen)
+	all, err := features.Emulated(release, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +182,10 @@ func (k *Kind) check(how string, rules Rules) {
 	write := k.write(how)
 	for _, r := range rules {
 		name, holds, fails, want := r[0], r[1], r[2], r[3]
-		if got := text(write(holds)); got != "" {
-			k.t.Errorf("%s %s, %s: valid, but has errors %s", how, k.resource.Kind, name, got)
+		if holds != "-" {
+			if got := text(write(holds)); got != "" {
+				k.t.Errorf("%s %s, %s: valid, but has errors %s", how, k.resource.Kind, name, got)
+			}
 		}
 		if got := text(write(fails)); !matches(got, want) || got == "" {
 			k.t.Errorf("%s %s, %s: errors\n got %q\nwant %q", how, k.resource.Kind, name, got, want)
@@ -219,11 +226,12 @@ func (k *Kind) PartUpdated(subresource string, cases Cases) {
 	k.fields("update"+subresource, cases)
 }
 
-// Converted tests fields of new objects as clients see them in another version, such as v1beta1.
+// Converted tests fields of new objects as clients see them in another version, such as v1beta1 or
+// events.k8s.io/v1.
 func (k *Kind) Converted(version string, cases Cases) {
 	k.t.Helper()
 	for i := range k.resource.Versions {
-		if v := &k.resource.Versions[i]; v.Version == version {
+		if v := &k.resource.Versions[i]; v.Version == version || v.GroupVersion.String() == version {
 			k.fieldsIn(v, "create", cases)
 			return
 		}
@@ -285,13 +293,22 @@ func (k *Kind) Generations(cases Cases) {
 // Warnings tests the warnings about new objects, separated by "; ".
 func (k *Kind) Warnings(cases Cases) {
 	k.t.Helper()
-	k.results("warnings", cases, func(edits string) string { return strings.Join(k.create(edits).warnings, "; ") })
+	k.results("warnings", cases, func(edits string) string { return k.warnings(k.create(edits)) })
 }
 
 // UpdateWarnings tests the warnings about updates of the example.
 func (k *Kind) UpdateWarnings(cases Cases) {
 	k.t.Helper()
-	k.results("warnings", cases, func(edits string) string { return strings.Join(k.update("", edits).warnings, "; ") })
+	k.results("warnings", cases, func(edits string) string { return k.warnings(k.update("", edits)) })
+}
+
+// warnings returns the warnings about a valid object.
+func (k *Kind) warnings(o outcome) string {
+	k.t.Helper()
+	if got := text(o); got != "" {
+		k.t.Errorf("warnings of %s: errors %s", k.resource.Kind, got)
+	}
+	return strings.Join(o.warnings, "; ")
 }
 
 // Columns tests the names of the columns, those of wide tables in parentheses, and the cells of
