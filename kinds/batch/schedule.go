@@ -31,12 +31,12 @@ func parseSchedule(schedule string) error {
 	}
 	if strings.HasPrefix(schedule, "TZ=") || strings.HasPrefix(schedule, "CRON_TZ=") {
 		zone, rest, ok := strings.Cut(schedule, " ")
+		if !ok { // the parser of kube-apiserver panics
+			return errors.New("invalid schedule format: runtime error: slice bounds out of range [:-1]")
+		}
 		_, zone, _ = strings.Cut(zone, "=")
 		if _, err := time.LoadLocation(zone); err != nil {
 			return fmt.Errorf("provided bad location %s: %w", zone, err)
-		}
-		if !ok {
-			return errors.New("empty spec string")
 		}
 		schedule = strings.TrimSpace(rest)
 	}
