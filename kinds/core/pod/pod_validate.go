@@ -170,11 +170,12 @@ func (c *podCheck) identityRules(at *validation.Path) {
 
 // schedulingGroupRules validates the union schedulingGroup, which has one member.
 func schedulingGroupRules(at *validation.Path, g *corev1.PodSchedulingGroup) {
+	name := at.Child("podGroupName")
 	if g.PodGroupName == nil {
-		at.Invalid("", "must specify one of: `podGroupName`")
+		name.Invalid(nil, "must specify one of: `podGroupName`")
 		return
 	}
-	validation.RequiredFormat(at.Child("podGroupName"), *g.PodGroupName, validation.DNSSubdomain)
+	validation.Format(name, *g.PodGroupName, validation.DNSSubdomain)
 }
 
 // hostnameOverrideRules validates hostnameOverride, which excludes hostNetwork and
