@@ -1,6 +1,7 @@
 package pod_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -138,5 +139,119 @@ func TestContainerRules(t *testing.T) {
 		{"ephemeral containers", "spec.initContainers: [{name: d, image: j}]",
 			"spec.ephemeralContainers: [{name: d, image: j}]",
 			"spec.ephemeralContainers: Forbidden: cannot be set on create"},
+	})
+}
+
+// TestRestartRules checks the rules by which a container restarts.
+func TestRestartRules(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.containers[0]: {name: c, image: i, restartPolicy: Never, restartPolicyRules: [{action: " +
+			"Restart, exitCodes: {operator: In, values: [1]}}]}")
+	k.Create(kindtest.Rules{
+		{"action", "spec.containers[0].restartPolicyRules[0].action: RestartAllContainers",
+			"spec.containers[0].restartPolicyRules[0].action: Stop",
+			`spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported ` +
+				`values: "Restart", "RestartAllContainers"`},
+		{"no action", "spec.containers[0].restartPolicyRules: []",
+			`spec.containers[0].restartPolicyRules[0].action: ""`,
+			`spec.containers[0].restartPolicyRules[0].action: Unsupported value: "": supported values: ` +
+				`"Restart", "RestartAllContainers"`},
+		{"exit codes", "spec.containers[0].restartPolicyRules[0].exitCodes.values: [1, 2]",
+			"spec.containers[0].restartPolicyRules[0].exitCodes: null",
+			"spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified"},
+		{"operator", "spec.containers[0].restartPolicyRules[0].exitCodes.operator: NotIn",
+			"spec.containers[0].restartPolicyRules[0].exitCodes.operator: Is",
+			`spec.containers[0].restartPolicyRules[0].exitCodes.operator: Unsupported value: "Is": ` +
+				`supported values: "In", "NotIn"`},
+		{"at most 20 rules",
+			"spec.containers[0].restartPolicyRules: [" +
+				strings.Repeat("{action: Restart, exitCodes: {operator: In, values: [1]}},", 20) + "]",
+			"spec.containers[0].restartPolicyRules: [" +
+				strings.Repeat("{action: Restart, exitCodes: {operator: In, values: [1]}},", 21) + "]",
+			"spec.containers[0].restartPolicyRules: Too many: 21: must have at most 20 items"},
+		{"at most 255 exit codes", "spec.containers[0].restartPolicyRules[0].exitCodes.values: [2]",
+			"spec.containers[0].restartPolicyRules[0].exitCodes.values: [" + strings.Repeat("1,", 256) + "]",
+			"spec.containers[0].restartPolicyRules[0].exitCodes.values: Too many: 256: must have at most 255 items"},
+		{"rules without a policy", "spec.containers[0].restartPolicy: OnFailure",
+			"spec.containers[0].restartPolicy: null",
+			"spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart " +
+				"rules are used"},
+		{"unknown policy", "spec.containers[0].restartPolicy: Always", "spec.containers[0].restartPolicy: Sometimes",
+			`spec.containers[0].restartPolicy: Unsupported value: "Sometimes": supported values: ` +
+				`"Always", "Never", "OnFailure"`},
+	})
+}
+
+// TestRestartRulesOfInitContainers checks the rules of init containers.
+func TestRestartRulesOfInitContainers(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.initContainers: [{name: d, image: i, restartPolicy: Never, restartPolicyRules: [{action: " +
+			"Restart, exitCodes: {operator: In, values: [1]}}]}]")
+	k.Create(kindtest.Rules{
+		{"rules without a policy", "spec.initContainers[0].restartPolicy: OnFailure",
+			"spec.initContainers[0].restartPolicy: null",
+			"spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when " +
+				"restart rules are used"},
+		{"action", "spec.initContainers[0].restartPolicyRules: []",
+			"spec.initContainers[0].restartPolicyRules[0].action: Stop",
+			`spec.initContainers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported ` +
+				`values: "Restart", "RestartAllContainers"`},
+	})
+}
+
+// TestRestartRulesOfSidecars checks that without the gate, sidecars have no rules.
+func TestRestartRulesOfSidecars(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "-RestartAllContainersOnContainerExits").With(
+		"spec.initContainers: [{name: d, image: i, restartPolicy: Always}]")
+	k.Create(kindtest.Rules{
+		{"rules",
+			"spec.initContainers[0].restartPolicy: OnFailure; spec.initContainers[0].restartPolicyRules: " +
+				"[{action: Restart, exitCodes: {operator: In, values: [1]}}]",
+			"spec.initContainers[0].restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [1]}}]",
+			"spec.initContainers[0].restartPolicyRules: Forbidden: restartPolicyRules are not allowed " +
+				"for init containers with restart policy Always"},
+	})
+}
+
+// TestRestartActionsWithoutAll checks that without the gate, no rule restarts all containers.
+func TestRestartActionsWithoutAll(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "-RestartAllContainersOnContainerExits").With(
+		"spec.containers[0].restartPolicy: Never")
+	k.Create(kindtest.Rules{
+		{"action",
+			"spec.containers[0].restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [1]}}]",
+			"spec.containers[0].restartPolicyRules: [{action: RestartAllContainers, exitCodes: " +
+				"{operator: In, values: [1]}}]",
+			`spec.containers[0].restartPolicyRules[0].action: Unsupported value: "RestartAllContainers": ` +
+				`supported values: "Restart"`},
+	})
+}
+
+// TestEphemeralContainerMounts checks that ephemeral containers mount whole volumes.
+func TestEphemeralContainerMounts(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With("spec.volumes: [{name: v, emptyDir: {}}]")
+	k.UpdatePart("ephemeralcontainers", kindtest.Rules{
+		{"mount", "spec.ephemeralContainers: [{name: e, image: i, volumeMounts: [{name: v, mountPath: /a}]}]",
+			"spec.ephemeralContainers: [{name: e, image: i, volumeMounts: [{name: v, mountPath: /a, subPath: b}]}]",
+			"spec.ephemeralContainers[0].volumeMounts[0].subPath: Forbidden: cannot be set for an " +
+				"Ephemeral Container"},
+		{"expression", "spec.ephemeralContainers: [{name: e, image: i}]",
+			"spec.ephemeralContainers: [{name: e, image: i, volumeMounts: [{name: v, mountPath: /a, " +
+				"subPathExpr: b}]}]",
+			"spec.ephemeralContainers[0].volumeMounts[0].subPathExpr: Forbidden: cannot be set for an " +
+				"Ephemeral Container"},
+		{"resize policy", "spec.ephemeralContainers: [{name: e, image: i}]",
+			"spec.ephemeralContainers: [{name: e, image: i, resizePolicy: [{resourceName: cpu, " +
+				"restartPolicy: NotRequired}]}]",
+			"spec.ephemeralContainers[0].resizePolicy: Forbidden: cannot be set for an Ephemeral Container"},
+		{"startup probe", "spec.ephemeralContainers: [{name: e, image: i}]",
+			"spec.ephemeralContainers: [{name: e, image: i, startupProbe: {exec: {command: [a]}}}]",
+			"spec.ephemeralContainers[0].startupProbe: Forbidden: cannot be set for an Ephemeral Container"},
+		{"readiness probe", "spec.ephemeralContainers: [{name: e, image: i}]",
+			"spec.ephemeralContainers: [{name: e, image: i, readinessProbe: {exec: {command: [a]}}}]",
+			"spec.ephemeralContainers[0].readinessProbe: Forbidden: cannot be set for an Ephemeral Container"},
+		{"restart policy", "spec.ephemeralContainers: [{name: e, image: i}]",
+			"spec.ephemeralContainers: [{name: e, image: i, restartPolicy: Always}]",
+			"spec.ephemeralContainers[0].restartPolicy: Forbidden: cannot be set for an Ephemeral Container"},
 	})
 }

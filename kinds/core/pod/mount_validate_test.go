@@ -99,3 +99,63 @@ func TestMountRules(t *testing.T) {
 			`spec.containers[0].volumeDevices[1].name: Invalid value: "w": must be unique`},
 	})
 }
+
+// TestMountPropagation checks the propagation of mounts.
+func TestMountPropagation(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.volumes: [{name: v, emptyDir: {}}]").Create(kindtest.Rules{
+		{"both ways",
+			"spec.containers[0].securityContext.privileged: true; spec.containers[0].volumeMounts: " +
+				"[{name: v, mountPath: /a, mountPropagation: Bidirectional}]",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a, mountPropagation: Bidirectional}]",
+			"spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount " +
+				"propagation is available only to privileged containers"},
+		{"both ways without privileges",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a, mountPropagation: None}]",
+			"spec.containers[0].securityContext.privileged: false; spec.containers[0].volumeMounts: " +
+				"[{name: v, mountPath: /a, mountPropagation: Bidirectional}]",
+			"spec.containers[0].volumeMounts.mountPropagation: Forbidden: Bidirectional mount " +
+				"propagation is available only to privileged containers"},
+	})
+}
+
+// TestMountPaths checks the paths of mounts and devices.
+func TestMountPaths(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.volumes: [{name: v, emptyDir: {}}, {name: w, persistentVolumeClaim: {claimName: a}}, " +
+			"{name: z, persistentVolumeClaim: {claimName: b}}]")
+	k.Create(kindtest.Rules{
+		{"path twice", "spec.containers[0].volumeMounts: [{name: v, mountPath: /a}, {name: w, mountPath: /b}]",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a}, {name: w, mountPath: /a}]",
+			`spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/a": must be unique`},
+		{"path of two devices",
+			"spec.containers[0].volumeDevices: [{name: w, devicePath: /a}, {name: z, devicePath: /b}]",
+			"spec.containers[0].volumeDevices: [{name: w, devicePath: /a}, {name: z, devicePath: /a}]",
+			`spec.containers[0].volumeDevices[1].devicePath: Invalid value: "/a": must be unique`},
+		{"dots before a name", "spec.containers[0].volumeMounts: [{name: v, mountPath: /a, subPath: a..}]",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a, subPath: a/..}]",
+			`spec.containers[0].volumeMounts.subPath: Invalid value: "a/..": must not contain '..'`},
+		{"unknown volume of a device", "spec.containers[0].volumeDevices: [{name: w, devicePath: /a}]",
+			"spec.containers[0].volumeDevices: [{name: u, devicePath: /a}]",
+			`spec.containers[0].volumeDevices[0].name: Not found: "u"`},
+	})
+}
+
+// TestBindMountOptions checks the options of bind mounts.
+func TestBindMountOptions(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "VolumeBindMountOptions").With(
+		"spec.volumes: [{name: v, emptyDir: {}}, {name: i, image: {reference: r}}]")
+	k.Create(kindtest.Rules{
+		{"option",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a, bindMountOptions: [noexec, nodev, nosuid]}]",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a, bindMountOptions: [sync]}]",
+			`spec.containers[0].volumeMounts[0].bindMountOptions[0]: Unsupported value: "sync": ` +
+				`supported values: "nodev", "noexec", "nosuid"`},
+		{"option twice", "spec.containers[0].volumeMounts: [{name: v, mountPath: /a, bindMountOptions: [noexec]}]",
+			"spec.containers[0].volumeMounts: [{name: v, mountPath: /a, bindMountOptions: [noexec, noexec]}]",
+			`spec.containers[0].volumeMounts[0].bindMountOptions[1]: Duplicate value: "noexec"`},
+		{"volume of an image", "spec.containers[0].volumeMounts: [{name: i, mountPath: /a}]",
+			"spec.containers[0].volumeMounts: [{name: i, mountPath: /a, bindMountOptions: [noexec]}]",
+			`spec.containers[0].volumeMounts[0].bindMountOptions: Invalid value: ["noexec"]: ` +
+				"bindMountOptions may not be used with image volumes"},
+	})
+}

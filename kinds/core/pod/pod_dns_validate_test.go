@@ -1,6 +1,7 @@
 package pod_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -29,5 +30,29 @@ func TestDNSRules(t *testing.T) {
 		{"option", `spec.dnsConfig: {options: [{name: ndots, value: "1"}]}`,
 			`spec.dnsConfig: {options: [{value: "1"}]}`,
 			"spec.dnsConfig.options[0]: Required value: must not be empty"},
+	})
+}
+
+// TestDNSBounds checks the bounds of the DNS configuration.
+func TestDNSBounds(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.dnsConfig: {searches: [a.b]}").Create(kindtest.Rules{
+		{"at most 32 search paths", "spec.dnsConfig.searches: [" + strings.Repeat("a.b,", 32) + "]",
+			"spec.dnsConfig.searches: [" + strings.Repeat("a.b,", 33) + "]",
+			"spec.dnsConfig.searches: Invalid value: " +
+				`["a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","` +
+				`a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.b","a.` +
+				`b","a.b","a.b"]: must not have more than 32 search paths`},
+		{"length of the search list", "spec.dnsConfig.searches: [a, b]",
+			"spec.dnsConfig.searches: [" +
+				strings.Repeat("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk.abcdefghijklmnopqrstuvwxyz.abcdefghijk,", 21) +
+				"]",
+			`spec.dnsConfig.searches: Invalid value: ["abcdefghijklmnopqrstuvwxyzab...e than 2048 ` +
+				"characters (including spaces) in the search list"},
+		{"at most three servers", "spec.dnsConfig.nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3]",
+			"spec.dnsConfig.nameservers: [1.1.1.1, 1.1.1.2, 1.1.1.3, 1.1.1.4]",
+			`spec.dnsConfig.nameservers: Invalid value: ["1.1.1.1","1.1.1.2","1.1.1.3","1.1.1.4"]: must ` +
+				"not have more than 3 nameservers"},
+		{"name of an option", `spec.dnsConfig.options: [{name: ndots, value: "2"}]`,
+			`spec.dnsConfig.options: [{value: "2"}]`, "spec.dnsConfig.options[0]: Required value: must not be empty"},
 	})
 }

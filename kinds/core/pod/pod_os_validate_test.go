@@ -1,6 +1,7 @@
 package pod_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -76,5 +77,101 @@ func TestOperatingSystemRules(t *testing.T) {
 		{"user of a container", "spec.os.name: linux; spec.containers[0].securityContext.runAsUser: 1",
 			"spec.os.name: windows; spec.containers[0].securityContext.runAsUser: 1",
 			"spec.containers[0].securityContext.runAsUser: Forbidden: cannot be set for a windows pod"},
+	})
+}
+
+// TestWindowsUsers checks the names of users of Windows.
+func TestWindowsUsers(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.os.name: windows").Create(kindtest.Rules{
+		{"name", "spec.securityContext.windowsOptions.runAsUserName: a",
+			`spec.securityContext.windowsOptions.runAsUserName: ""`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "": runAsUserName cannot ` +
+				"be an empty string"},
+		{"domain", `spec.securityContext.windowsOptions.runAsUserName: 'AUTHORITY\a'`,
+			`spec.securityContext.windowsOptions.runAsUserName: '\a'`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "\\a": runAsUserName's ` +
+				"Domain doesn't match the NetBios nor the DNS format"},
+		{"user", `spec.securityContext.windowsOptions.runAsUserName: 'a.b\c'`,
+			`spec.securityContext.windowsOptions.runAsUserName: 'a\'`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a\\": runAsUserName's ` +
+				"User cannot be empty"},
+		{"two backslashes", `spec.securityContext.windowsOptions.runAsUserName: 'a\b'`,
+			`spec.securityContext.windowsOptions.runAsUserName: 'a\b\c'`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a\\b\\c": runAsUserName ` +
+				"cannot contain more than one backslash"},
+		{"control character", "spec.securityContext.windowsOptions.runAsUserName: a b",
+			`spec.securityContext.windowsOptions.runAsUserName: "a\tb"`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a\tb": runAsUserName ` +
+				"cannot contain control characters"},
+		{"length of a domain", `spec.securityContext.windowsOptions.runAsUserName: 'abc\a'`,
+			"spec.securityContext.windowsOptions.runAsUserName: '" + strings.Repeat("a", 256) + `\a'`,
+			"spec.securityContext.windowsOptions.runAsUserName: Invalid value: " +
+				`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` +
+				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" +
+				`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\\a": ` +
+				"runAsUserName's Domain length must be under 256 characters; " +
+				"spec.securityContext.windowsOptions.runAsUserName: Invalid value: " +
+				`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` +
+				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" +
+				`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\\a": ` +
+				"runAsUserName's Domain doesn't match the NetBios nor the DNS format"},
+		{"length of a user", "spec.securityContext.windowsOptions.runAsUserName: " + strings.Repeat("a", 104),
+			"spec.securityContext.windowsOptions.runAsUserName: " + strings.Repeat("a", 105),
+			"spec.securityContext.windowsOptions.runAsUserName: Invalid value: " +
+				`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` +
+				`aaaaaaaaaaaaaa": runAsUserName's User length must not be longer than 104 characters`},
+		{"periods", "spec.securityContext.windowsOptions.runAsUserName: a.",
+			`spec.securityContext.windowsOptions.runAsUserName: ". ."`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: ". .": runAsUserName's ` +
+				"User cannot contain only periods or spaces"},
+		{"odd character", "spec.securityContext.windowsOptions.runAsUserName: a-b",
+			`spec.securityContext.windowsOptions.runAsUserName: "a|b"`,
+			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a|b": runAsUserName's ` +
+				`User cannot contain the following characters: "/\:;|=,+*?<>@[]`},
+		{"user of a container", "spec.containers[0].securityContext.windowsOptions.runAsUserName: a",
+			`spec.containers[0].securityContext.windowsOptions.runAsUserName: "a?"`,
+			`spec.containers[0].securityContext.windowsOptions.runAsUserName: Invalid value: "a?": ` +
+				`runAsUserName's User cannot contain the following characters: "/\:;|=,+*?<>@[]`},
+	})
+}
+
+// TestWindowsCredentials checks the credentials of group managed accounts.
+func TestWindowsCredentials(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.os.name: windows").Create(kindtest.Rules{
+		{"name of the specification", "spec.securityContext.windowsOptions.gmsaCredentialSpecName: a.b",
+			"spec.securityContext.windowsOptions.gmsaCredentialSpecName: A",
+			`spec.securityContext.windowsOptions.gmsaCredentialSpecName: Invalid value: "A": a lowercase ` +
+				"RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must " +
+				"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation " +
+				`is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		{"specification", "spec.securityContext.windowsOptions.gmsaCredentialSpec: a",
+			`spec.securityContext.windowsOptions.gmsaCredentialSpec: ""`,
+			`spec.securityContext.windowsOptions.gmsaCredentialSpec: Invalid value: "": ` +
+				"gmsaCredentialSpec cannot be an empty string"},
+		{"length of the specification", "spec.securityContext.windowsOptions.gmsaCredentialSpec: a",
+			"spec.securityContext.windowsOptions.gmsaCredentialSpec: " + strings.Repeat("a", 65537),
+			`spec.securityContext.windowsOptions.gmsaCredentialSpec: Invalid value:...aaaaaaaaaaaaa": ` +
+				"gmsaCredentialSpec size must be under 64 KiB"},
+	})
+}
+
+// TestHostProcesses checks pods whose containers are processes of the node.
+func TestHostProcesses(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.os.name: windows; spec.hostNetwork: true; spec.securityContext.windowsOptions.hostProcess: true")
+	k.Create(kindtest.Rules{
+		{"container", "spec.containers[0].securityContext.windowsOptions.hostProcess: true",
+			"spec.containers[0].securityContext.windowsOptions.hostProcess: false",
+			"spec.containers[0].securityContext.windowsOptions.hostProcess: Invalid value: false: pod " +
+				"hostProcess value must be identical if both are specified, was true"},
+		{"network", "spec.hostNetwork: true", "spec.hostNetwork: false",
+			"spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any " +
+				"hostProcess containers"},
+		{"only some containers",
+			"spec.securityContext: {}; spec.containers[0].securityContext.windowsOptions.hostProcess: true",
+			"spec.securityContext: {}; spec.containers[0].securityContext.windowsOptions.hostProcess: " +
+				"true; spec.containers[1]: {name: d, image: i}",
+			`spec: Invalid value: "": If pod contains any hostProcess containers then all containers ` +
+				"must be HostProcess containers"},
 	})
 }

@@ -237,3 +237,163 @@ func TestEndedContainerRules(t *testing.T) {
 			"status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"},
 	})
 }
+
+// TestPodContainersUpdate checks that images are the only part of containers that changes.
+func TestPodContainersUpdate(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.initContainers: [{name: init, image: 'i:1'}]").Update(kindtest.Rules{
+		{"image", "spec.containers[0].image: j", `spec.containers[0].image: ""`,
+			"spec.containers[0].image: Required value"},
+		{"spaces of an image", "spec.containers[0].image: j", `spec.containers[0].image: " j"`,
+			`spec.containers[0].image: Invalid value: " j": must not have leading or trailing whitespace`},
+		{"image of an init container", "spec.initContainers[0].image: j", `spec.initContainers[0].image: ""`,
+			"spec.initContainers[0].image: Required value"},
+		{"added container", "spec.containers[0].image: j", "spec.containers[1]: {name: d, image: i}",
+			"spec.containers: Forbidden: pod updates may not add or remove containers"},
+		{"no containers", "spec.containers[0].image: j", "spec.containers: []",
+			"spec.containers: Required value; spec.containers: Forbidden: pod updates may not add or " +
+				"remove containers"},
+		{"removed init container", "spec.initContainers[0].image: j", "spec.initContainers: []",
+			"spec.initContainers: Forbidden: pod updates may not add or remove containers"},
+	})
+}
+
+// TestPodNodeUpdate checks that the difference that the error shows has the fields of the internal form.
+func TestPodNodeUpdate(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Update(kindtest.Rules{
+		{"node", "metadata.labels: {a: b}", "spec.nodeName: other",
+			"spec: Forbidden: pod updates may not change fields other than " +
+				"`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec" +
+				".tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
+				"(allow it to be set to 1 if it was previously negative)\n@@ -43,7 +43,7 @@\n  " +
+				"\"ServiceAccountName\": \"\",\n  \"DeprecatedServiceAccount\": \"\",\n  " +
+				"\"AutomountServiceAccountToken\": null,\n- \"NodeName\": \"\",\n+ \"NodeName\": \"other\",\n  " +
+				"\"HostNetwork\": false,\n  \"HostPID\": false,\n  \"HostIPC\": false,\n"},
+	})
+}
+
+// TestNegativeGracePeriod checks that the grace period of a pod stays.
+func TestNegativeGracePeriod(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.terminationGracePeriodSeconds: 30").Update(kindtest.Rules{
+		{"grace period", "metadata.labels: {a: b}", "spec.terminationGracePeriodSeconds: 1",
+			"spec: Forbidden: pod updates may not change fields other than " +
+				"`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec" +
+				".tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
+				"(allow it to be set to 1 if it was previously negative)\n@@ -36,7 +36,7 @@\n  ],\n  " +
+				"\"EphemeralContainers\": null,\n  \"RestartPolicy\": \"Always\",\n- " +
+				"\"TerminationGracePeriodSeconds\": 30,\n+ \"TerminationGracePeriodSeconds\": 1,\n  " +
+				"\"ActiveDeadlineSeconds\": null,\n  \"DNSPolicy\": \"ClusterFirst\",\n  \"NodeSelector\": null,\n"},
+	})
+}
+
+// TestGatedPodAffinity checks that the affinity of a pod with scheduling gates only becomes narrower.
+func TestGatedPodAffinity(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.schedulingGates: [{name: a}]; " +
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: " +
+			"[{matchExpressions: [{key: a, operator: Exists}]}]")
+	k.Update(kindtest.Rules{
+		{"more requirements",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				"0].matchExpressions[1]: {key: b, operator: Exists}",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				"0].matchExpressions[0].key: b",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				`0]: Invalid value: {"MatchExpressions":[{"Key":"b","Operator":"Exists","Values":null}],"Matc` +
+				`hFields":null}: only additions are allowed (no mutations or deletions)`},
+		{"more terms",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				"0].matchFields: [{key: metadata.name, operator: In, values: [node]}]",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				"1]: {matchExpressions: [{key: b, operator: Exists}]}",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms:" +
+				` Invalid value: [{"MatchExpressions":[{"Key":"a","Operator":"Exists","Values":null}],"MatchF` +
+				`ields":null},{"MatchExpressions":[{"Key":"b","Operator":"Exists","Values":null}],"MatchField` +
+				`s":null}]: no additions/deletions to non-empty NodeSelectorTerms list are allowed`},
+		{"no affinity", "spec.schedulingGates: []", "spec.affinity: null",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms:" +
+				" Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms list are allowed"},
+		{"fewer requirements", "spec.schedulingGates: []",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				"0]: {matchFields: [{key: metadata.name, operator: In, values: [node]}]}",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[" +
+				`0]: Invalid value: {"MatchExpressions":null,"MatchFields":[{"Key":"metadata.name","Operator"` +
+				`:"In","Values":["node"]}]}: only additions are allowed (no mutations or deletions)`},
+	})
+}
+
+// TestGatedPodWithoutAffinity checks that a pod with scheduling gates may get an affinity to nodes, but none to
+// pods.
+func TestGatedPodWithoutAffinity(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.schedulingGates: [{name: a}]").Update(kindtest.Rules{
+		{"affinity",
+			"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms:" +
+				" [{matchExpressions: [{key: a, operator: Exists}]}]",
+			"spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a, " +
+				"labelSelector: {matchLabels: {a: b}}}]",
+			"spec: Forbidden: pod updates may not change fields other than `spec.co...t-scheduler\",\n  " +
+				"\"Tolerations\": null,\n  \"HostAliases\": null,\n"},
+		{"node selector", "spec.nodeSelector: {a: b}", `spec.nodeSelector: {a: "b c"}`,
+			`spec.nodeSelector: Invalid value: "b c": a valid label must be an empty string or consist ` +
+				"of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+				"'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+		{"new gate", "spec.schedulingGates: []", "spec.schedulingGates: [{name: a}, {name: b}]",
+			"spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'b'"},
+	})
+}
+
+// TestPodAnnotationsUpdate checks the annotations that stay as they were.
+func TestPodAnnotationsUpdate(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"metadata.annotations: {kubernetes.io/config.mirror: a, " +
+			"container.apparmor.security.beta.kubernetes.io/c: unconfined}; spec.nodeName: node")
+	k.Update(kindtest.Rules{
+		{"mirror pod", "metadata.annotations[a]: b", "metadata.annotations[kubernetes.io/config.mirror]: b",
+			"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update " +
+				"mirror pod annotation"},
+		{"no mirror pod", "metadata.annotations[a]: b", "metadata.annotations[kubernetes.io/config.mirror]: null",
+			"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update " +
+				"mirror pod annotation"},
+		{"AppArmor", "metadata.annotations[a]: b",
+			"metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: runtime/default",
+			"metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: Forbidden: may not " +
+				"remove or update AppArmor annotations"},
+	})
+}
+
+// TestPodNewAnnotations checks the annotations that an update may not add.
+func TestPodNewAnnotations(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Update(kindtest.Rules{
+		{"mirror pod", "metadata.annotations: {a: b}", "metadata.annotations[kubernetes.io/config.mirror]: b",
+			`metadata.annotations[kubernetes.io/config.mirror]: Invalid value: "b": must set ` +
+				"spec.nodeName if mirror pod annotation is set; " +
+				"metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not add mirror pod annotation"},
+		{"AppArmor", "metadata.annotations: {a: b}",
+			"metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: unconfined",
+			"metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: Forbidden: may not " +
+				"add AppArmor annotations"},
+	})
+}
+
+// TestEphemeralContainersOfStaticPod checks that static pods have no ephemeral containers.
+func TestEphemeralContainersOfStaticPod(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"metadata.annotations[kubernetes.io/config.mirror]: a; spec.nodeName: node")
+	k.UpdatePart("ephemeralcontainers", kindtest.Rules{
+		{"static pod", "-", "spec.ephemeralContainers: [{name: e, image: i}]",
+			"[]: Forbidden: static pods do not support ephemeral containers"},
+	})
+}
+
+// TestTolerationSeconds checks the tolerations of an updated pod.
+func TestTolerationSeconds(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.tolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]")
+	k.Updated(kindtest.Cases{
+		{"seconds", "spec.tolerations[0].tolerationSeconds: 6",
+			`spec.tolerations: [{"effect":"NoExecute","key":"a","operator":"Exists","tolerationSeconds":6}]`},
+		{"another", "spec.tolerations[1]: {key: b, operator: Exists}",
+			`spec.tolerations: [{"effect":"NoExecute","key":"a","operator":"Exists","tolerationSeconds":5` +
+				`},{"key":"b","operator":"Exists"}]`},
+	})
+}

@@ -1,6 +1,7 @@
 package pod_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -201,5 +202,128 @@ func TestPodRules(t *testing.T) {
 				"characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. " +
 				"'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
 				"'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+	})
+}
+
+// TestPodWideFields checks fields of the pod as a whole.
+func TestPodWideFields(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Create(kindtest.Rules{
+		{"account of a token",
+			"spec.serviceAccountName: a; spec.volumes: [{name: v, projected: {sources: " +
+				"[{serviceAccountToken: {path: p}}]}}]",
+			"spec.volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: p}}]}}]",
+			"spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified " +
+				"when serviceAccountName is not set"},
+		{"responders of a group", "spec.evictionResponders: []", "spec.activeDeadlineSeconds: 0",
+			"spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"},
+		{"host ports of the host network",
+			"spec.hostNetwork: true; spec.containers[0].ports: [{containerPort: 80, hostPort: 80}]",
+			"spec.hostNetwork: true; spec.containers[0].ports: [{containerPort: 80, hostPort: 81}]",
+			"spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when " +
+				"`hostNetwork` is true"},
+		{"same port of two addresses",
+			"spec.containers[0].ports: [{containerPort: 1, hostPort: 1, hostIP: 10.0.0.1}, " +
+				"{containerPort: 2, hostPort: 1, hostIP: 10.0.0.2}]",
+			"spec.containers[0].ports: [{containerPort: 1, hostPort: 1, hostIP: 10.0.0.1}, " +
+				"{containerPort: 2, hostPort: 1, hostIP: 10.0.0.1}]",
+			`spec.containers[0].ports[1].hostPort: Duplicate value: "TCP/10.0.0.1/1"`},
+		{"same port of two protocols",
+			"spec.containers[0].ports: [{containerPort: 1, hostPort: 1}, {containerPort: 1, hostPort: 1, " +
+				"protocol: UDP}]",
+			"spec.containers[0].ports: [{containerPort: 1, hostPort: 1, protocol: UDP}, {containerPort: " +
+				"1, hostPort: 1, protocol: UDP}]", `spec.containers[0].ports[1].hostPort: Duplicate value: "UDP//1"`},
+		{"PID and sharing", "spec.shareProcessNamespace: true",
+			"spec.shareProcessNamespace: true; spec.hostPID: true",
+			"spec.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot " +
+				"both be enabled"},
+		{"user namespace and IPC", "spec.hostUsers: false", "spec.hostUsers: false; spec.hostIPC: true",
+			"spec.HostIPC: Forbidden: when `hostUsers` is false"},
+	})
+}
+
+// TestHostnameOverride checks the host name that replaces the name of the pod.
+func TestHostnameOverride(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.hostnameOverride: a.b").Create(kindtest.Rules{
+		{"form", "spec.hostnameOverride: c", "spec.hostnameOverride: A",
+			`spec.hostnameOverride: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of ` +
+				"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		{"length", "spec.hostnameOverride: " + strings.Repeat("a", 63),
+			"spec.hostnameOverride: " + strings.Repeat("a", 65),
+			"spec.hostnameOverride: Too long: may not be more than 64 bytes"},
+		{"host network", "spec.hostNetwork: false", "spec.hostNetwork: true",
+			"spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true"},
+		{"domain", "spec.setHostnameAsFQDN: false", "spec.setHostnameAsFQDN: true",
+			"spec.hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true"},
+	})
+}
+
+// TestPodLevelResources checks the resources of the pod as a whole.
+func TestPodLevelResources(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.resources: {requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 4, memory: 2Gi}}")
+	k.Create(kindtest.Rules{
+		{"resource", "spec.resources.requests[hugepages-2Mi]: 2Mi; spec.resources.limits[hugepages-2Mi]: 2Mi",
+			"spec.resources.requests.ephemeral-storage: 1Gi",
+			`spec.resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": ` +
+				`supported values: "cpu", "hugepages-", "memory"`},
+		{"request above the limit", "spec.resources.requests.cpu: 4", "spec.resources.requests.cpu: 5",
+			`spec.resources.requests: Invalid value: "5": must be less than or equal to cpu limit of 4`},
+		{"request of a container", "spec.containers[0].resources.requests: {cpu: 2}",
+			"spec.containers[0].resources.requests: {cpu: 3}",
+			`spec.resources.requests[cpu]: Invalid value: "2": must be greater than or equal to ` +
+				"aggregate container requests of 3"},
+		{"limit of a container", "spec.containers[0].resources: {limits: {cpu: 4}, requests: {cpu: 1}}",
+			"spec.containers[0].resources: {limits: {cpu: 5}, requests: {cpu: 1}}",
+			`spec.resources.containers[0][cpu].limits: Invalid value: "5": must be less than or equal to ` +
+				"pod limits of 4"},
+		{"huge pages of a container",
+			"spec.resources.limits[hugepages-2Mi]: 4Mi; spec.containers[0].resources.limits: {cpu: 1, " +
+				"hugepages-2Mi: 4Mi}",
+			"spec.resources.limits[hugepages-2Mi]: 2Mi; spec.containers[0].resources.limits: {cpu: 1, " +
+				"hugepages-2Mi: 4Mi}",
+			`spec.resources.requests[hugepages-2Mi]: Invalid value: "2Mi": must be greater than or equal ` +
+				"to aggregate container requests of 4Mi; spec.resources.limits[hugepages-2Mi]: Invalid " +
+				`value: "2Mi": must be greater than or equal to aggregate container limits of 4Mi; ` +
+				`spec.resources.containers[0][hugepages-2Mi].limits: Invalid value: "4Mi": must be less than ` +
+				"or equal to pod limits of 2Mi"},
+		{"claims", "spec.resources.requests.cpu: 1", "spec.resources.claims: [{name: a}]",
+			"spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level; " +
+				`spec.resources.claims[0]: Not found: "a": must be one of the names in ` +
+				"pod.spec.resourceClaims which is empty"},
+		{"Windows", "spec.resources: {}", "spec.os.name: windows",
+			"spec.resources: Forbidden: may not be set for a windows pod"},
+		{"negative request", "spec.resources.requests.cpu: 0", `spec.resources.requests.cpu: "-1"`,
+			`spec.resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0`},
+	})
+}
+
+// TestPodLevelDefaults checks the default requests of the pod as a whole.
+func TestPodLevelDefaults(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.resources: {limits: {cpu: 4, memory: 2Gi}}").Created(kindtest.Cases{
+		{"limits alone", "",
+			`spec.resources: {"limits":{"cpu":"4","memory":"2Gi"},"requests":{"cpu":"4","memory":"2Gi"}}`},
+		{"requests of containers", "spec.containers[0].resources.requests: {cpu: 1}",
+			`spec.resources: {"limits":{"cpu":"4","memory":"2Gi"},"requests":{"cpu":"1","memory":"2Gi"}}`},
+		{"class of service", "spec.resources.requests: {cpu: 4, memory: 2Gi}", "status.qosClass: Guaranteed"},
+		{"other class of service", "spec.resources.requests: {cpu: 1}", "status.qosClass: Burstable"},
+	})
+}
+
+// TestClassesOfService checks the class that the server computes from the resources.
+func TestClassesOfService(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Created(kindtest.Cases{
+		{"no resources", "", "status.qosClass: BestEffort"},
+		{"requests", "spec.containers[0].resources.requests: {cpu: 1}", "status.qosClass: Burstable"},
+		{"limits of CPU alone", "spec.containers[0].resources.limits: {cpu: 1}", "status.qosClass: Burstable"},
+		{"limits of both", "spec.containers[0].resources.limits: {cpu: 1, memory: 1Gi}",
+			"status.qosClass: Guaranteed"},
+		{"other container without limits",
+			"spec.containers[0].resources.limits: {cpu: 1, memory: 1Gi}; spec.containers[1]: {name: d, image: i}",
+			"status.qosClass: Burstable"},
+		{"init container without limits",
+			"spec.containers[0].resources.limits: {cpu: 1, memory: 1Gi}; spec.initContainers: [{name: d, image: i}]",
+			"status.qosClass: Burstable"},
 	})
 }

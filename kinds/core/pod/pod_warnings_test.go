@@ -82,3 +82,94 @@ func TestPodWarnings(t *testing.T) {
 		{"searches", `spec.dnsConfig: {searches: ["."]}`, ""},
 	})
 }
+
+// TestPodTemplatesOfWarnings checks more fields that have no effect.
+func TestPodTemplatesOfWarnings(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Warnings(kindtest.Cases{
+		{"negative grace period", "spec.terminationGracePeriodSeconds: -1", ""},
+		{"pull secret twice", "spec.imagePullSecrets: [{name: a}, {name: b}, {name: a}]",
+			`spec.imagePullSecrets[2].name: duplicate name "a"`},
+		{"address without a port", "spec.containers[0].ports: [{containerPort: 1, hostIP: 10.0.0.1}]",
+			"spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 ContainerPort:1 " +
+				"Protocol:TCP HostIP:10.0.0.1}"},
+		{"ambiguous host ports",
+			"spec.containers[0].ports: [{containerPort: 1, hostPort: 1}, {containerPort: 1, hostPort: 1, " +
+				"hostIP: 10.0.0.1}]",
+			"spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]"},
+		{"name of a port in two containers",
+			"spec.containers: [{name: c, image: i, ports: [{name: http, containerPort: 80}]}, {name: d, " +
+				"image: i, ports: [{name: http, containerPort: 81}]}]",
+			`spec.containers[1].ports[0]: duplicate port name "http" with spec.containers[0].ports[0], ` +
+				"services and probes that select ports by name will use spec.containers[0].ports[0]"},
+		{"seccomp annotation", "metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: unconfined",
+			"metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional in v1.27+; " +
+				`use the "seccompProfile" field instead`},
+		{"seccomp annotation of a container",
+			"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: unconfined",
+			"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: non-functional in " +
+				`v1.27+; use the "seccompProfile" field instead`},
+		{"anti-affinity without a selector",
+			"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a}]",
+			"spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelecto" +
+				"r: a null labelSelector results in matching no pod"},
+		{"preferred affinity without a selector",
+			"spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, " +
+				"podAffinityTerm: {topologyKey: a}}]",
+			"spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm" +
+				".labelSelector: a null labelSelector results in matching no pod"},
+		{"preferred nodes",
+			"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, " +
+				"preference: {matchExpressions: [{key: beta.kubernetes.io/os, operator: Exists}]}}]",
+			"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.mat" +
+				`chExpressions[0].key: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead`},
+		{"fraction of a byte of a request", "spec.containers[0].resources.requests: {memory: 100m}",
+			`spec.containers[0].resources.requests[memory]: fractional byte value "100m" is invalid, ` +
+				"must be an integer"},
+		{"fraction of a byte of storage", "spec.containers[0].resources.requests: {ephemeral-storage: 100m}",
+			`spec.containers[0].resources.requests[ephemeral-storage]: fractional byte value "100m" is ` +
+				"invalid, must be an integer"},
+		{"init container",
+			`spec.initContainers: [{name: d, image: i, env: [{name: A, value: "1"}, {name: A, value: "2"}]}]`,
+			`spec.initContainers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`},
+	})
+}
+
+// TestOverlappingPaths checks volumes in which a file takes the place of another.
+func TestOverlappingPaths(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.serviceAccountName: a").Warnings(kindtest.Cases{
+		{"items of a ConfigMap",
+			"spec.volumes: [{name: v, configMap: {name: m, items: [{key: k, path: a}, {key: l, path: a/b}]}}]",
+			`volume "v" (ConfigMap "m"): overlapping paths: "a/b" with "a"`},
+		{"items of a Secret",
+			"spec.volumes: [{name: v, secret: {secretName: s, items: [{key: k, path: a}, {key: l, path: a}]}}]",
+			`volume "v" (Secret "s"): overlapping paths: "a" with "a"`},
+		{"items of the pod",
+			"spec.volumes: [{name: v, downwardAPI: {items: [{path: ab, fieldRef: {fieldPath: " +
+				"metadata.name}}, {path: a, fieldRef: {fieldPath: metadata.name}}]}}]", ""},
+		{"token and ConfigMap",
+			"spec.volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}, " +
+				"{configMap: {name: m, items: [{key: k, path: t}]}}]}}]",
+			`volume "v" (Projected): overlapping paths: "t" (ConfigMap "m") with "t" (ServiceAccountToken)`},
+		{"no sources", "spec.volumes: [{name: v, projected: {sources: []}}]", ""},
+		{"different paths",
+			"spec.volumes: [{name: v, projected: {sources: [{secret: {name: a, items: [{key: k, path: " +
+				"a}]}}, {secret: {name: b, items: [{key: k, path: b}]}}]}}]", ""},
+	})
+}
+
+// TestPodUpdateWarnings checks that only a changed spec has warnings.
+func TestPodUpdateWarnings(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.nodeSelector: {beta.kubernetes.io/os: linux}")
+	k.UpdateWarnings(kindtest.Cases{
+		{"labels", "metadata.labels: {a: b}", ""},
+		{"image", "spec.containers[0].image: j", ""},
+	})
+}
+
+// TestPodAddresses checks the warnings about the form of addresses.
+func TestPodAddresses(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Warnings(kindtest.Cases{
+		{"alias", "spec.hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]", ""},
+	})
+}

@@ -83,3 +83,60 @@ func TestProbeDefaults(t *testing.T) {
 			`spec.containers[0].livenessProbe.grpc.service: ""`},
 	})
 }
+
+// TestProbeActions checks what probes do.
+func TestProbeActions(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.containers[0].livenessProbe: {httpGet: {port: 1}}")
+	k.Create(kindtest.Rules{
+		{"path", "spec.containers[0].livenessProbe.httpGet.path: /a",
+			`spec.containers[0].livenessProbe.httpGet.path: null; spec.containers[0].livenessProbe.httpGet.port: ""`,
+			`spec.containers[0].livenessProbe.httpGet.port: Invalid value: "": must contain only ` +
+				"alpha-numeric characters (a-z, 0-9), and hyphens (-); " +
+				`spec.containers[0].livenessProbe.httpGet.port: Invalid value: "": must contain at least one ` +
+				"letter (a-z)"},
+		{"header", "spec.containers[0].livenessProbe.httpGet.httpHeaders: [{name: X-A, value: b}]",
+			`spec.containers[0].livenessProbe.httpGet.httpHeaders: [{name: "X A", value: b}]`,
+			`spec.containers[0].livenessProbe.httpGet.httpHeaders: Invalid value: "X A": a valid HTTP ` +
+				"header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for " +
+				"validation is '[-A-Za-z0-9]+')"},
+		{"exec and HTTP", "spec.containers[0].livenessProbe: {exec: {command: [a]}}",
+			"spec.containers[0].livenessProbe.exec: {command: [a]}",
+			"spec.containers[0].livenessProbe.httpGet: Forbidden: may not specify more than 1 handler type"},
+		{"three actions", "spec.containers[0].livenessProbe: {tcpSocket: {port: 1}}",
+			"spec.containers[0].livenessProbe: {exec: {command: [a]}, tcpSocket: {port: 1}, grpc: {port: 1}}",
+			"spec.containers[0].livenessProbe.tcpSocket: Forbidden: may not specify more than 1 handler " +
+				"type; spec.containers[0].livenessProbe.grpc: Forbidden: may not specify more than 1 handler type"},
+	})
+}
+
+// TestStopSignalNames checks names of signals.
+func TestStopSignalNames(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod, "ContainerStopSignals").With("spec.os.name: linux").Create(kindtest.Rules{
+		{"real-time signal", "spec.containers[0].lifecycle.stopSignal: SIGRTMAX-14",
+			"spec.containers[0].lifecycle.stopSignal: SIGRTMAX-15",
+			`spec.containers[0].lifecycle.stopSignal: Unsupported value: "SIGRTMAX-15": supported ` +
+				`values: "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", ` +
+				`"SIGILL", "SIGINT", "SIGIO", "SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", ` +
+				`"SIGPWR", "SIGQUIT", "SIGRTMAX", "SIGRTMAX-1", "SIGRTMAX-10", "SIGRTMAX-11", "SIGRTMAX-12", ` +
+				`"SIGRTMAX-13", "SIGRTMAX-14", "SIGRTMAX-2", "SIGRTMAX-3", "SIGRTMAX-4", "SIGRTMAX-5", ` +
+				`"SIGRTMAX-6", "SIGRTMAX-7", "SIGRTMAX-8", "SIGRTMAX-9", "SIGRTMIN", "SIGRTMIN+1", ` +
+				`"SIGRTMIN+10", "SIGRTMIN+11", "SIGRTMIN+12", "SIGRTMIN+13", "SIGRTMIN+14", "SIGRTMIN+15", ` +
+				`"SIGRTMIN+2", "SIGRTMIN+3", "SIGRTMIN+4", "SIGRTMIN+5", "SIGRTMIN+6", "SIGRTMIN+7", ` +
+				`"SIGRTMIN+8", "SIGRTMIN+9", "SIGSEGV", "SIGSTKFLT", "SIGSTOP", "SIGSYS", "SIGTERM", ` +
+				`"SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM", ` +
+				`"SIGWINCH", "SIGXCPU", "SIGXFSZ"`},
+	})
+}
+
+// TestModeOfGRPC checks whether gRPC probes use TLS.
+func TestModeOfGRPC(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "GRPCContainerProbeTLS").With(
+		"spec.containers[0].livenessProbe: {grpc: {port: 1}}")
+	k.Create(kindtest.Rules{
+		{"mode", "spec.containers[0].livenessProbe.grpc.mode: Plaintext",
+			"spec.containers[0].livenessProbe.grpc.mode: x",
+			`spec.containers[0].livenessProbe.grpc.mode: Unsupported value: "x": supported values: ` +
+				`"Plaintext", "TLS"`},
+	})
+}

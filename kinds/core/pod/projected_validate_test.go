@@ -141,3 +141,91 @@ func TestProjectedVolumeDefaults(t *testing.T) {
 			"spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: null"},
 	})
 }
+
+// TestTrustBundleVolumes checks volumes with trust bundles.
+func TestTrustBundleVolumes(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "ClusterTrustBundle", "ClusterTrustBundleProjection").With(
+		"spec.volumes: [{name: v, projected: {sources: [{clusterTrustBundle: {name: b, path: p}}]}}]")
+	k.Create(kindtest.Rules{
+		{"name", "spec.volumes[0].projected.sources[0].clusterTrustBundle.name: a.b",
+			`spec.volumes[0].projected.sources[0].clusterTrustBundle.name: ""`,
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.name: Required value: must be a " +
+				"valid object name; spec.volumes[0].projected.sources[0].clusterTrustBundle.name: Invalid " +
+				`value: "": not a valid clustertrustbundlename: a lowercase RFC 1123 subdomain must consist ` +
+				"of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+				"alphanumeric character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		{"form of a name", `spec.volumes[0].projected.sources[0].clusterTrustBundle.name: "a:b"`,
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.name: A",
+			`spec.volumes[0].projected.sources[0].clusterTrustBundle.name: Invalid value: "A": not a ` +
+				"valid clustertrustbundlename: a lowercase RFC 1123 subdomain must consist of lower case " +
+				"alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character " +
+				"(e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		{"name and signer", "spec.volumes[0].projected.sources[0].clusterTrustBundle: {signerName: a.b/c, path: p}",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.signerName: a.b/c",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle: Invalid value: " +
+				`{"Name":"b","SignerName":"a.b/c","LabelSelector":null,"Optional":null,"Path":"p","User":null` +
+				"}: only one of name and signerName may be used"},
+		{"name and labels",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle: {signerName: a.b/c, labelSelector: " +
+				"{}, path: p}", "spec.volumes[0].projected.sources[0].clusterTrustBundle.labelSelector: {}",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.labelSelector: Invalid value: {}: " +
+				"labelSelector must be unset if name is specified"},
+		{"neither", "spec.volumes[0].projected.sources[0].clusterTrustBundle.optional: true",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle: {path: p}",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle: Required value: either name or " +
+				"signerName must be specified"},
+		{"signer", "spec.volumes[0].projected.sources[0].clusterTrustBundle: {signerName: a.b/c, path: p}",
+			`spec.volumes[0].projected.sources[0].clusterTrustBundle: {signerName: "", path: p}`,
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.signerName: Required value: must be " +
+				"a valid signer name; spec.volumes[0].projected.sources[0].clusterTrustBundle.signerName: " +
+				"Required value"},
+		{"form of a signer", "spec.volumes[0].projected.sources[0].clusterTrustBundle: {signerName: a.b/c, path: p}",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle: {signerName: a, path: p}",
+			`spec.volumes[0].projected.sources[0].clusterTrustBundle.signerName: Invalid value: "a": ` +
+				"must be a fully qualified domain and path of the form 'example.com/signer-name'"},
+		{"path", "spec.volumes[0].projected.sources[0].clusterTrustBundle.path: a/b",
+			`spec.volumes[0].projected.sources[0].clusterTrustBundle.path: ""`,
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.path: Required value"},
+		{"parent", "spec.volumes[0].projected.sources[0].clusterTrustBundle.path: a/b",
+			"spec.volumes[0].projected.sources[0].clusterTrustBundle.path: ../a",
+			`spec.volumes[0].projected.sources[0].clusterTrustBundle.path: Invalid value: "../a": must ` +
+				"not contain '..'"},
+	})
+}
+
+// TestPodCertificates checks volumes with certificates of the pod.
+func TestPodCertificates(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "PodCertificateRequest").With(
+		"spec.serviceAccountName: a; spec.volumes: [{name: v, projected: {sources: [{podCertificate: " +
+			"{signerName: a.b/c, keyType: ED25519, credentialBundlePath: p}}]}}]")
+	k.Create(kindtest.Rules{
+		{"signer", "spec.volumes[0].projected.sources[0].podCertificate.signerName: a.b/d",
+			"spec.volumes[0].projected.sources[0].podCertificate.signerName: a",
+			`spec.volumes[0].projected.sources[0].podCertificate.signerName: Invalid value: "a": must be ` +
+				"a fully qualified domain and path of the form 'example.com/signer-name'"},
+		{"key type", "spec.volumes[0].projected.sources[0].podCertificate.keyType: ECDSAP256",
+			"spec.volumes[0].projected.sources[0].podCertificate.keyType: DSA",
+			`spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "DSA": ` +
+				`supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"`},
+		{"lifetime", "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: 3600",
+			"spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: 3599",
+			"spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: " +
+				"3599: if provided, maxExpirationSeconds must be >= 3600"},
+		{"long lifetime", "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: 7862400",
+			"spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: 7862401",
+			"spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: " +
+				"7862401: if provided, maxExpirationSeconds must be <= 7862400"},
+		{"paths",
+			"spec.volumes[0].projected.sources[0].podCertificate: {signerName: a.b/c, keyType: ED25519, " +
+				"keyPath: k, certificateChainPath: c}",
+			"spec.volumes[0].projected.sources[0].podCertificate: {signerName: a.b/c, keyType: ED25519}",
+			"spec.volumes[0].projected.sources[0].podCertificate: Required value: specify at least one " +
+				"of credentialBundlePath, keyPath, and certificateChainPath"},
+		{"annotation", "spec.volumes[0].projected.sources[0].podCertificate.userAnnotations: {a.b/c: d}",
+			"spec.volumes[0].projected.sources[0].podCertificate.userAnnotations: {a: b}",
+			`spec.volumes[0].projected.sources[0].podCertificate.userAnnotations: Invalid value: "a": ` +
+				`must be a domain-prefixed key (such as "acme.io/foo")`},
+	})
+}

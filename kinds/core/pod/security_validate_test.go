@@ -1,6 +1,7 @@
 package pod_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -146,5 +147,119 @@ func TestSecurityRules(t *testing.T) {
 			`spec.securityContext.windowsOptions: {runAsUserName: 'a\b\c'}`,
 			`spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a\\b\\c": runAsUserName ` +
 				"cannot contain more than one backslash"},
+	})
+}
+
+// TestAppArmorProfiles checks AppArmor profiles.
+func TestAppArmorProfiles(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.securityContext.appArmorProfile: {type: Localhost, localhostProfile: a}")
+	k.Create(kindtest.Rules{
+		{"type", "spec.securityContext.appArmorProfile: {type: RuntimeDefault}",
+			"spec.securityContext.appArmorProfile: {type: Other}",
+			`spec.securityContext.appArmorProfile.type: Unsupported value: "Other": supported values: ` +
+				`"Localhost", "RuntimeDefault", "Unconfined"`},
+		{"no type", "spec.securityContext.appArmorProfile: {type: Unconfined}",
+			`spec.securityContext.appArmorProfile: {type: ""}`,
+			"spec.securityContext.appArmorProfile.type: Required value: type is required when " +
+				"appArmorProfile is set"},
+		{"profile of another type", "spec.securityContext.appArmorProfile: {type: Unconfined}",
+			"spec.securityContext.appArmorProfile.type: Unconfined",
+			`spec.securityContext.appArmorProfile.localhostProfile: Invalid value: "a": can only be set ` +
+				"when AppArmor type is Localhost"},
+		{"no profile", "spec.securityContext.appArmorProfile.localhostProfile: b",
+			"spec.securityContext.appArmorProfile.localhostProfile: null",
+			"spec.securityContext.appArmorProfile.localhostProfile: Required value: must be set when " +
+				"AppArmor type is Localhost"},
+		{"empty profile", "spec.securityContext.appArmorProfile.localhostProfile: b",
+			`spec.securityContext.appArmorProfile.localhostProfile: ""`,
+			"spec.securityContext.appArmorProfile.localhostProfile: Required value: must be set when " +
+				"AppArmor type is Localhost"},
+		{"spaces", "spec.securityContext.appArmorProfile.localhostProfile: b",
+			`spec.securityContext.appArmorProfile.localhostProfile: " b"`,
+			`spec.securityContext.appArmorProfile.localhostProfile: Invalid value: " b": must not be ` +
+				"padded with whitespace"},
+		{"length", "spec.securityContext.appArmorProfile.localhostProfile: " + strings.Repeat("a", 4095),
+			"spec.securityContext.appArmorProfile.localhostProfile: " + strings.Repeat("a", 4096),
+			"spec.securityContext.appArmorProfile.localhostProfile: Too long: may not be more than 4095 bytes"},
+	})
+}
+
+// TestSysctls checks parameters of the kernel.
+func TestSysctls(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		`spec.securityContext.sysctls: [{name: kernel.msgmax, value: "1"}]`)
+	k.Create(kindtest.Rules{
+		{"name", "spec.securityContext.sysctls[0].name: net/ipv4/a", `spec.securityContext.sysctls[0].name: "a b"`,
+			`spec.securityContext.sysctls[0].name: Invalid value: "a b": must have at most 253 ` +
+				`characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`},
+		{"no name", `spec.securityContext.sysctls[0].value: "2"`, `spec.securityContext.sysctls[0].name: ""`,
+			"spec.securityContext.sysctls[0].name: Required value"},
+		{"name twice", `spec.securityContext.sysctls[1]: {name: kernel.msgmnb, value: "1"}`,
+			`spec.securityContext.sysctls[1]: {name: kernel.msgmax, value: "2"}`,
+			`spec.securityContext.sysctls[1].name: Duplicate value: "kernel.msgmax"`},
+		{"namespace of the host", "spec.hostNetwork: true",
+			"spec.hostNetwork: true; spec.securityContext.sysctls[0].name: net.a",
+			`spec.securityContext.sysctls[0].name: Invalid value: "net.a": may not be specified when ` +
+				"'hostNetwork' is true"},
+		{"IPC of the host", "spec.hostIPC: false", "spec.hostIPC: true",
+			`spec.securityContext.sysctls[0].name: Invalid value: "kernel.msgmax": may not be specified ` +
+				"when 'hostIPC' is true"},
+	})
+}
+
+// TestUserNamespaces checks pods with users of their own.
+func TestUserNamespaces(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).With("spec.hostUsers: false").Create(kindtest.Rules{
+		{"network of the host", "spec.hostNetwork: false", "spec.hostNetwork: true",
+			"spec.hostNetwork: Forbidden: when `hostUsers` is false"},
+		{"PID of the host", "spec.hostPID: false", "spec.hostPID: true",
+			"spec.HostPID: Forbidden: when `hostUsers` is false"},
+		{"IPC of the host", "spec.hostIPC: false", "spec.hostIPC: true",
+			"spec.HostIPC: Forbidden: when `hostUsers` is false"},
+		{"devices", "spec.volumes: [{name: v, emptyDir: {}}]",
+			"spec.volumes: [{name: w, persistentVolumeClaim: {claimName: a}}]; " +
+				"spec.containers[0].volumeDevices: [{name: w, devicePath: /a}]",
+			"spec.containers[0].volumeDevices: Forbidden: when `hostUsers` is false"},
+	})
+}
+
+// TestUserNamespacesOfHostNetwork checks that the gate permits the network of the host.
+func TestUserNamespacesOfHostNetwork(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "UserNamespacesHostNetworkSupport").With(
+		"spec.hostUsers: false")
+	k.Create(kindtest.Rules{
+		{"network of the host", "spec.hostNetwork: true", "spec.hostPID: true",
+			"spec.HostPID: Forbidden: when `hostUsers` is false"},
+	})
+}
+
+// TestSELinuxPoliciesWithoutMount checks the policies without the gate.
+func TestSELinuxPoliciesWithoutMount(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod, "-SELinuxMount").With(
+		"spec.securityContext.seLinuxChangePolicy: Recursive")
+	k.Create(kindtest.Rules{
+		{"policy", "spec.securityContext.seLinuxChangePolicy: null",
+			"spec.securityContext.seLinuxChangePolicy: MountOption",
+			`spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported ` +
+				`values: "Recursive"`},
+	})
+}
+
+// TestSELinuxPolicies checks how volumes get their SELinux labels.
+func TestSELinuxPolicies(t *testing.T) {
+	k := kindtest.New(t, "pods.v1", pod).With(
+		"spec.securityContext.seLinuxChangePolicy: Recursive")
+	k.Create(kindtest.Rules{
+		{"policy", "spec.securityContext.seLinuxChangePolicy: MountOption",
+			"spec.securityContext.seLinuxChangePolicy: Other",
+			`spec.securityContext.seLinuxChangePolicy: Unsupported value: "Other": supported values: ` +
+				`"MountOption", "Recursive"`},
+		{"empty policy", "spec.securityContext.seLinuxChangePolicy: null",
+			`spec.securityContext.seLinuxChangePolicy: ""`,
+			`spec.securityContext.seLinuxChangePolicy: Unsupported value: "": supported values: ` +
+				`"MountOption", "Recursive"`},
+		{"Windows", "spec.securityContext: null; spec.os.name: windows", "spec.os.name: windows",
+			"spec.securityContext.seLinuxChangePolicy: Forbidden: cannot be set for a windows pod"},
 	})
 }

@@ -1,6 +1,7 @@
 package pod_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -232,5 +233,89 @@ func TestVolumeDefaults(t *testing.T) {
 			"spec.volumes: [{name: a, ephemeral: {volumeClaimTemplate: {spec: {accessModes: " +
 				"[ReadWriteOnce], resources: {requests: {storage: 1}}}}}}]",
 			"spec.volumes[0].ephemeral.volumeClaimTemplate.spec.volumeMode: Filesystem"},
+	})
+}
+
+// TestVolumeSourceRules checks more fields of the sources of volumes.
+func TestVolumeSourceRules(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod).Create(kindtest.Rules{
+		{"iSCSI initiator",
+			`spec.volumes: [{name: v, iscsi: {targetPortal: a, iqn: "iqn.2015-02.example.com:test", lun: ` +
+				`1, initiatorName: "iqn.2015-02.example.com:init"}}]`,
+			`spec.volumes: [{name: v, iscsi: {targetPortal: a, iqn: "iqn.2015-02.example.com:test", lun: ` +
+				"1, initiatorName: x}}]",
+			`spec.volumes[0].iscsi.initiatorname: Invalid value: "x": must be valid format starting with ` +
+				"iqn, eui, or naa"},
+		{"long iSCSI name",
+			`spec.volumes: [{name: v, iscsi: {targetPortal: a, iqn: "eui.0123456789abcdef", lun: 255}}]`,
+			"spec.volumes: [{name: v, iscsi: {targetPortal: " + strings.Repeat("a", 65) +
+				`, iqn: "eui.0123456789abcdef", lun: 1, initiatorName: "iqn.2015-02.example.com:init"}}]`,
+			`spec.volumes[0].name: Invalid value: "v": Total length of <volume ` +
+				"name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."},
+		{"iSCSI names of other kinds",
+			"spec.volumes: [{name: v, iscsi: {targetPortal: a, iqn: " +
+				`"naa.62004567BA64678D0123456789ABCDEF", lun: 0}}]`,
+			`spec.volumes: [{name: v, iscsi: {targetPortal: a, iqn: "naa.x", lun: 256}}]`,
+			`spec.volumes[0].iscsi.iqn: Invalid value: "naa.x": must be valid format; ` +
+				"spec.volumes[0].iscsi.lun: Invalid value: 256: must be between 0 and 255, inclusive"},
+		{"dataset of Flocker", "spec.volumes: [{name: v, flocker: {datasetName: a}}]",
+			"spec.volumes: [{name: v, flocker: {datasetName: a/b}}]",
+			`spec.volumes[0].flocker.datasetName: Invalid value: "a/b": must not contain '/'`},
+		{"tenant of Quobyte", `spec.volumes: [{name: v, quobyte: {registry: "a:1", volume: b, tenant: c}}]`,
+			`spec.volumes: [{name: v, quobyte: {registry: "a:1", volume: b, tenant: ` + strings.Repeat("c", 65) +
+				"}}]",
+			"spec.volumes[0].quobyte.tenant: Required value: must be a UUID and may not exceed a length " +
+				"of 64 characters"},
+		{"targets of Fibre Channel", "spec.volumes: [{name: v, fc: {targetWWNs: [a], lun: 1}}]",
+			"spec.volumes: [{name: v, fc: {targetWWNs: [a], wwids: [b], lun: 1}}]",
+			`spec.volumes[0].fc.targetWWNs: Invalid value: ["a"]: targetWWNs and wwids can not be ` +
+				"specified simultaneously"},
+		{"secret of RBD", "spec.volumes: [{name: v, cephfs: {monitors: [a], secretRef: {name: b}}}]",
+			"spec.volumes: [{name: v, cinder: {volumeID: a, secretRef: {}}}]",
+			"spec.volumes[0].cinder.secretRef.name: Required value"},
+		{"two sources", "spec.volumes: [{name: v, emptyDir: {}}]",
+			"spec.volumes: [{name: v, emptyDir: {}, hostPath: {path: /a}}]",
+			"spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type"},
+		{"mode of a volume", "spec.volumes: [{name: v, emptyDir: {sizeLimit: 1Gi}}]",
+			`spec.volumes: [{name: v, emptyDir: {sizeLimit: "-1"}}]`,
+			"spec.volumes[0].emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid resource quantity"},
+		{"reference of an image", "spec.volumes: [{name: v, image: {reference: a/b, pullPolicy: Always}}]",
+			`spec.volumes: [{name: v, image: {reference: ""}}]`, "spec.volumes[0].image.reference: Required value"},
+		{"pull policy of an image", "spec.volumes: [{name: v, image: {reference: a, pullPolicy: Never}}]",
+			"spec.volumes: [{name: v, image: {reference: a, pullPolicy: Sometimes}}]",
+			`spec.volumes[0].image.pullPolicy: Unsupported value: "Sometimes": supported values: ` +
+				`"Always", "IfNotPresent", "Never"`},
+	})
+}
+
+// TestModeOfEmptyDir checks the permissions of an empty directory.
+func TestModeOfEmptyDir(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod, "EmptyDirVolumeMode").Create(kindtest.Rules{
+		{"mode", "spec.volumes: [{name: v, emptyDir: {mode: 1023}}]",
+			"spec.volumes: [{name: v, emptyDir: {mode: 1024}}]",
+			"spec.volumes[0].emptyDir.mode: Invalid value: 1024: must be a number between 0 and 01777 " +
+				"(octal), both inclusive"},
+	})
+}
+
+// TestUsersOfFiles checks the users that own the files of volumes.
+func TestUsersOfFiles(t *testing.T) {
+	kindtest.New(t, "pods.v1", pod, "AtomicWriteVolumeUserFields").Create(kindtest.Rules{
+		{"secret", "spec.volumes: [{name: v, secret: {secretName: s, defaultUser: 0}}]",
+			"spec.volumes: [{name: v, secret: {secretName: s, defaultUser: -1}}]",
+			"spec.volumes[0].secret.defaultUser: Invalid value: -1: must be between 0 and 2147483647, inclusive"},
+		{"item of a ConfigMap",
+			"spec.volumes: [{name: v, configMap: {name: s, items: [{key: k, path: p, user: 1}]}}]",
+			"spec.volumes: [{name: v, configMap: {name: s, items: [{key: k, path: p, user: -1}]}}]",
+			"spec.volumes[0].configMap.items[0].user: Invalid value: -1: must be between 0 and " +
+				"2147483647, inclusive"},
+		{"token",
+			"spec.serviceAccountName: a; spec.volumes: [{name: v, projected: {defaultUser: 1, sources: " +
+				"[{serviceAccountToken: {path: p, user: 1}}]}}]",
+			"spec.serviceAccountName: a; spec.volumes: [{name: v, projected: {defaultUser: -1, sources: " +
+				"[{serviceAccountToken: {path: p, user: -1}}]}}]",
+			"spec.volumes[0].projected.defaultUser: Invalid value: -1: must be between 0 and 2147483647, " +
+				"inclusive; spec.volumes[0].projected.sources[0].serviceAccountToken.user: Invalid value: " +
+				"-1: must be between 0 and 2147483647, inclusive"},
 	})
 }
