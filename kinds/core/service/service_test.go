@@ -257,3 +257,232 @@ func TestServiceSelectableFields(t *testing.T) {
 		{"service", "", "spec.clusterIP=10.96.0.77,spec.type=ClusterIP"},
 	})
 }
+
+// TestServiceFamilies checks the addresses of services and their families.
+func TestServiceFamilies(t *testing.T) {
+	k := kindtest.New(t, "services.v1", service).With(
+		"spec.ipFamilyPolicy: RequireDualStack; spec.ipFamilies: [IPv4, IPv6]; spec.clusterIPs: " +
+			`[10.96.0.77, "fd00:96::77"]`)
+	k.Create(kindtest.Rules{
+		{"order of families",
+			`spec.ipFamilies: [IPv6, IPv4]; spec.clusterIP: "fd00:96::77"; spec.clusterIPs: ` +
+				`["fd00:96::77", 10.96.0.77]`, "spec.ipFamilies: [IPv6, IPv4]",
+			`spec.clusterIPs[0]: Invalid value: "10.96.0.77": expected an IPv6 value as indicated by ` +
+				"`ipFamilies[0]`; spec.clusterIPs[1]: Invalid value: \"fd00:96::77\": expected an IPv4 value " +
+				"as indicated by `ipFamilies[1]`"},
+		{"two addresses of a family", "spec.ports[0].port: 81", "spec.clusterIPs: [10.96.0.77, 10.96.0.78]",
+			`spec.clusterIPs: Invalid value: ["10.96.0.77","10.96.0.78"]: may specify no more than one ` +
+				`IP for each IP family; spec.clusterIPs[1]: Invalid value: "10.96.0.78": expected an IPv6 ` +
+				"value as indicated by `ipFamilies[1]`"},
+		{"three addresses", "spec.ports[0].port: 81", `spec.clusterIPs: [10.96.0.77, "fd00:96::77", 10.96.0.78]`,
+			`spec.clusterIPs: Invalid value: ["10.96.0.77","fd00:96::77","10.96.0.78"]: may only hold up ` +
+				"to 2 values"},
+		{"addresses without the first", "spec.clusterIP: 10.96.0.77", "spec.clusterIP: null",
+			`spec.clusterIPs: Invalid value: ["10.96.0.77","fd00:96::77"]: must be empty when ` +
+				"`clusterIP` is not specified"},
+		{"None beside an address", `spec.clusterIPs: [10.96.0.77, "fd00:96::77"]`,
+			`spec.clusterIP: None; spec.clusterIPs: [None, "fd00:96::77"]`,
+			`spec.clusterIPs: Invalid value: ["None","fd00:96::77"]: 'None' must be the first and only value`},
+		{"malformed second address", `spec.clusterIPs: [10.96.0.77, "fd00:96::77"]`,
+			"spec.clusterIPs: [10.96.0.77, a]",
+			`spec.clusterIPs[1]: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`},
+		{"unknown family", "spec.ipFamilies: [IPv4, IPv6]", "spec.ipFamilies: [IPv4, IPv7]",
+			`spec.ipFamilies[1]: Unsupported value: "IPv7": supported values: "IPv4", "IPv6"`},
+		{"family twice", "spec.ipFamilies: [IPv4, IPv6]", "spec.ipFamilies: [IPv4, IPv4]",
+			`spec.ipFamilies[1]: Duplicate value: "IPv4"; spec.clusterIPs[1]: Invalid value: ` +
+				"\"fd00:96::77\": expected an IPv4 value as indicated by `ipFamilies[1]`"},
+	})
+}
+
+// TestExternalNames checks services that are an alias of another name.
+func TestExternalNames(t *testing.T) {
+	k := kindtest.New(t, "services.v1", service).With(
+		"spec: {type: ExternalName, externalName: a.b}")
+	k.Create(kindtest.Rules{
+		{"name", "spec.externalName: c.d", `spec.externalName: ""`, "spec.externalName: Required value"},
+		{"upper case", "spec.externalName: a.b.", "spec.externalName: A",
+			`spec.externalName: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower ` +
+				"case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		{"address", "spec.ports: [{port: 80}]", "spec.clusterIP: 10.96.0.77",
+			"spec.clusterIPs: Forbidden: may not be set for ExternalName services"},
+		{"addresses", "spec.ports: [{port: 80}]", "spec.clusterIPs: [10.96.0.77]",
+			"spec.clusterIPs: Forbidden: may not be set for ExternalName services"},
+		{"families", "spec.ports: [{port: 80}]", "spec.ipFamilies: [IPv4]",
+			"spec.ipFamilies: Forbidden: may not be set for ExternalName services"},
+		{"policy of families", "spec.ports: [{port: 80}]", "spec.ipFamilyPolicy: SingleStack",
+			"spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services"},
+		{"internal traffic", "spec.internalTrafficPolicy: Cluster", "spec.internalTrafficPolicy: Other",
+			`spec.internalTrafficPolicy: Unsupported value: "Other": supported values: "Cluster", "Local"`},
+		{"external traffic", "spec.ports: [{port: 80}]", "spec.externalTrafficPolicy: Local",
+			`spec.externalTrafficPolicy: Invalid value: "Local": may only be set for externally-accessible services`},
+		{"node port", "spec.ports: [{port: 80}]", "spec.allocateLoadBalancerNodePorts: true",
+			"spec.allocateLoadBalancerNodePorts: Forbidden: may only be used when `type` is 'LoadBalancer'"},
+	})
+}
+
+// TestNodePorts checks the ports of nodes.
+func TestNodePorts(t *testing.T) {
+	k := kindtest.New(t, "services.v1", service).With(
+		"spec.type: NodePort; spec.ports: [{name: a, port: 80, nodePort: 30077}]")
+	k.Create(kindtest.Rules{
+		{"two protocols", "spec.ports[1]: {name: b, port: 80, nodePort: 30077, protocol: UDP}",
+			"spec.ports[1]: {name: b, port: 80, nodePort: 30077, protocol: TCP}",
+			"spec.ports[1].nodePort: Duplicate value: 30077; spec.ports[1]: Duplicate value: " +
+				`{"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}`},
+		{"headless", "spec.externalTrafficPolicy: Local", "spec.clusterIP: None; spec.clusterIPs: [None]",
+			`spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`},
+	})
+}
+
+// TestSessionAffinity checks how long a client stays with an endpoint.
+func TestSessionAffinity(t *testing.T) {
+	kindtest.New(t, "services.v1", service).With("spec.sessionAffinity: ClientIP").Create(kindtest.Rules{
+		{"one day", "spec.sessionAffinityConfig: {clientIP: {timeoutSeconds: 86400}}",
+			"spec.sessionAffinityConfig: {clientIP: {timeoutSeconds: 86401}}",
+			"spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401: must be greater " +
+				"than 0 and less than 86400"},
+		{"no time", "spec.sessionAffinityConfig: {clientIP: {timeoutSeconds: 1}}",
+			"spec.sessionAffinityConfig: {clientIP: {timeoutSeconds: 0}}",
+			"spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than " +
+				"0 and less than 86400"},
+	})
+}
+
+// TestSourceRanges checks the clients of a load balancer.
+func TestSourceRanges(t *testing.T) {
+	kindtest.New(t, "services.v1", service).With("spec.type: LoadBalancer").Create(kindtest.Rules{
+		{"annotation",
+			`metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: "10.0.0.0/8, 11.0.0.0/8"`,
+			`metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: "10.0.0.0/8, a"`,
+			"metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: Invalid " +
+				`value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`},
+		{"field before the annotation",
+			`spec.loadBalancerSourceRanges: [" 10.0.0.0/8 "]; ` +
+				"metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: a",
+			"spec.loadBalancerSourceRanges: [a]",
+			`spec.LoadBalancerSourceRanges[0]: Invalid value: "a": must be a valid CIDR value, (e.g. ` +
+				"10.9.8.0/24 or 2001:db8::/64)"},
+		{"annotation of another type",
+			`metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: ""`,
+			"spec.type: ClusterIP; " +
+				"metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: 10.0.0.0/8",
+			"metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: Forbidden: " +
+				"may only be used when `type` is 'LoadBalancer'"},
+		{"range of another type", "spec.loadBalancerSourceRanges: [10.0.0.0/8]",
+			"spec.type: NodePort; spec.loadBalancerSourceRanges: [10.0.0.0/8]",
+			"spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'"},
+	})
+}
+
+// TestServiceAddresses checks addresses at which other machines reach a service.
+func TestServiceAddresses(t *testing.T) {
+	kindtest.New(t, "services.v1", service).Create(kindtest.Rules{
+		{"loopback", `spec.externalIPs: ["fd01::1"]`, "spec.externalIPs: [127.0.0.1]",
+			`spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range ` +
+				"(127.0.0.0/8, ::1/128)"},
+		{"link-local", "spec.externalIPs: [10.0.0.1]", "spec.externalIPs: [169.254.0.1]",
+			`spec.externalIPs[0]: Invalid value: "169.254.0.1": may not be in the link-local range ` +
+				"(169.254.0.0/16, fe80::/10)"},
+		{"link-local multicast", "spec.externalIPs: [10.0.0.1]", "spec.externalIPs: [224.0.0.1]",
+			`spec.externalIPs[0]: Invalid value: "224.0.0.1": may not be in the link-local multicast ` +
+				"range (224.0.0.0/24, ff02::/10)"},
+		{"unspecified address of version 6", `spec.externalIPs: ["fd01::1"]`, `spec.externalIPs: ["::"]`,
+			`spec.externalIPs[0]: Invalid value: "::": may not be unspecified (::)`},
+		{"topology hints",
+			"metadata.annotations: {service.kubernetes.io/topology-aware-hints: Auto, " +
+				"service.kubernetes.io/topology-mode: Auto}",
+			"metadata.annotations: {service.kubernetes.io/topology-aware-hints: Auto, " +
+				"service.kubernetes.io/topology-mode: Disabled}",
+			`metadata.annotations[service.kubernetes.io/topology-mode]: Invalid value: "Disabled": must ` +
+				"match annotations[service.kubernetes.io/topology-aware-hints] when both are specified"},
+		{"nearest endpoints", "spec.trafficDistribution: PreferSameNode", "spec.trafficDistribution: PreferOtherZone",
+			`spec.trafficDistribution: Unsupported value: "PreferOtherZone": supported values: ` +
+				`"PreferClose", "PreferSameZone", "PreferSameNode"`},
+		{"empty distribution", "spec.trafficDistribution: PreferSameZone", `spec.trafficDistribution: ""`,
+			`spec.trafficDistribution: Unsupported value: "": supported values: "PreferClose", ` +
+				`"PreferSameZone", "PreferSameNode"`},
+	})
+}
+
+// TestTrafficDistributionWithoutGate checks the distributions without the gate.
+func TestTrafficDistributionWithoutGate(t *testing.T) {
+	kindtest.New(t, "services.v1", service, "1.34", "-PreferSameTrafficDistribution").Create(kindtest.Rules{
+		{"distribution", "spec.trafficDistribution: PreferClose", "spec.trafficDistribution: PreferSameNode",
+			`spec.trafficDistribution: Unsupported value: "PreferSameNode": supported values: "PreferClose"`},
+	})
+}
+
+// TestFieldsWithoutEffect checks fields that have no effect.
+func TestFieldsWithoutEffect(t *testing.T) {
+	kindtest.New(t, "services.v1", service).Warnings(kindtest.Cases{
+		{"deprecated annotation", "metadata.annotations[service.kubernetes.io/topology-aware-hints]: Auto",
+			"annotation service.kubernetes.io/topology-aware-hints is deprecated, please use " +
+				"service.kubernetes.io/topology-mode instead"},
+		{"external addresses", "spec.externalIPs: [1.2.3.4]",
+			"spec.externalIPs is deprecated and may no longer be implemented in some clusters"},
+		{"external addresses of a headless service",
+			"spec.clusterIP: None; spec.clusterIPs: [None]; spec.externalIPs: [1.2.3.4]",
+			"spec.externalIPs is ignored for headless services"},
+		{"external name of another type", "spec.externalName: a",
+			`spec.externalName is ignored when spec.type is not "ExternalName"`},
+		{"older distribution", "spec.trafficDistribution: PreferClose",
+			`spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`},
+		{"address of the load balancer of a headless service",
+			`spec.clusterIP: None; spec.clusterIPs: [None]; spec.externalTrafficPolicy: ""`, ""},
+	})
+}
+
+// TestServiceAddressColumns checks the addresses in the columns.
+func TestServiceAddressColumns(t *testing.T) {
+	k := kindtest.New(t, "services.v1", service).With(
+		"spec.type: LoadBalancer; spec.ports: [{port: 80, nodePort: 30077}]")
+	k.Columns("Name|Type|Cluster-IP|External-IP|Port(s)|Age|(Selector)", kindtest.Cases{
+		{"balancer and other addresses",
+			"spec.externalIPs: [1.2.3.5]; status: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}",
+			"x|LoadBalancer|10.96.0.77|1.2.3.4,1.2.3.5|80:30077/TCP|60m|<none>"},
+		{"name of the balancer", "status: {loadBalancer: {ingress: [{hostname: a.b}]}}",
+			"x|LoadBalancer|10.96.0.77|a.b|80:30077/TCP|60m|<none>"},
+		{"two protocols",
+			"spec.ports: [{name: a, port: 80, nodePort: 30077}, {name: b, port: 53, protocol: UDP, " +
+				"nodePort: 30078}]", "x|LoadBalancer|10.96.0.77|<pending>|80:30077/TCP,53:30078/UDP|60m|<none>"},
+	})
+}
+
+// TestServicePolicyDefaults checks more defaults of services.
+func TestServicePolicyDefaults(t *testing.T) {
+	kindtest.New(t, "services.v1", service).Created(kindtest.Cases{
+		{"policy of the load balancer",
+			"spec.type: LoadBalancer; spec.externalTrafficPolicy: Local; spec.healthCheckNodePort: " +
+				"30078; spec.ports[0].nodePort: 30077",
+			"spec.externalTrafficPolicy: Local; spec.internalTrafficPolicy: Cluster"},
+		{"name of a port", "spec.ports[0].targetPort: http", "spec.ports[0].targetPort: http"},
+		{"affinity that is off",
+			"spec.sessionAffinity: None; spec.sessionAffinityConfig: {clientIP: {timeoutSeconds: 5}}",
+			"spec.sessionAffinityConfig: null"},
+		{"external name", "spec: {type: ExternalName, externalName: a.b}",
+			"spec.internalTrafficPolicy: null; spec.sessionAffinity: None; spec.clusterIP: null"},
+	})
+}
+
+// TestServiceCells checks what tables show of services.
+func TestServiceCells(t *testing.T) {
+	k := kindtest.New(t, "services.v1", service)
+	k.Columns("Name|Type|Cluster-IP|External-IP|Port(s)|Age|(Selector)", kindtest.Cases{
+		{"headless",
+			"spec.clusterIP: None; spec.clusterIPs: [None]; spec.ports: [{name: a, port: 80}, {name: b, " +
+				"port: 53, protocol: UDP}]; spec.selector: {b: c, a: b}",
+			"x|ClusterIP|None|<none>|80/TCP,53/UDP|60m|a=b,b=c"},
+		{"external addresses",
+			"spec.type: NodePort; spec.externalIPs: [1.2.3.4, 5.6.7.8]; spec.ports: [{port: 80, nodePort: 30080}]",
+			"x|NodePort|10.96.0.77|1.2.3.4,5.6.7.8|80:30080/TCP|60m|<none>"},
+		{"external while pending",
+			"spec.type: LoadBalancer; spec.externalIPs: [1.2.3.4]; spec.ports: [{port: 80, nodePort: 30080}]",
+			"x|LoadBalancer|10.96.0.77|1.2.3.4|80:30080/TCP|60m|<none>"},
+		{"several addresses of the balancer",
+			"spec.type: LoadBalancer; spec.ports: [{port: 80, nodePort: 30080}]; status: {loadBalancer: " +
+				"{ingress: [{hostname: lb.example.com}, {ip: 192.0.2.1, hostname: x}, {ip: 192.0.2.1}]}}",
+			"x|LoadBalancer|10.96.0.77|192.0.2.1,lb.example.com|80:30080/TCP|60m|<none>"},
+	})
+}
