@@ -102,3 +102,53 @@ func TestEndpointsColumns(t *testing.T) {
 		{"version 6", "subsets[0].addresses: [{ip: fd00::1}]", "x|[fd00::1]:80|60m"},
 	})
 }
+
+// TestEndpointsAddresses checks the addresses and ports of a subset.
+func TestEndpointsAddresses(t *testing.T) {
+	k := kindtest.New(t, "endpoints.v1", endpoints).With(
+		"subsets: [{addresses: [{ip: 10.0.0.1}], ports: [{port: 80}]}]")
+	k.Create(kindtest.Rules{
+		{"loopback", `subsets[0].addresses[0].ip: "fd00::1"`, `subsets[0].addresses[0].ip: "::1"`,
+			`subsets[0].addresses[0].ip: Invalid value: "::1": may not be in the loopback range ` +
+				"(127.0.0.0/8, ::1/128)"},
+		{"link-local", "subsets[0].addresses[0].ip: 10.0.0.2", `subsets[0].addresses[0].ip: "fe80::1"`,
+			`subsets[0].addresses[0].ip: Invalid value: "fe80::1": may not be in the link-local range ` +
+				"(169.254.0.0/16, fe80::/10)"},
+		{"addresses that are not ready", "subsets[0]: {notReadyAddresses: [{ip: 10.0.0.1}]}",
+			"subsets[0]: {ports: [{port: 80}]}",
+			"subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"},
+		{"hostname", "subsets[0].addresses[0].hostname: a", "subsets[0].addresses[0].hostname: a.b",
+			`subsets[0].addresses[0].hostname: Invalid value: "a.b": must not contain dots`},
+		{"node", "subsets[0].addresses[0].nodeName: a.b", "subsets[0].addresses[0].nodeName: A",
+			`subsets[0].addresses[0].nodeName: Invalid value: "A": a lowercase RFC 1123 subdomain must ` +
+				"consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+				"alphanumeric character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+		{"names of two ports", "subsets[0].ports: [{name: a, port: 80}, {name: b, port: 81}]",
+			"subsets[0].ports: [{port: 80}, {port: 81}]",
+			"subsets[0].ports[0].name: Required value; subsets[0].ports[1].name: Required value"},
+		{"protocol", "subsets[0].ports: [{port: 80, protocol: UDP}]",
+			"subsets[0].ports: [{port: 80, protocol: ICMP}]",
+			`subsets[0].ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"`},
+		{"application protocol", "subsets[0].ports: [{port: 80, appProtocol: a.b/c}]",
+			`subsets[0].ports: [{port: 80, appProtocol: "a b"}]`,
+			`subsets[0].ports[0].appProtocol: Invalid value: "a b": name part must consist of ` +
+				"alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+				"'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+	})
+}
+
+// TestEndpointsCells checks what tables show of endpoints.
+func TestEndpointsCells(t *testing.T) {
+	kindtest.New(t, "endpoints.v1", endpoints).Columns("Name|Endpoints|Age", kindtest.Cases{
+		{"none ready", "subsets: [{notReadyAddresses: [{ip: 10.0.0.1}], ports: [{port: 80}]}]", "x||60m"},
+		{"address of version 6", `subsets: [{addresses: [{ip: 10.0.0.1}, {ip: "fd00::1"}], ports: [{port: 80}]}]`,
+			"x|10.0.0.1:80,[fd00::1]:80|60m"},
+		{"more than three",
+			"subsets: [{addresses: [{ip: 10.0.0.1}, {ip: 10.0.0.2}], ports: [{name: a, port: 80}, {name: " +
+				"b, port: 81}]}, {addresses: [{ip: 10.0.0.3}]}]",
+			"x|10.0.0.1:80,10.0.0.2:80,10.0.0.1:81 + 2 more...|60m"},
+		{"without ports", "subsets: [{addresses: [{ip: 10.0.0.1}]}]", "x|10.0.0.1|60m"},
+	})
+}

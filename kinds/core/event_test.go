@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -50,7 +51,8 @@ func TestEventUpdated(t *testing.T) {
 
 func TestEventColumns(t *testing.T) {
 	k := kindtest.New(t, "events.v1", event)
-	k.Columns("Last Seen|Type|Reason|Object|(Subobject)|(Source)|Message|(First Seen)|(Count)|(Name)", kindtest.Cases{
+	k.Columns("Last Seen|Type|Reason|Object|(Subobject)|(Source)|Message|(First Seen)|(Count)|"+
+		"(Name)", kindtest.Cases{
 		{"older",
 			`firstTimestamp: "2026-05-04T11:00:00Z"; lastTimestamp: "2026-05-04T11:59:00Z"; count: 7; ` +
 				`source: {component: kubelet, host: n1}; message: " hello "; type: Normal; reason: R`,
@@ -148,5 +150,56 @@ func TestNewEventUpdateRules(t *testing.T) {
 		{"count", "metadata.labels: {a: b}", "deprecatedCount: 2", "count: Invalid value: 2: field is immutable"},
 		{"series", "series: null", `series: {count: 1, lastObservedTime: "2026-05-04T11:59:50.000000Z"}`,
 			`series.count: Invalid value: "": should be at least 2`},
+	})
+}
+
+// TestEventConverted shows what clients of events.k8s.io read.
+func TestEventConverted(t *testing.T) {
+	kindtest.New(t, "events.v1", event).Converted("events.k8s.io/v1", kindtest.Cases{
+		{"message and object", "message: a; reason: b",
+			`note: a; reason: b; regarding: {"kind":"Pod","name":"p","namespace":"ns"}; message: null`},
+		{"source", "source: {component: a, host: b}", `deprecatedSource: {"component":"a","host":"b"}; source: null`},
+		{"times", `firstTimestamp: "2026-05-04T11:00:00Z"; lastTimestamp: "2026-05-04T11:30:00Z"; count: 2`,
+			"deprecatedFirstTimestamp: 2026-05-04T11:00:00Z; deprecatedLastTimestamp: " +
+				"2026-05-04T11:30:00Z; deprecatedCount: 2"},
+	})
+}
+
+// TestEventCells checks the time, the count and the source that tables show of events.
+func TestEventCells(t *testing.T) {
+	k := kindtest.New(t, "events.v1", event).With(`message: " hello\n\n  "`)
+	k.Columns("Last Seen|Type|Reason|Object|(Subobject)|(Source)|Message|(First Seen)|(Count)|"+
+		"(Name)", kindtest.Cases{
+		{"times of older clients",
+			`firstTimestamp: "2026-05-04T11:00:00Z"; lastTimestamp: "2026-05-04T11:59:00Z"; count: 7; ` +
+				"source: {component: kubelet, host: n1}", "60s|||pod/p||kubelet, n1|hello|60m|7|Any_Name"},
+		{"time of newer clients",
+			`eventTime: "2026-05-04T11:00:00.000000Z"; reportingComponent: example.com/c; reportingInstance: i`,
+			"60m|||pod/p||example.com/c, i|hello|60m|1|Any_Name"},
+		{"series",
+			`eventTime: "2026-05-04T11:00:00.000000Z"; series: {count: 4, lastObservedTime: ` +
+				`"2026-05-04T11:59:50.000000Z"}`, "10s|||pod/p|||hello|60m|4|Any_Name"},
+		{"part of the object", `involvedObject.fieldPath: "spec.containers{c}"`,
+			"<unknown>|||pod/p|spec.containers{c}||hello|<unknown>|1|Any_Name"},
+	})
+}
+
+// TestEventBounds checks the bounds of the fields of events of newer clients.
+func TestEventBounds(t *testing.T) {
+	kindtest.New(t, "events.v1.events.k8s.io", newEvent).Create(kindtest.Rules{
+		{"length of a note", "note: " + strings.Repeat("a", 1024), "note: " + strings.Repeat("a", 1025),
+			`message: Invalid value: "": can have at most 1024 characters`},
+		{"length of an action", "action: " + strings.Repeat("a", 128), "action: " + strings.Repeat("a", 129),
+			`action: Invalid value: "": can have at most 128 characters`},
+		{"length of a reason", "reason: " + strings.Repeat("a", 128), "reason: " + strings.Repeat("a", 129),
+			`reason: Invalid value: "": can have at most 128 characters`},
+		{"length of an instance", "reportingInstance: " + strings.Repeat("a", 128),
+			"reportingInstance: " + strings.Repeat("a", 129),
+			`reportingInstance: Invalid value: "": can have at most 128 characters`},
+		{"prefix of a name", "metadata.generateName: a-", "metadata.generateName: -a",
+			`metadata.generateName: Invalid value: "-a": a lowercase RFC 1123 subdomain must consist of ` +
+				"lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
 	})
 }

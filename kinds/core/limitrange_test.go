@@ -109,3 +109,89 @@ func TestLimitRangeColumns(t *testing.T) {
 		{"any", "", "x|2026-05-04T11:00:00Z"},
 	})
 }
+
+// TestLimitRangeItems checks the order of the values of an item.
+func TestLimitRangeItems(t *testing.T) {
+	k := kindtest.New(t, "limitranges.v1", limitRange).With(
+		"spec.limits: [{type: Container, max: {cpu: 4}, min: {cpu: 1}, default: {cpu: 3}, " +
+			"defaultRequest: {cpu: 2}}]")
+	k.Create(kindtest.Rules{
+		{"minimum", "spec.limits[0].min.cpu: 2", "spec.limits[0].min.cpu: 5",
+			`spec.limits[0].min[cpu]: Invalid value: "5": min value 5 is greater than max value 4; ` +
+				`spec.limits[0].defaultRequest[cpu]: Invalid value: "2": min value 5 is greater than default ` +
+				`request value 2; spec.limits[0].default[cpu]: Invalid value: "5": min value 5 is greater ` +
+				"than default value 3"},
+		{"default request below the minimum", "spec.limits[0].defaultRequest.cpu: 1",
+			"spec.limits[0].defaultRequest.cpu: 500m",
+			`spec.limits[0].defaultRequest[cpu]: Invalid value: "500m": min value 1 is greater than ` +
+				"default request value 500m"},
+		{"default request above the default", "spec.limits[0].defaultRequest.cpu: 3",
+			"spec.limits[0].defaultRequest.cpu: 3500m",
+			`spec.limits[0].defaultRequest[cpu]: Invalid value: "3500m": default request value 3500m is ` +
+				"greater than default limit value 3"},
+		{"default above the maximum", "spec.limits[0].default.cpu: 4", "spec.limits[0].default.cpu: 5",
+			`spec.limits[0].default[cpu]: Invalid value: "4": default value 5 is greater than max value 4`},
+		{"default below the minimum", "spec.limits[0].default.cpu: 2",
+			"spec.limits[0].default.cpu: 500m; spec.limits[0].defaultRequest: null",
+			`spec.limits[0].defaultRequest[cpu]: Invalid value: "500m": min value 1 is greater than ` +
+				`default request value 500m; spec.limits[0].default[cpu]: Invalid value: "1": min value 1 is ` +
+				"greater than default value 500m"},
+		{"ratio", "spec.limits[0].maxLimitRequestRatio: {cpu: 4}", "spec.limits[0].maxLimitRequestRatio: {cpu: 5}",
+			`spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "5": ratio 5 is greater than ` +
+				"max/min = 4.000000"},
+		{"ratio below one", "spec.limits[0].maxLimitRequestRatio: {cpu: 1}",
+			"spec.limits[0].maxLimitRequestRatio: {cpu: 500m}",
+			`spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1`},
+		{"resource", "spec.limits[0].max[example.com/a]: 1", "spec.limits[0].max: {a: 1}",
+			`spec.limits[0].max[a]: Invalid value: "a": must be a standard resource type or fully ` +
+				`qualified; spec.limits[0].max[a]: Invalid value: "a": must be a standard resource for ` +
+				`containers; spec.limits[0].default[a]: Invalid value: "a": must be a standard resource type ` +
+				`or fully qualified; spec.limits[0].default[a]: Invalid value: "a": must be a standard ` +
+				`resource for containers; spec.limits[0].defaultRequest[a]: Invalid value: "a": must be a ` +
+				"standard resource type or fully qualified; spec.limits[0].defaultRequest[a]: Invalid value: " +
+				`"a": must be a standard resource for containers`},
+		{"type twice", "spec.limits[1]: {type: Pod, max: {cpu: 4}}",
+			"spec.limits[1]: {type: Container, max: {cpu: 4}}", `spec.limits[1].type: Duplicate value: "Container"`},
+		{"type", "spec.limits[1]: {type: example.com/a, max: {cpu: 1}}",
+			`spec.limits[1]: {type: "a b", max: {cpu: 1}}`,
+			`spec.limits[1].type: Invalid value: "a b": name part must consist of alphanumeric ` +
+				"characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. " +
+				"'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+				"'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+	})
+}
+
+// TestLimitRangeTypes checks the values that a type does not have.
+func TestLimitRangeTypes(t *testing.T) {
+	kindtest.New(t, "limitranges.v1", limitRange).Create(kindtest.Rules{
+		{"default of a pod", "spec.limits: [{type: Pod, max: {cpu: 1}}]",
+			"spec.limits: [{type: Pod, default: {cpu: 1}}]",
+			"spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'"},
+		{"default request of a pod", "spec.limits: [{type: Pod, min: {cpu: 1}}]",
+			"spec.limits: [{type: Pod, defaultRequest: {cpu: 1}}]",
+			"spec.limits[0].defaultRequest: Forbidden: may not be specified when `type` is 'Pod'"},
+		{"limits of a claim", "spec.limits: [{type: PersistentVolumeClaim, max: {storage: 1Gi}}]",
+			"spec.limits: [{type: PersistentVolumeClaim}]",
+			"spec.limits[0].limits: Required value: either minimum or maximum storage value is required, " +
+				"but neither was provided"},
+		{"storage of a claim", "spec.limits: [{type: PersistentVolumeClaim, min: {storage: 1Gi}}]",
+			"spec.limits: [{type: PersistentVolumeClaim, max: {cpu: 1}}]",
+			"spec.limits[0].limits: Required value: either minimum or maximum storage value is required, " +
+				"but neither was provided"},
+	})
+}
+
+// TestLimitRangeDefaults checks which values of an item the others follow from.
+func TestLimitRangeDefaults(t *testing.T) {
+	kindtest.New(t, "limitranges.v1", limitRange).Created(kindtest.Cases{
+		{"maximum alone", "spec.limits: [{type: Container, max: {cpu: 4}}]",
+			`spec.limits: [{"default":{"cpu":"4"},"defaultRequest":{"cpu":"4"},"max":{"cpu":"4"},"type":"` +
+				`Container"}]`},
+		{"minimum alone", "spec.limits: [{type: Container, min: {cpu: 1}}]",
+			`spec.limits: [{"defaultRequest":{"cpu":"1"},"min":{"cpu":"1"},"type":"Container"}]`},
+		{"minimum and default", "spec.limits: [{type: Container, min: {cpu: 1}, default: {cpu: 2}}]",
+			`spec.limits: [{"default":{"cpu":"2"},"defaultRequest":{"cpu":"2"},"min":{"cpu":"1"},"type":"` +
+				`Container"}]`},
+		{"pod", "spec.limits: [{type: Pod, max: {cpu: 4}}]", `spec.limits: [{"max":{"cpu":"4"},"type":"Pod"}]`},
+	})
+}

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -92,5 +93,40 @@ func TestNamespaceColumns(t *testing.T) {
 func TestNamespaceSelectableFields(t *testing.T) {
 	kindtest.New(t, "namespaces.v1", namespace).Selectable(kindtest.Cases{
 		{"active", "", "status.phase=Active"},
+	})
+}
+
+// TestNamespacePhase checks that a namespace is terminating if and only if it is deleted.
+func TestNamespacePhase(t *testing.T) {
+	kindtest.New(t, "namespaces.v1", namespace).UpdateStatus(kindtest.Rules{
+		{"active", "status.phase: Active", "status.phase: Terminating",
+			"status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"},
+		{"unknown phase", "status.phase: Active", "status.phase: Ready",
+			"status.Phase: Invalid value: \"Ready\": may only be 'Active' if `deletionTimestamp` is empty"},
+	})
+}
+
+// TestNamespaceNames checks the names of namespaces.
+func TestNamespaceNames(t *testing.T) {
+	kindtest.New(t, "namespaces.v1", namespace).Create(kindtest.Rules{
+		{"name", "metadata.name: a-1", "metadata.name: a.b",
+			`metadata.name: Invalid value: "a.b": must not contain dots`},
+		{"upper case", "metadata.name: abc", "metadata.name: Abc",
+			`metadata.name: Invalid value: "Abc": a lowercase RFC 1123 label must consist of lower case ` +
+				"alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. " +
+				"'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+		{"length", "metadata.name: " + strings.Repeat("a", 63), "metadata.name: " + strings.Repeat("a", 64),
+			"metadata.name: Invalid value: " +
+				`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": must be no more than 63 ` +
+				"characters; metadata.labels: Invalid value: " +
+				`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": must be no more than 63 bytes`},
+	})
+}
+
+// TestNamespaceStates checks what tables show of namespaces.
+func TestNamespaceStates(t *testing.T) {
+	kindtest.New(t, "namespaces.v1", namespace).Columns("Name|Status|Age", kindtest.Cases{
+		{"active", "status.phase: Active", "a|Active|60m"},
+		{"terminating", "status.phase: Terminating", "a|Terminating|60m"},
 	})
 }

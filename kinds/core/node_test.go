@@ -143,8 +143,8 @@ func TestNodeUpdateWarnings(t *testing.T) {
 
 func TestNodeColumns(t *testing.T) {
 	k := kindtest.New(t, "nodes.v1", node)
-	k.Columns("Name|Status|Roles|Age|Version|(Internal-IP)|(External-IP)|(OS-Image)|(Kernel-Version"+
-		")|(Container-Runtime)", kindtest.Cases{
+	k.Columns("Name|Status|Roles|Age|Version|(Internal-IP)|(External-IP)|(OS-Image)|"+
+		"(Kernel-Version)|(Container-Runtime)", kindtest.Cases{
 		{"new", "", "x|Unknown|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
 		{"ready",
 			`metadata.labels: {node-role.kubernetes.io/b: "", node-role.kubernetes.io/a: "", ` +
@@ -174,5 +174,67 @@ func TestDeclaredFeatures(t *testing.T) {
 			`status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically`},
 		{"twice", "status.declaredFeatures: [A, B]", "status.declaredFeatures: [A, A]",
 			`status.declaredFeatures[1]: Duplicate value: "A"`},
+	})
+}
+
+// TestNodeTaints checks the ranges and taints of nodes.
+func TestNodeTaints(t *testing.T) {
+	kindtest.New(t, "nodes.v1", node, "NodeDeclaredFeatures").Create(kindtest.Rules{
+		{"ranges of both families", `spec.podCIDRs: [10.0.0.0/24, "fd00::/64"]`,
+			"spec.podCIDRs: [10.0.0.0/24, 10.1.0.0/24]",
+			`spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.1.0.0/24"]: may specify no more than one ` +
+				"CIDR for each IP family"},
+		{"malformed range", "spec.podCIDRs: [10.0.0.0/24]", "spec.podCIDRs: [10.0.0.0/24, a]",
+			`spec.podCIDRs[1]: Invalid value: "a": must be a valid CIDR value, (e.g. 10.9.8.0/24 or ` +
+				"2001:db8::/64); spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual " +
+				"stack with error:invalid CIDR[1]: <nil> (invalid CIDR address: a); spec.podCIDRs: Invalid " +
+				`value: ["10.0.0.0/24","a"]: may specify no more than one CIDR for each IP family`},
+		{"effect of a taint", "spec.taints: [{key: a, effect: PreferNoSchedule}]",
+			"spec.taints: [{key: a, effect: Never}]",
+			`metadata.taints[0].effect: Unsupported value: "Never": supported values: "NoSchedule", ` +
+				`"PreferNoSchedule", "NoExecute"`},
+		{"no effect", "spec.taints: [{key: a, effect: NoExecute}]", "spec.taints: [{key: a}]",
+			"metadata.taints[0].effect: Required value"},
+		{"taint twice", "spec.taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute}]",
+			"spec.taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoSchedule}]",
+			"metadata.taints[1]: Duplicate value: " +
+				`{"Key":"a","Value":"","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key ` +
+				"and effect pair"},
+		{"value of a taint", "spec.taints: [{key: a, value: b, effect: NoSchedule}]",
+			`spec.taints: [{key: a, value: "b c", effect: NoSchedule}]`,
+			`metadata.taints[0].value: Invalid value: "b c": a valid label must be an empty string or ` +
+				"consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
+				"alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for " +
+				"validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+	})
+}
+
+// TestNodeStates checks the states that the conditions make up.
+func TestNodeStates(t *testing.T) {
+	k := kindtest.New(t, "nodes.v1", node, "NodeDeclaredFeatures")
+	k.Columns("Name|Status|Roles|Age|Version|(Internal-IP)|(External-IP)|(OS-Image)|"+
+		"(Kernel-Version)|(Container-Runtime)", kindtest.Cases{
+		{"ready", `status.conditions: [{type: MemoryPressure, status: "False"}, {type: Ready, status: "True"}]`,
+			"x|Ready|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
+		{"not ready", `status.conditions: [{type: Ready, status: "False"}]; spec.unschedulable: true`,
+			"x|NotReady,SchedulingDisabled|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
+		{"unknown", `status.conditions: [{type: MemoryPressure, status: "False"}]`,
+			"x|Unknown|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
+		{"roles", `metadata.labels: {node-role.kubernetes.io/a: "", kubernetes.io/role: b}`,
+			"x|Unknown|a,b|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
+		{"addresses",
+			"status: {addresses: [{type: InternalIP, address: 10.0.0.1}, {type: ExternalIP, address: " +
+				"1.2.3.4}], nodeInfo: {kubeletVersion: v1.37.0, osImage: a, kernelVersion: b, " +
+				"containerRuntimeVersion: c}}", "x|Unknown|<none>|60m|v1.37.0|10.0.0.1|1.2.3.4|a|b|c"},
+		{"all roles",
+			`metadata.labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/: "", ` +
+				`node-role.kubernetes.io/control-plane: "", kubernetes.io/role: worker}`,
+			"x|Unknown|control-plane,worker|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
+		{"architecture",
+			"status: {conditions: [{type: Ready, status: Unknown}], nodeInfo: {kubeletVersion: v1.37.0, " +
+				`osImage: OS, kernelVersion: "6.1", architecture: arm64, containerRuntimeVersion: ` +
+				`"containerd://2"}, addresses: [{type: Hostname, address: h}, {type: InternalIP, address: ` +
+				`10.0.0.1}, {type: InternalIP, address: "fd00::1"}]}`,
+			"x|NotReady|<none>|60m|v1.37.0|10.0.0.1|<none>|OS|6.1 (arm64)|containerd://2"},
 	})
 }

@@ -303,8 +303,8 @@ func TestPersistentVolumeUpdateWarnings(t *testing.T) {
 
 func TestPersistentVolumeColumns(t *testing.T) {
 	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume)
-	k.Columns("Name|Capacity|Access Modes|Reclaim "+
-		"Policy|Status|Claim|StorageClass|VolumeAttributesClass|Reason|Age|(VolumeMode)", kindtest.Cases{
+	k.Columns("Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|"+
+		"VolumeAttributesClass|Reason|Age|(VolumeMode)", kindtest.Cases{
 		{"new", "", "x|1Gi|RWO|Retain|Pending|||<unset>||60m|Filesystem"},
 		{"bound",
 			"spec.claimRef: {namespace: ns, name: c}; spec.storageClassName: a; spec.accessModes: " +
@@ -317,5 +317,120 @@ func TestPersistentVolumeSelectableFields(t *testing.T) {
 	kindtest.New(t, "persistentvolumes.v1", persistentVolume).Selectable(kindtest.Cases{
 		{"none", "", "spec.claimRef="},
 		{"bound", "spec.claimRef: {namespace: ns, name: c}", "spec.claimRef=ns/c"},
+	})
+}
+
+// TestPlacedVolumeLabels checks that labels of nodes may be replaced by those of today.
+func TestPlacedVolumeLabels(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume).With(
+		"spec.nodeAffinity.required.nodeSelectorTerms: [{matchExpressions: [{key: beta.kubernetes.io/os, " +
+			"operator: Exists}, {key: failure-domain.beta.kubernetes.io/region, operator: Exists}, {key: " +
+			"beta.kubernetes.io/instance-type, operator: Exists}]}]")
+	k.Update(kindtest.Rules{
+		{"system", "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: kubernetes.io/os",
+			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: kubernetes.io/arch",
+			"nodeAffinity: Invalid value: " +
+				`{"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"kubernetes.io/arch","Operator` +
+				`":"Exists","Values":null},{"Key":"failure-domain.beta.kubernetes.io/region","Operator":"Exis` +
+				`ts","Values":null},{"Key":"beta.kubernetes.io/instance-type","Operator":"Exists","Values":nu` +
+				`ll}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA`},
+		{"region",
+			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[1].key: topology.kubernetes.io/region",
+			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[1].key: topology.kubernetes.io/zone",
+			"nodeAffinity: Invalid value: " +
+				`{"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"beta.kubernetes.io/os","Opera` +
+				`tor":"Exists","Values":null},{"Key":"topology.kubernetes.io/zone","Operator":"Exists","Value` +
+				`s":null},{"Key":"beta.kubernetes.io/instance-type","Operator":"Exists","Values":null}],"Matc` +
+				`hFields":null}]}}: field is immutable, except for updating from beta label to GA`},
+		{"type of the machine",
+			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[2].key: " +
+				"node.kubernetes.io/instance-type",
+			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[2].key: a",
+			"nodeAffinity: Invalid value: " +
+				`{"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"beta.kubernetes.io/os","Opera` +
+				`tor":"Exists","Values":null},{"Key":"failure-domain.beta.kubernetes.io/region","Operator":"E` +
+				`xists","Values":null},{"Key":"a","Operator":"Exists","Values":null}],"MatchFields":null}]}}:` +
+				" field is immutable, except for updating from beta label to GA"},
+		{"no nodes", "metadata.labels: {a: b}", "spec.nodeAffinity: null",
+			"nodeAffinity: Invalid value: null: field is immutable, except for updating from beta label to GA"},
+	})
+}
+
+// TestMovedVolume checks that the gate permits other nodes.
+func TestMovedVolume(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume, "MutablePVNodeAffinity").With(
+		"spec.nodeAffinity.required.nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]")
+	k.Update(kindtest.Rules{
+		{"nodes", "spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: b",
+			`spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: "a b"`,
+			`spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: Invalid value: "a ` +
+				`b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and ` +
+				"end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used " +
+				"for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+	})
+}
+
+// TestVolumePhases checks that the phase of a volume stays with its status.
+func TestVolumePhases(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume).With(
+		"status.phase: Pending")
+	k.StatusUpdated(kindtest.Cases{
+		{"message", "status.message: a", "status.phase: Pending; status.message: a"},
+		{"other phase", `status.phase: Available; status.lastPhaseTransitionTime: "2026-05-04T11:00:00Z"`,
+			"status.phase: Available"},
+	})
+}
+
+// TestVolumeStates checks what tables show of volumes.
+func TestVolumeStates(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume).With(
+		"spec.accessModes: [ReadWriteMany, ReadWriteOnce, ReadOnlyMany]")
+	k.Columns("Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|"+
+		"VolumeAttributesClass|Reason|Age|(VolumeMode)", kindtest.Cases{
+		{"modes in their order", "spec.volumeMode: Block; status: {phase: Bound, reason: Because}",
+			"x|1Gi|RWO,ROX,RWX|Retain|Bound|||<unset>|Because|60m|Block"},
+		{"class of the annotation",
+			"metadata.annotations[volume.beta.kubernetes.io/storage-class]: old; spec.storageClassName: new",
+			"x|1Gi|RWO,ROX,RWX|Retain|Pending||old|<unset>||60m|Filesystem"},
+		{"terminating", `metadata.deletionTimestamp: "2026-05-04T11:00:00Z"; status.phase: Released`,
+			"x|1Gi|RWO,ROX,RWX|Retain|Terminating|||<unset>||60m|Filesystem"},
+	})
+}
+
+// TestOneVolumeSource checks that a volume has one source.
+func TestOneVolumeSource(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume).With(
+		"spec.nfs: null; spec.hostPath: {path: /a}")
+	k.Create(kindtest.Rules{
+		{"two sources", "spec.hostPath.path: /b", "spec.csi: {driver: a, volumeHandle: b}",
+			"spec.csi: Forbidden: may not specify more than 1 volume type"},
+		{"local beside another",
+			"spec.hostPath: null; spec.local: {path: /b}; spec.nodeAffinity.required.nodeSelectorTerms: [{}]",
+			"spec.local: {path: /b}", "spec.local: Forbidden: may not specify more than 1 volume type"},
+		{"another beside flexVolume", "spec.flexVolume: {driver: a}",
+			"spec.hostPath: null; spec.flexVolume: {driver: a}; spec.csi: {driver: a, volumeHandle: b}",
+			"spec.csi: Forbidden: may not specify more than 1 volume type"},
+		{"local without nodes", "spec.hostPath.path: /b",
+			"spec.hostPath: null; spec.local: {path: /b}; spec.nodeAffinity: {}",
+			"spec.nodeAffinity.required: Required value: must specify required node constraints"},
+		{"secret of cinder", "spec.hostPath: null; spec.cinder: {volumeID: a, secretRef: {name: a, namespace: b}}",
+			"spec.hostPath: null; spec.cinder: {volumeID: a, secretRef: {name: a}}",
+			"spec.cinder.secretRef.namespace: Required value"},
+		{"stage secret of csi", "spec.hostPath: null; spec.csi: {driver: a, volumeHandle: b, nodeStageSecretRef: {}}",
+			`spec.hostPath: null; spec.csi: {driver: a, volumeHandle: ""}`, "spec.csi.volumeHandle: Required value"},
+	})
+}
+
+// TestVolumeWithInvalidNodes checks that values that an older server stored stay valid.
+func TestVolumeWithInvalidNodes(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumes.v1", persistentVolume).With(
+		"spec.nodeAffinity.required.nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, " +
+			`values: ["Bad!"]}]}]`)
+	k.Update(kindtest.Rules{
+		{"labels", "metadata.labels: {a: b}",
+			`spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values: ["Worse!"]`,
+			"nodeAffinity: Invalid value: " +
+				`{"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"a","Operator":"In","Values":[` +
+				`"Worse!"]}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA`},
 	})
 }

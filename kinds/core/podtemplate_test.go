@@ -64,3 +64,28 @@ func TestPodTemplateWarnings(t *testing.T) {
 				"when using apply"},
 	})
 }
+
+// TestPodTemplateUpdateWarnings checks the warnings about the pods.
+func TestPodTemplateUpdateWarnings(t *testing.T) {
+	kindtest.New(t, "podtemplates.v1", podTemplate).UpdateWarnings(kindtest.Cases{
+		{"none", "metadata.labels: {c: d}", ""},
+		{"variable twice", "template.spec.containers[0].env: [{name: A, value: '1'}, {name: A, value: '2'}]",
+			`template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped ` +
+				"when using apply"},
+	})
+}
+
+// TestTemplateRules checks the pods of a template.
+func TestTemplateRules(t *testing.T) {
+	kindtest.New(t, "podtemplates.v1", podTemplate).Create(kindtest.Rules{
+		{"image", "template.spec.containers[0].image: j", `template.spec.containers[0].image: ""`,
+			"template.spec.containers[0].image: Required value"},
+		{"ephemeral containers", "template.spec.containers[1]: {name: d, image: i}",
+			"template.spec.ephemeralContainers: [{name: d, image: i}]",
+			"template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template"},
+		{"seccomp annotation", "template.metadata.annotations: {a: b}",
+			"template.metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: other",
+			`template.annotations.seccomp.security.alpha.kubernetes.io/pod: Invalid value: "other": must ` +
+				"be a valid seccomp profile"},
+	})
+}

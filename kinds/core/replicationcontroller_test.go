@@ -114,3 +114,42 @@ func TestReplicationControllerSelectableFields(t *testing.T) {
 		{"running", "status.replicas: 3", "status.replicas=3"},
 	})
 }
+
+// TestReplicationControllerTemplate checks the pods of a controller.
+func TestReplicationControllerTemplate(t *testing.T) {
+	kindtest.New(t, "replicationcontrollers.v1", replicationController).Create(kindtest.Rules{
+		{"replicas", "spec.replicas: 0", "spec.replicas: -1",
+			"spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+		{"selector", "spec.selector: {a: b}", "spec.selector: {a: c}",
+			"spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template " +
+				"`labels`"},
+		{"no template", "spec.replicas: 1", "spec.template: null",
+			"spec.selector: Required value; spec.template: Required value"},
+		{"restart policy", "spec.template.spec.restartPolicy: Always", "spec.template.spec.restartPolicy: Never",
+			`spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
+		{"deadline", "spec.replicas: 1", "spec.template.spec.activeDeadlineSeconds: 5",
+			"spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in " +
+				"ReplicationController is not Supported"},
+		{"minReadySeconds", "spec.minReadySeconds: 1", "spec.minReadySeconds: -1",
+			"spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0"},
+	})
+}
+
+// TestReplicationControllerUpdateWarnings checks the warnings about the pods.
+func TestReplicationControllerUpdateWarnings(t *testing.T) {
+	kindtest.New(t, "replicationcontrollers.v1", replicationController).UpdateWarnings(kindtest.Cases{
+		{"labels", "metadata.labels: {c: d}", ""},
+		{"variable twice", "spec.template.spec.containers[0].env: [{name: A, value: '1'}, {name: A, value: '2'}]",
+			""},
+	})
+}
+
+// TestReplicationControllerCells checks what tables show of controllers.
+func TestReplicationControllerCells(t *testing.T) {
+	k := kindtest.New(t, "replicationcontrollers.v1", replicationController)
+	k.Columns("Name|Desired|Current|Ready|Age|(Containers)|(Images)|(Selector)", kindtest.Cases{
+		{"two containers",
+			"spec.replicas: 2; spec.template.spec.containers: [{name: x, image: i}, {name: z, image: " +
+				"j}]; status.replicas: 1", "x|2|1|0|60m|x,z|i,j|a=b"},
+	})
+}

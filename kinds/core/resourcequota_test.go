@@ -126,3 +126,78 @@ func TestResourceQuotaColumns(t *testing.T) {
 			"x|pods: 3/5, requests.cpu: 0/1|limits.cpu: 1/2|60m"},
 	})
 }
+
+// TestQuotaScopes checks the resources that the quota of a scope limits.
+func TestQuotaScopes(t *testing.T) {
+	kindtest.New(t, "resourcequotas.v1", resourceQuota).Create(kindtest.Rules{
+		{"pods that terminate", "spec: {hard: {pods: 1}, scopes: [Terminating]}",
+			"spec: {hard: {services: 1}, scopes: [Terminating]}",
+			`spec.scopes: Invalid value: ["Terminating"]: unsupported scope applied to resource`},
+		{"pods without requests", "spec: {hard: {pods: 1}, scopes: [BestEffort]}",
+			"spec: {hard: {requests.cpu: 1}, scopes: [BestEffort]}",
+			`spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource`},
+		{"contradiction", "spec: {hard: {pods: 1}, scopes: [Terminating, BestEffort]}",
+			"spec: {hard: {pods: 1}, scopes: [Terminating, NotTerminating]}",
+			`spec.scopes: Invalid value: ["Terminating","NotTerminating"]: conflicting scopes`},
+		{"priority", "spec.scopeSelector.matchExpressions: [{scopeName: PriorityClass, operator: In, values: [a]}]",
+			"spec.scopeSelector.matchExpressions: [{scopeName: PriorityClass, operator: In}]",
+			"spec.scopeSelector.matchExpressions.values: Required value: must be at least one value when " +
+				"`operator` is 'In' or 'NotIn' for scope selector"},
+		{"values of Exists", "spec.scopeSelector.matchExpressions: [{scopeName: PriorityClass, operator: Exists}]",
+			"spec.scopeSelector.matchExpressions: [{scopeName: PriorityClass, operator: Exists, values: [a]}]",
+			`spec.scopeSelector.matchExpressions.values: Invalid value: ["a"]: must be no value when ` +
+				"`operator` is 'Exist' or 'DoesNotExist' for scope selector"},
+		{"operator of other scopes",
+			"spec.scopeSelector.matchExpressions: [{scopeName: Terminating, operator: Exists}]",
+			"spec.scopeSelector.matchExpressions: [{scopeName: Terminating, operator: In}]",
+			`spec.scopeSelector.matchExpressions.operator: Invalid value: "In": must be 'Exists' when ` +
+				"scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, " +
+				"ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or " +
+				"ResourceQuotaScopeCrossNamespacePodAffinity; spec.scopeSelector.matchExpressions.values: " +
+				"Required value: must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"},
+		{"unknown scope", "spec: {hard: {pods: 1}, scopes: [NotBestEffort]}",
+			"spec: {hard: {pods: 1}, scopes: [Other]}", `spec.scopes: Invalid value: ["Other"]: unsupported scope`},
+	})
+}
+
+// TestQuotaResources checks the names and values of limits.
+func TestQuotaResources(t *testing.T) {
+	kindtest.New(t, "resourcequotas.v1", resourceQuota).Create(kindtest.Rules{
+		{"unknown resource", "spec.hard: {requests.cpu: 1}", "spec.hard: {bogus: 1}",
+			`spec.hard[bogus]: Invalid value: "bogus": must be a standard resource type or fully ` +
+				`qualified; spec.hard[bogus]: Invalid value: "bogus": must be a standard resource for quota`},
+		{"count of a kind", "spec.hard: {count/deployments.apps: 1}", `spec.hard: {"count/": 1}`,
+			`spec.hard[count/]: Invalid value: "count/": name part must be non-empty; spec.hard[count/]: ` +
+				`Invalid value: "count/": name part must consist of alphanumeric characters, '-', '_' or ` +
+				"'.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  " +
+				"or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+		{"fraction", "spec.hard: {pods: 1}", "spec.hard: {pods: 1500m}",
+			`spec.hard[pods]: Invalid value: "1500m": must be an integer`},
+		{"negative limit", "spec.hard: {pods: 0}", `spec.hard: {pods: "-1"}`,
+			`spec.hard[pods]: Invalid value: "-1": must be greater than or equal to 0`},
+		{"class of storage", "spec.hard: {a.storageclass.storage.k8s.io/requests.storage: 1Gi}",
+			`spec.hard: {requests.storage: "-1"}`,
+			`spec.hard[requests.storage]: Invalid value: "-1": must be greater than or equal to 0`},
+	})
+}
+
+// TestQuotaStatus checks the reported use.
+func TestQuotaStatus(t *testing.T) {
+	kindtest.New(t, "resourcequotas.v1", resourceQuota).UpdateStatus(kindtest.Rules{
+		{"use", "status.used: {pods: 1}", `status.used: {pods: "-1"}`,
+			`status.used[pods]: Invalid value: "-1": must be greater than or equal to 0`},
+		{"fraction", "status.hard: {pods: 1}", "status.hard: {pods: 1500m}",
+			`status.hard[pods]: Invalid value: "1500m": must be an integer`},
+	})
+}
+
+// TestQuotaCells checks that tables show requests and limits apart, in the order of their names.
+func TestQuotaCells(t *testing.T) {
+	kindtest.New(t, "resourcequotas.v1", resourceQuota).Columns("Name|Request|Limit|Age", kindtest.Cases{
+		{"no status", "spec.hard: {pods: 5}", "x|||60m"},
+		{"requests and limits",
+			"status: {hard: {requests.cpu: 4, pods: 10, limits.memory: 8Gi, limits.cpu: 8, count/x: 1}, " +
+				"used: {pods: 3, limits.cpu: 1500m}}",
+			"x|count/x: 0/1, pods: 3/10, requests.cpu: 0/4|limits.cpu: 1500m/8, limits.memory: 0/8Gi|60m"},
+	})
+}

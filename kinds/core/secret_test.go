@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -92,5 +93,56 @@ func TestSecretSelectableFields(t *testing.T) {
 	kindtest.New(t, "secrets.v1", secret).Selectable(kindtest.Cases{
 		{"opaque", "", "type=Opaque"},
 		{"typed", "type: example.com/a", "type=example.com/a"},
+	})
+}
+
+// TestSecretSize checks that the data has at most 1 MiB.
+func TestSecretSize(t *testing.T) {
+	kindtest.New(t, "secrets.v1", secret).Create(kindtest.Rules{
+		{"data", "stringData: {a: " + strings.Repeat("b", 1048575) + "}",
+			"stringData: {a: " + strings.Repeat("b", 1048577) + "}",
+			"data: Too long: may not be more than 1048576 bytes"},
+	})
+}
+
+// TestSecretTypes checks the keys that secrets of a type need.
+func TestSecretTypes(t *testing.T) {
+	kindtest.New(t, "secrets.v1", secret).Create(kindtest.Rules{
+		{"account",
+			"type: kubernetes.io/service-account-token; metadata.annotations[kubernetes.io/service-account.name]: a",
+			"type: kubernetes.io/service-account-token",
+			"metadata.annotations[kubernetes.io/service-account.name]: Required value"},
+		{"older configuration of Docker", `type: kubernetes.io/dockercfg; stringData: {.dockercfg: "{}"}`,
+			`type: kubernetes.io/dockercfg; stringData: {.dockercfg: "{"}`,
+			`data[.dockercfg]: Invalid value: "<secret contents redacted>": unexpected end of JSON input`},
+		{"configuration of Docker", `type: kubernetes.io/dockerconfigjson; stringData: {.dockerconfigjson: "{}"}`,
+			`type: kubernetes.io/dockerconfigjson; stringData: {.dockercfg: "{}"}`,
+			"data[.dockerconfigjson]: Required value"},
+		{"user or password", "type: kubernetes.io/basic-auth; stringData: {password: a}",
+			"type: kubernetes.io/basic-auth; stringData: {a: b}",
+			"data[username]: Required value; data[password]: Required value"},
+		{"SSH key", "type: kubernetes.io/ssh-auth; stringData: {ssh-privatekey: a}",
+			`type: kubernetes.io/ssh-auth; stringData: {ssh-privatekey: ""}`, "data[ssh-privatekey]: Required value"},
+		{"certificate and key", `type: kubernetes.io/tls; stringData: {tls.crt: "", tls.key: ""}`,
+			"type: kubernetes.io/tls; stringData: {tls.crt: a}", "data[tls.key]: Required value"},
+		{"other type", "type: example.com/a", "type: kubernetes.io/tls",
+			"data[tls.crt]: Required value; data[tls.key]: Required value"},
+	})
+}
+
+// TestSecretData checks that the text of stringData becomes data.
+func TestSecretData(t *testing.T) {
+	kindtest.New(t, "secrets.v1", secret).Created(kindtest.Cases{
+		{"new key", "stringData: {a: b}", `data: {"a":"Yg=="}; stringData: null; type: Opaque`},
+		{"own type", "type: example.com/a", "type: example.com/a"},
+		{"both maps", "data: {a: YQ==}; stringData: {a: b, c: d}", `data: {"a":"Yg==","c":"ZA=="}`},
+	})
+}
+
+// TestSecretUpdated checks what an update keeps.
+func TestSecretUpdated(t *testing.T) {
+	kindtest.New(t, "secrets.v1", secret).With("data: {a: YQ==}").Updated(kindtest.Cases{
+		{"type", "type: null", "type: Opaque"},
+		{"text", "stringData: {c: d}", `data: {"a":"YQ==","c":"ZA=="}; stringData: null`},
 	})
 }

@@ -42,3 +42,22 @@ func TestServiceAccountWarnings(t *testing.T) {
 				"separate namespaces to isolate access to mounted secrets"},
 	})
 }
+
+// TestServiceAccountAnnotationUpdate checks that only a new annotation has a warning.
+func TestServiceAccountAnnotationUpdate(t *testing.T) {
+	k := kindtest.New(t, "serviceaccounts.v1", serviceAccount).With(
+		`metadata.annotations[kubernetes.io/enforce-mountable-secrets]: "true"`)
+	k.UpdateWarnings(kindtest.Cases{
+		{"annotation that was there", "metadata.labels: {a: b}", ""},
+	})
+}
+
+// TestServiceAccountNewAnnotationUpdate checks the warning about the annotation.
+func TestServiceAccountNewAnnotationUpdate(t *testing.T) {
+	kindtest.New(t, "serviceaccounts.v1", serviceAccount).UpdateWarnings(kindtest.Cases{
+		{"annotation", `metadata.annotations[kubernetes.io/enforce-mountable-secrets]: "true"`,
+			"metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer " +
+				"separate namespaces to isolate access to mounted secrets"},
+		{"none", "metadata.annotations: {a: b}", ""},
+	})
+}

@@ -215,8 +215,8 @@ func TestClaimUpdateWarnings(t *testing.T) {
 
 func TestClaimColumns(t *testing.T) {
 	k := kindtest.New(t, "persistentvolumeclaims.v1", claim)
-	k.Columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|"+
-		"VolumeAttributesClass|Age|(VolumeMode)", kindtest.Cases{
+	k.Columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|"+
+		"(VolumeMode)", kindtest.Cases{
 		{"pending", "", "x|Pending|||||<unset>|60m|Filesystem"},
 		{"bound",
 			"spec.volumeName: v; spec.storageClassName: a; status: {phase: Bound, capacity: {storage: " +
@@ -240,5 +240,142 @@ func TestCrossNamespaceVolumeDataSource(t *testing.T) {
 			"spec.dataSource: {kind: PersistentVolumeClaim, name: a}; spec.dataSourceRef: {kind: " +
 				"PersistentVolumeClaim, name: a, namespace: b}",
 			"spec: Invalid value: {}: may not be specified when dataSourceRef.namespace is specified"},
+	})
+}
+
+// TestUnboundClaim checks what may change before a claim is bound.
+func TestUnboundClaim(t *testing.T) {
+	kindtest.New(t, "persistentvolumeclaims.v1", claim, "CrossNamespaceVolumeDataSource").Update(kindtest.Rules{
+		{"volume", "spec.volumeName: v", "spec.resources.requests.storage: 2Gi",
+			"spec: Forbidden: spec is immutable after creation except resources.requests and " +
+				"volumeAttributesClassName for bound claims\n@@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": " +
+				"null,\n   \"Requests\": {\n-   \"storage\": \"1Gi\"\n+   \"storage\": \"2Gi\"\n   }\n  },\n  \"Volum" +
+				"eName\": \"\",\n"},
+		{"class", "spec.storageClassName: c", "spec.accessModes: [ReadWriteMany]",
+			"spec: Forbidden: spec is immutable after creation except resources.requests and " +
+				"volumeAttributesClassName for bound claims\n@@ -1,6 +1,6 @@\n {\n  \"AccessModes\": [\n-  " +
+				"\"ReadWriteOnce\"\n+  \"ReadWriteMany\"\n  ],\n  \"Selector\": null,\n  \"Resources\": {\n"},
+		{"annotation of the class", "metadata.annotations: {a: b}",
+			"metadata.annotations[volume.beta.kubernetes.io/storage-class]: a",
+			`metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "a": field is immutable`},
+	})
+}
+
+// TestClaimShrinks checks that a claim shrinks to no less than its capacity.
+func TestClaimShrinks(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumeclaims.v1", claim, "CrossNamespaceVolumeDataSource").With(
+		"spec.resources.requests: {storage: 2Gi}; spec.volumeName: v; status: {phase: Bound, capacity: " +
+			"{storage: 1Gi}}")
+	k.Update(kindtest.Rules{
+		{"size", "spec.resources.requests.storage: 3Gi", "spec.resources.requests.storage: 500Mi",
+			"spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"},
+	})
+}
+
+// TestClaimWithAppliedClass checks that a class that was applied is replaced, but not removed.
+func TestClaimWithAppliedClass(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumeclaims.v1", claim, "CrossNamespaceVolumeDataSource").With(
+		"spec.volumeName: v; spec.volumeAttributesClassName: a; status: {phase: Bound, capacity: " +
+			"{storage: 1Gi}, currentVolumeAttributesClassName: a}")
+	k.Update(kindtest.Rules{
+		{"other class", "spec.volumeAttributesClassName: b", "spec.volumeAttributesClassName: null",
+			"spec.volumeAttributesClassName: Forbidden: update to nil is forbidden when " +
+				"status.currentVolumeAttributesClassName is not nil"},
+		{"empty class", "spec.volumeAttributesClassName: b", `spec.volumeAttributesClassName: ""`,
+			"spec.volumeAttributesClassName: Forbidden: update to empty string is forbidden when " +
+				"status.currentVolumeAttributesClassName is not nil"},
+	})
+}
+
+// TestClaimWithClass checks that a class may be removed until it was applied.
+func TestClaimWithClass(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumeclaims.v1", claim, "CrossNamespaceVolumeDataSource").With(
+		"spec.volumeName: v; spec.volumeAttributesClassName: a; status: {phase: Bound, capacity: {storage: 1Gi}}")
+	k.Update(kindtest.Rules{
+		{"no class", "spec.volumeAttributesClassName: null", `spec.volumeAttributesClassName: "A"`,
+			`spec.volumeAttributesClassName: Invalid value: "A": a lowercase RFC 1123 subdomain must ` +
+				"consist of lower case alphanumeric characters, '-' or '.', and must start and end with an " +
+				"alphanumeric character (e.g. 'example.com', regex used for validation is " +
+				`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
+	})
+}
+
+// TestClaimSources checks the data that a volume begins with.
+func TestClaimSources(t *testing.T) {
+	kindtest.New(t, "persistentvolumeclaims.v1", claim, "CrossNamespaceVolumeDataSource").Create(kindtest.Rules{
+		{"kind without a group", "spec.dataSource: {kind: PersistentVolumeClaim, name: a}",
+			"spec.dataSourceRef: {kind: Pod, name: a}",
+			`spec.dataSource: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the ` +
+				`default apiGroup; spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' ` +
+				"when referencing the default apiGroup"},
+		{"two sources", "spec.dataSourceRef: {apiGroup: a.b, kind: A, name: a}",
+			"spec.dataSource: {kind: PersistentVolumeClaim, name: a}; spec.dataSourceRef: {apiGroup: " +
+				"a.b, kind: A, name: b}", "spec: Invalid value: {}: must match dataSourceRef"},
+		{"name", "spec.dataSourceRef: {apiGroup: a.b, kind: A, name: a}",
+			`spec.dataSourceRef: {apiGroup: a.b, kind: A, name: ""}`,
+			"spec.dataSource.name: Required value; spec.dataSourceRef.name: Required value"},
+	})
+}
+
+// TestClaimSourcesCreated checks that one field of the source follows from the other.
+func TestClaimSourcesCreated(t *testing.T) {
+	kindtest.New(t, "persistentvolumeclaims.v1", claim, "CrossNamespaceVolumeDataSource").Created(kindtest.Cases{
+		{"claim", "spec.dataSource: {kind: PersistentVolumeClaim, name: a}",
+			`spec.dataSource: {"apiGroup":null,"kind":"PersistentVolumeClaim","name":"a"}; ` +
+				`spec.dataSourceRef: {"apiGroup":null,"kind":"PersistentVolumeClaim","name":"a"}`},
+		{"reference", "spec.dataSourceRef: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: a}",
+			`spec.dataSource: {"apiGroup":"snapshot.storage.k8s.io","kind":"VolumeSnapshot","name":"a"}; ` +
+				`spec.dataSourceRef: {"apiGroup":"snapshot.storage.k8s.io","kind":"VolumeSnapshot","name":"a"}`},
+		{"kind that is dropped", "spec.dataSource: {kind: Pod, name: a}",
+			"spec.dataSource: null; spec.dataSourceRef: null"},
+		{"populator", "spec.dataSourceRef: {apiGroup: a.b, kind: A, name: a}",
+			`spec.dataSource: {"apiGroup":"a.b","kind":"A","name":"a"}; spec.dataSourceRef: ` +
+				`{"apiGroup":"a.b","kind":"A","name":"a"}`},
+	})
+}
+
+// TestClaimHealth checks the reported health of the volume.
+func TestClaimHealth(t *testing.T) {
+	kindtest.New(t, "persistentvolumeclaims.v1", claim, "CSIVolumeHealth").UpdateStatus(kindtest.Rules{
+		{"reason", "status.healthStatus: {healthConditions: [{status: Degraded, reason: Slow}]}",
+			`status.healthStatus: {healthConditions: [{status: Degraded, reason: "9"}]}`,
+			`status.healthStatus.healthConditions[0].reason: Invalid value: "9": a condition reason must ` +
+				"start with alphabetic character, optionally followed by a string of alphanumeric characters " +
+				"or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or " +
+				"'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for " +
+				"validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"},
+	})
+}
+
+// TestClaimResize checks what the driver reports about a resize.
+func TestClaimResize(t *testing.T) {
+	kindtest.New(t, "persistentvolumeclaims.v1", claim).UpdateStatus(kindtest.Rules{
+		{"resource", "status.allocatedResources: {storage: 1Gi}", "status.allocatedResources: {cpu: 1}",
+			`status.allocatedResources: Unsupported value: "cpu": supported values: "storage"`},
+		{"state", "status.allocatedResourceStatuses: {storage: NodeResizePending}",
+			"status.allocatedResourceStatuses: {storage: Other}",
+			`status.allocatedResourceStatuses: Unsupported value: "storage": supported values: ` +
+				`"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", ` +
+				`"NodeResizeInfeasible", "NodeResizePending"`},
+		{"resource of a state", "status.allocatedResourceStatuses: {example.com/a: NodeResizePending}",
+			"status.allocatedResourceStatuses: {cpu: NodeResizePending}",
+			`status.allocatedResourceStatuses: Unsupported value: "cpu": supported values: "storage"`},
+		{"capacity", "status.capacity: {storage: 1Gi}", `status.capacity: {storage: "-1"}`,
+			"status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"},
+	})
+}
+
+// TestClaimStates checks what tables show of claims.
+func TestClaimStates(t *testing.T) {
+	k := kindtest.New(t, "persistentvolumeclaims.v1", claim)
+	k.Columns("Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|"+
+		"(VolumeMode)", kindtest.Cases{
+		{"bound",
+			"spec.volumeName: v; spec.volumeAttributesClassName: gold; status: {phase: Bound, capacity: " +
+				"{storage: 1Gi}, accessModes: [ReadWriteOnce]}", "x|Bound|v|1Gi|RWO||gold|60m|Filesystem"},
+		{"class of the annotation", "metadata.annotations[volume.beta.kubernetes.io/storage-class]: old",
+			"x|Pending||||old|<unset>|60m|Filesystem"},
+		{"terminating", `metadata.deletionTimestamp: "2026-05-04T11:00:00Z"; status.phase: Lost`,
+			"x|Terminating|||||<unset>|60m|Filesystem"},
 	})
 }
