@@ -47,3 +47,26 @@ func TestControllerRevisionGenerations(t *testing.T) {
 		{"revision", "revision: 2", "0"},
 	})
 }
+
+// TestControllerRevisionCells checks that tables show the controller among the owners.
+func TestControllerRevisionCells(t *testing.T) {
+	k := kindtest.New(t, "controllerrevisions.v1.apps", controllerRevision)
+	k.Columns("Name|Controller|Revision|Age", kindtest.Cases{
+		{"owner", "metadata.ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: o, uid: u}]",
+			"x|<none>|1|60m"},
+		{"controller",
+			"metadata.ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: o, uid: u, controller: true}]",
+			"x|daemonset.apps/o|1|60m"},
+		{"controller of the core group",
+			"metadata.ownerReferences: [{apiVersion: v1, kind: Pod, name: o, uid: u, controller: true}]",
+			"x|pod/o|1|60m"},
+	})
+}
+
+// TestRevisionWithoutData checks that a revision that was stored without data can be changed.
+func TestRevisionWithoutData(t *testing.T) {
+	kindtest.New(t, "controllerrevisions.v1.apps", controllerRevision).With("data: null").Update(kindtest.Rules{
+		{"revision", "revision: 2", "revision: -1",
+			"revision: Invalid value: -1: must be greater than or equal to 0"},
+	})
+}

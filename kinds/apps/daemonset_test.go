@@ -168,12 +168,25 @@ func TestDaemonSetUpdateWarnings(t *testing.T) {
 
 func TestDaemonSetColumns(t *testing.T) {
 	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet)
-	k.Columns("Name|Desired|Current|Ready|Up-to-date|Available|Node "+
-		"Selector|Age|(Containers)|(Images)|(Selector)", kindtest.Cases{
+	k.Columns("Name|Desired|Current|Ready|Up-to-date|Available|Node Selector|Age|(Containers)|"+
+		"(Images)|(Selector)", kindtest.Cases{
 		{"new", "", "x|0|0|0|0|0|<none>|60m|c|i:1|a=b"},
 		{"running",
 			"spec.template.spec.nodeSelector: {a: b}; status: {desiredNumberScheduled: 6, " +
 				"currentNumberScheduled: 5, numberReady: 4, updatedNumberScheduled: 3, numberAvailable: 2}",
 			"x|6|5|4|3|2|a=b|60m|c|i:1|a=b"},
+	})
+}
+
+// TestDaemonSetCells checks what tables show of daemon sets.
+func TestDaemonSetCells(t *testing.T) {
+	k := kindtest.New(t, "daemonsets.v1.apps", daemonSet)
+	k.Columns("Name|Desired|Current|Ready|Up-to-date|Available|Node Selector|Age|(Containers)|"+
+		"(Images)|(Selector)", kindtest.Cases{
+		{"nodes",
+			"spec.template.spec.nodeSelector: {disk: ssd}; status: {desiredNumberScheduled: 5, " +
+				"currentNumberScheduled: 4, numberMisscheduled: 9, numberReady: 3, updatedNumberScheduled: " +
+				"2, numberAvailable: 1}", "x|5|4|3|2|1|disk=ssd|60m|c|i:1|a=b"},
+		{"everywhere", "metadata.labels: {a: b}", "x|0|0|0|0|0|<none>|60m|c|i:1|a=b"},
 	})
 }

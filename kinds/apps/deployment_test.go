@@ -255,3 +255,17 @@ func TestDeploymentColumns(t *testing.T) {
 			"x|0/1|0|0|60m|c,d|i:1,j:1|a=b"},
 	})
 }
+
+// TestDeploymentCells checks how tables show selectors and containers.
+func TestDeploymentCells(t *testing.T) {
+	k := kindtest.New(t, "deployments.v1.apps", deployment).With(
+		`spec.selector: {matchLabels: {b: "2", a: b}, matchExpressions: [{key: c, operator: NotIn, ` +
+			"values: [e, d]}, {key: f, operator: DoesNotExist}]}; spec.template.metadata.labels: {a: b, b: " +
+			`"2"}; spec.template.spec.containers: [{name: x, image: i}, {name: z, image: j}]`)
+	k.Columns("Name|Ready|Up-to-date|Available|Age|(Containers)|(Images)|(Selector)", kindtest.Cases{
+		{"requirements", "spec.replicas: 3", "x|0/3|0|0|60m|x,z|i,j|a=b,b=2,c notin (d,e),!f"},
+		{"progress",
+			"spec.replicas: 3; status: {replicas: 3, readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1}",
+			"x|1/3|2|1|60m|x,z|i,j|a=b,b=2,c notin (d,e),!f"},
+	})
+}

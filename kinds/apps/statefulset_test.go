@@ -227,3 +227,31 @@ func TestStatefulSetRecreateStrategy(t *testing.T) {
 				"only allowed for updateStrategy 'RollingUpdate'"},
 	})
 }
+
+// TestStatefulSetCells checks what tables show of stateful sets.
+func TestStatefulSetCells(t *testing.T) {
+	k := kindtest.New(t, "statefulsets.v1.apps", statefulSet, "StatefulSetRecreateStrategy")
+	k.Columns("Name|Ready|Age|(Containers)|(Images)", kindtest.Cases{
+		{"ready", "spec.replicas: 2; status: {replicas: 2, readyReplicas: 1}", "x|1/2|60m|c|i:1"},
+	})
+}
+
+// TestRecreatedStatefulSet checks that the strategy of a disabled feature stays valid.
+func TestRecreatedStatefulSet(t *testing.T) {
+	k := kindtest.New(t, "statefulsets.v1.apps", statefulSet, "StatefulSetRecreateStrategy").With(
+		"spec.updateStrategy: {type: Recreate}")
+	k.Update(kindtest.Rules{
+		{"strategy", "spec.replicas: 2", "spec.updateStrategy: {type: Other}",
+			`spec.updateStrategy: Invalid value: {"Type":"Other","RollingUpdate":null}: must be ` +
+				"'RollingUpdate', 'OnDelete', or 'Recreate'"},
+	})
+}
+
+// TestStatefulSetRecreateStrategy2 checks that the gate permits the strategy.
+func TestStatefulSetRecreateStrategy2(t *testing.T) {
+	kindtest.New(t, "statefulsets.v1.apps", statefulSet, "StatefulSetRecreateStrategy").Update(kindtest.Rules{
+		{"strategy", "spec.updateStrategy: {type: Recreate}", "spec.updateStrategy: {type: Other}",
+			`spec.updateStrategy: Invalid value: {"Type":"Other","RollingUpdate":null}: must be ` +
+				"'RollingUpdate', 'OnDelete', or 'Recreate'"},
+	})
+}

@@ -44,6 +44,15 @@ func TestBudgetUpdateRules(t *testing.T) {
 	kindtest.New(t, "poddisruptionbudgets.v1.policy", budget).Update(kindtest.Rules{
 		{"minAvailable", "spec.minAvailable: 1", "spec.minAvailable: -1",
 			"spec.minAvailable: Invalid value: -1: must be greater than or equal to 0"},
+		{"selector", "spec.selector: {matchLabels: {c: d}}", `spec.selector: {matchLabels: {c: "d e"}}`,
+			`spec.selector.matchLabels: Invalid value: "d e": a valid label must be an empty string or ` +
+				"consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
+				"alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for " +
+				"validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+		{"both", "spec: {maxUnavailable: 1, selector: {matchLabels: {a: b}}}", "spec.maxUnavailable: 1",
+			"spec: Invalid value: " +
+				`{"MinAvailable":"50%","Selector":{"matchLabels":{"a":"b"}},"MaxUnavailable":1,"UnhealthyPodE` +
+				`victionPolicy":null}: minAvailable and maxUnavailable cannot be both set`},
 	})
 }
 
@@ -96,5 +105,43 @@ func TestBudgetColumns(t *testing.T) {
 		{"maximum",
 			"spec: {maxUnavailable: 1}; status: {disruptionsAllowed: 1, currentHealthy: 1, " +
 				"desiredHealthy: 1, expectedPods: 1}", "x|N/A|1|1|60m"},
+	})
+}
+
+func TestBudgetStatusRules2(t *testing.T) {
+	kindtest.New(t, "poddisruptionbudgets.v1.policy", budget).UpdateStatus(kindtest.Rules{
+		{"disrupted pods", `status.disruptedPods: {a: "2026-05-04T11:00:00Z"}`,
+			"status.disruptedPods: {}; status.expectedPods: -2",
+			"status.expectedPods: Invalid value: -2: must be greater than or equal to 0"},
+		{"generation", "status.observedGeneration: 1", "status.desiredHealthy: -2",
+			"status.desiredHealthy: Invalid value: -2: must be greater than or equal to 0"},
+	})
+}
+
+// TestBudgetConverted shows that an empty selector matches nothing in v1beta1, and all pods in v1.
+func TestBudgetConverted(t *testing.T) {
+	kindtest.New(t, "poddisruptionbudgets.v1.policy", budget).Converted("v1beta1", kindtest.Cases{
+		{"selector", "", `spec.selector: {"matchLabels":{"a":"b"}}`},
+		{"all pods", "spec.selector: {}",
+			`spec.selector: {"matchExpressions":[{"key":"pdb.kubernetes.io/deprecated-v1beta1-empty-selec` +
+				`tor-match","operator":"DoesNotExist"}]}`},
+		{"no pods", "spec.selector: null", "spec.selector: null"},
+	})
+}
+
+const oldBudget = `spec: {minAvailable: 1, selector: {}}`
+
+// TestOldBudgetConverted shows what v1 has for the selectors of v1beta1.
+func TestOldBudgetConverted(t *testing.T) {
+	kindtest.New(t, "poddisruptionbudgets.v1beta1.policy", oldBudget).Converted("v1", kindtest.Cases{
+		{"empty", "",
+			`spec.selector: {"matchExpressions":[{"key":"pdb.kubernetes.io/deprecated-v1beta1-empty-selec` +
+				`tor-match","operator":"Exists"}]}`},
+		{"all pods",
+			"spec.selector.matchExpressions: [{key: " +
+				"pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match, operator: DoesNotExist}]",
+			"spec.selector: {}"},
+		{"another", "spec.selector: {matchLabels: {a: b}}", `spec.selector: {"matchLabels":{"a":"b"}}`},
+		{"none", "spec.selector: null", "spec.selector: null"},
 	})
 }

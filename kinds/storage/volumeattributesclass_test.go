@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/kindtest"
@@ -16,6 +17,12 @@ func TestVolumeAttributesClassRules(t *testing.T) {
 			"parameters: Required value: must contain at least one key/value pair"},
 		{"key of a parameter", "parameters: {a: b}", `parameters: {"": b}`,
 			`parameters: Invalid value: "": field can not be empty.`},
+		{"key of a parameter", `parameters: {a: ""}`, `parameters: {"": a}`,
+			`parameters: Invalid value: "": field can not be empty.`},
+		{"size of the parameters", "parameters: {a: b}", "parameters: {a: " + strings.Repeat("b", 262144) + "}",
+			"parameters: Too long: may not be more than 262144 bytes"},
+		{"no parameters", "parameters: {a: b}", "parameters: {}",
+			"parameters: Required value: must contain at least one key/value pair"},
 	})
 }
 
@@ -25,6 +32,10 @@ func TestVolumeAttributesClassUpdateRules(t *testing.T) {
 			"driverName: Forbidden: updates to driverName are forbidden."},
 		{"parameters", "metadata.labels: {a: b}", "parameters: {c: e}",
 			"parameters: Forbidden: updates to parameters are forbidden."},
+		{"parameters", "metadata.labels: {a: b}", "parameters: {c: e}",
+			"parameters: Forbidden: updates to parameters are forbidden."},
+		{"driver", "metadata.annotations: {a: b}", "driverName: c",
+			"driverName: Forbidden: updates to driverName are forbidden."},
 	})
 }
 
