@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -21,7 +20,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/kinds/core/service"
 	"github.com/miniapiserver/miniapiserver/kinds/discovery"
 	"github.com/miniapiserver/miniapiserver/kinds/scheduling"
-	"github.com/miniapiserver/miniapiserver/kinds/storage"
 )
 
 func TestNamespace(t *testing.T) {
@@ -50,59 +48,6 @@ func TestNamespace(t *testing.T) {
 	ns.Spec.Finalizers = []corev1.FinalizerName{"/a"}
 	if got := besideMetadata(r.CheckCreate(nil, ns)).ToAggregate(); got == nil || got.Error() != `spec.finalizers: Invalid value: "/a": prefix part must be non-empty` {
 		t.Errorf("finalizers: %v", got)
-	}
-}
-
-func TestSecret(t *testing.T) {
-	r := core.Secret()
-	s := &corev1.Secret{Data: map[string][]byte{"a": []byte("loses")}, StringData: map[string]string{"a": "wins", "b": "text"}}
-	r.Default(s)
-	if string(s.Data["a"]) != "wins" || string(s.Data["b"]) != "text" || s.StringData != nil || s.Type != corev1.SecretTypeOpaque {
-		t.Errorf("got %+v", s)
-	}
-	for _, c := range []struct {
-		kind corev1.SecretType
-		data map[string][]byte
-		want string
-	}{
-		{"example.com/t", nil, ""},
-		{corev1.SecretTypeBasicAuth, nil, "[data[username]: Required value, data[password]: Required value]"},
-		{corev1.SecretTypeSSHAuth, map[string][]byte{"ssh-privatekey": nil}, "data[ssh-privatekey]: Required value"},
-		{corev1.SecretTypeTLS, map[string][]byte{"tls.crt": nil}, "data[tls.key]: Required value"},
-		{corev1.SecretTypeDockerConfigJson, map[string][]byte{".dockerconfigjson": []byte("nope")},
-			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character 'o' in literal null (expecting 'u')`},
-		{corev1.SecretTypeDockercfg, nil, "data[.dockercfg]: Required value"},
-		{corev1.SecretTypeServiceAccountToken, nil, "metadata.annotations[kubernetes.io/service-account.name]: Required value"},
-	} {
-		got := ""
-		if err := besideMetadata(r.CheckCreate(nil, &corev1.Secret{Type: c.kind, Data: c.data})).ToAggregate(); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s: got %s, want %s", c.kind, got, c.want)
-		}
-	}
-	if errs := besideMetadata(checkUpdate(r, nil, &corev1.Secret{Type: "a"}, &corev1.Secret{Type: "b"})); len(errs) != 1 {
-		t.Errorf("type changed: %v", errs)
-	}
-}
-
-func TestJobSelectsItsPods(t *testing.T) {
-	r := batch.Job(features.Default())
-	j := &batchv1.Job{}
-	j.Name, j.UID = "a", "1"
-	prepare(r, j, nil)
-	if len(j.Spec.Template.Labels) != 4 || j.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] != "1" {
-		t.Errorf("got %+v", j.Spec)
-	}
-	r.Default(j)
-	if len(j.Labels) != 4 {
-		t.Errorf("labels %v", j.Labels)
-	}
-	manual := &batchv1.Job{Spec: batchv1.JobSpec{ManualSelector: new(true)}}
-	prepare(r, manual, nil)
-	if manual.Spec.Selector != nil {
-		t.Errorf("manual: %+v", manual.Spec)
 	}
 }
 
@@ -152,19 +97,6 @@ func TestBumps(t *testing.T) {
 		if got := changesGeneration(c.r, c.obj, c.old); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
-	}
-}
-
-func TestCSIDriverGeneration(t *testing.T) {
-	obj, old := &storagev1.CSIDriver{}, &storagev1.CSIDriver{}
-	prepare(storage.CSIDriver(features.Default()), obj, old)
-	if obj.Generation != 0 {
-		t.Errorf("nothing changed: %d", obj.Generation)
-	}
-	obj.Spec.RequiresRepublish = new(true)
-	prepare(storage.CSIDriver(features.Default()), obj, old)
-	if obj.Generation != 1 {
-		t.Errorf("changed: %d", obj.Generation)
 	}
 }
 

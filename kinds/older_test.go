@@ -8,21 +8,14 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds/discovery"
-	"github.com/miniapiserver/miniapiserver/kinds/policy"
 )
 
 // TestOlderVersionsLoseNothing checks that conversion of a hub object to an older version and
@@ -139,58 +132,6 @@ func encoded(t *rapid.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-func TestBudgetSelectors(t *testing.T) {
-	v := policy.PodDisruptionBudget().Version(policyv1beta1.SchemeGroupVersion)
-	budgetSelector := func(o metav1.LabelSelectorOperator) *metav1.LabelSelector {
-		const key = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
-		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: o}}}
-	}
-	for name, c := range map[string]struct{ old, hub *metav1.LabelSelector }{
-		"none":    {nil, nil},
-		"empty":   {&metav1.LabelSelector{}, budgetSelector(metav1.LabelSelectorOpExists)},
-		"all":     {budgetSelector(metav1.LabelSelectorOpDoesNotExist), &metav1.LabelSelector{}},
-		"another": {metav1.SetAsLabelSelector(map[string]string{"a": "b"}), metav1.SetAsLabelSelector(map[string]string{"a": "b"})},
-	} {
-		hub, err := v.ToHub(&policyv1beta1.PodDisruptionBudget{Spec: policyv1beta1.PodDisruptionBudgetSpec{Selector: c.old}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := hub.(*policyv1.PodDisruptionBudget).Spec.Selector; !reflect.DeepEqual(got, c.hub) {
-			t.Errorf("%s: hub has %v, want %v", name, got, c.hub)
-		}
-		old, err := v.FromHub(hub)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := old.(*policyv1beta1.PodDisruptionBudget).Spec.Selector; !reflect.DeepEqual(got, c.old) {
-			t.Errorf("%s: back has %v, want %v", name, got, c.old)
-		}
-	}
-}
-
-func TestTopology(t *testing.T) {
-	old := &discoveryv1beta1.EndpointSlice{Endpoints: []discoveryv1beta1.Endpoint{{
-		NodeName: ptrTo("n"),
-		Topology: map[string]string{"topology.kubernetes.io/zone": "z", "kubernetes.io/hostname": "n", "rack": "4"},
-	}}}
-	v := discovery.EndpointSlice(features.Default()).Version(discoveryv1beta1.SchemeGroupVersion)
-	obj, err := v.ToHub(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := obj.(*discoveryv1.EndpointSlice).Endpoints[0]
-	if *e.Zone != "z" || *e.NodeName != "n" || !reflect.DeepEqual(e.DeprecatedTopology, map[string]string{"rack": "4"}) {
-		t.Errorf("got %+v", e)
-	}
-	back, err := v.FromHub(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(back, old) {
-		t.Errorf("got %+v", back)
-	}
 }
 
 func ptrTo[T any](v T) *T { return &v }

@@ -7,18 +7,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds/coordination"
 )
-
-// TestElectionOfLeases checks that leases have the fields for elections if the feature gate is
-// enabled.
-func TestElectionOfLeases(t *testing.T) {
-	testRules(t, coordination.Lease(), []ruleTest{
-		{"kept", `{"spec":{}}`, `{"spec":{"strategy":"Bad Strategy"}}`, `spec.strategy.strategy: Unsupported value: "Bad Strategy"`},
-		{"good", "", `{"spec":{"strategy":"OldestEmulationVersion","preferredHolder":"h"}}`, ""},
-		{"holder", "", `{"spec":{"preferredHolder":"h"}}`, "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"},
-	})
-}
 
 // TestGatedPodFields checks that pods and pod templates have the fields of enabled features,
 // and keep the fields that they had.
