@@ -187,7 +187,7 @@ func (c *coder) RoundTrip(r *http.Request) (*http.Response, error) {
 // no longer accepts it.
 func TestExecPluginCertificate(t *testing.T) {
 	dir := t.TempDir()
-	s := startServer(t, server.Options{CertDir: dir})
+	s := startServer(t, server.Options{Serving: server.Serving{CertDir: dir}})
 	p := plugin{filepath.Join(t.TempDir(), "credential")}
 	awaitConditions := func(name string, lasts time.Duration) {
 		t.Helper()
@@ -224,15 +224,15 @@ func TestExecPluginCertificate(t *testing.T) {
 // those of other clients are not.
 func TestAuthenticatingProxy(t *testing.T) {
 	proxies, clients := t.TempDir(), t.TempDir()
-	startServer(t, server.Options{CertDir: proxies}) // makes a CA
+	startServer(t, server.Options{Serving: server.Serving{CertDir: proxies}}) // makes a CA
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("alice-token,alice,1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startServer(t, server.Options{CertDir: clients, TokenFile: tokens, Authentication: server.Authentication{
-		ProxyCAFile: filepath.Join(proxies, "ca.crt"), ProxyNames: []string{"front"}, ProxyUserHeaders: []string{"X-Remote-User"},
-		ProxyGroupHeaders: []string{"X-Remote-Group"}, ProxyPrefixes: []string{"X-Remote-Extra-"}, ProxyUIDHeaders: []string{"X-Remote-Uid"},
-	}})
+	s := startServer(t, server.Options{Serving: server.Serving{CertDir: clients},
+		Authentication: server.Authentication{TokenFile: tokens, ProxyCAFile: filepath.Join(proxies, "ca.crt"),
+			ProxyNames: []string{"front"}, ProxyUserHeaders: []string{"X-Remote-User"},
+			ProxyGroupHeaders: []string{"X-Remote-Group"}, ProxyPrefixes: []string{"X-Remote-Extra-"}, ProxyUIDHeaders: []string{"X-Remote-Uid"}}})
 	frontCert, frontKey := signed(t, proxies, "front", time.Hour)
 	otherCert, otherKey := signed(t, proxies, "other", time.Hour)
 	janeCert, janeKey := signed(t, clients, "jane", time.Hour)

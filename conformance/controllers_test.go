@@ -157,7 +157,8 @@ func TestGarbageCollection(t *testing.T) {
 func TestServiceAllocation(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()
-	options := server.Options{Dir: dir, ServiceClusterIPRange: "10.20.0.0/24", ServiceNodePortRange: [2]int32{31000, 31019}}
+	options := server.Options{Dir: dir,
+		Services: server.Services{ClusterIPRange: "10.20.0.0/24", NodePortRange: [2]int32{31000, 31019}}}
 	srv, err := server.Start(ctx, options)
 	if err != nil {
 		t.Fatal(err)

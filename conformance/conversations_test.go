@@ -35,10 +35,10 @@ func start(t *testing.T) *server.Server {
 // conversationOptions returns the options of the recorded server.
 func conversationOptions() server.Options {
 	return server.Options{
-		TokenFile: "testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"},
-		Authentication: server.Authentication{BootstrapTokens: true},
+		Authentication: server.Authentication{TokenFile: "testdata/tokens.csv", BootstrapTokens: true},
+		Admission:      server.Admission{EnablePlugins: []string{"NodeRestriction"}},
 		// The recorded server had no such controller beside it.
-		ControllersOff: []string{"service-cidr-controller"},
+		Controllers: server.Controllers{Off: []string{"service-cidr-controller"}},
 		// Whether a response has the condition Unused of a claim depends on the speed of its controller.
 		FeatureGates: map[string]bool{"PersistentVolumeClaimUnusedSinceTime": false},
 	}
@@ -56,7 +56,7 @@ func TestEmulation(t *testing.T) {
 	}
 	const dir = "testdata/emulated-1.36"
 	o := conversationOptions()
-	o.KubernetesVersion = "1.36"
+	o.Emulation.Version = "1.36"
 	replay(t, dir, filepath.Join(dir, "differs.txt"), o)
 }
 
@@ -78,7 +78,7 @@ func replay(t *testing.T, dir, differs string, o server.Options) {
 	}
 	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
-		o.NamespaceConditionDelay = 6 * time.Second // the default of the flag
+		o.Controllers.NamespaceConditionDelay = 6 * time.Second // the default of the flag
 		s, _ := startWith(t, o)
 		r.Server = s.URL
 	}

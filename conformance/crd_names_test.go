@@ -164,7 +164,8 @@ func ownership(entry any) string {
 // TestNamesakes checks that a custom kind with the name of a built-in kind in another group behaves
 // like any custom kind.
 func TestNamesakes(t *testing.T) {
-	srv, _ := startWith(t, server.Options{EnableAdmissionPlugins: []string{"NodeRestriction"}, Authorization: server.Authorization{Modes: []string{"Node", "RBAC"}}})
+	srv, _ := startWith(t, server.Options{Admission: server.Admission{EnablePlugins: []string{"NodeRestriction"}},
+		Authorization: server.Authorization{Modes: []string{"Node", "RBAC"}}})
 	client, err := rest.HTTPClientFor(srv.RESTConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func as(c *rest.Config, user string) *rest.Config {
 // TestApplyThatCreatesRequiresCreate checks that an apply which creates an object requires create
 // besides patch for every kind, and writes nothing before it is authorized.
 func TestApplyThatCreatesRequiresCreate(t *testing.T) {
-	srv, admin := startWith(t, server.Options{EnableAdmissionPlugins: []string{"NamespaceAutoProvision"}, DisableAdmissionPlugins: []string{"NamespaceLifecycle"}})
+	srv, admin := startWith(t, server.Options{Admission: server.Admission{EnablePlugins: []string{"NamespaceAutoProvision"}, DisablePlugins: []string{"NamespaceLifecycle"}}})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
 	define(t, c, newConverter(t).paints("v1", "v1"))
 	grantCluster(t, admin, "alice", []string{"patch", "update"}, "*", "*/status")

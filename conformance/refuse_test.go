@@ -49,8 +49,9 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("alice-token-is-secret,alice,1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startServer(t, server.Options{CertDir: dir, TokenFile: tokens,
-		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 10}))})
+	s := startServer(t, server.Options{Serving: server.Serving{CertDir: dir},
+		Authentication: server.Authentication{TokenFile: tokens},
+		Logger:         slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug - 10}))})
 	admin := clientFor(t, s.RESTConfig())
 	ctx := t.Context()
 	if _, err := admin.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{}); err != nil {
@@ -158,6 +159,6 @@ func TestRefused(t *testing.T) {
 func otherCA(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	startServer(t, server.Options{CertDir: dir})
+	startServer(t, server.Options{Serving: server.Serving{CertDir: dir}})
 	return dir
 }

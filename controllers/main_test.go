@@ -86,7 +86,7 @@ func gone(err error) (bool, error) {
 
 // TestSwitchedOff starts a server with all controllers turned off by name.
 func TestSwitchedOff(t *testing.T) {
-	_, c := start(t, server.Options{ControllersOff: controllers.Names()})
+	_, c := start(t, server.Options{Controllers: server.Controllers{Off: controllers.Names()}})
 	list, err := c.CoreV1().ServiceAccounts("").List(t.Context(), listAll)
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("service accounts: %d, %v", len(list.Items), err)

@@ -79,7 +79,7 @@ func TestNamespaceIsFurnished(t *testing.T) {
 // once, and that the conditions are set only if that takes long.
 func TestNamespaceConditionDelay(t *testing.T) {
 	const delay = 2 * time.Second
-	_, c := start(t, server.Options{NamespaceConditionDelay: delay})
+	_, c := start(t, server.Options{Controllers: server.Controllers{NamespaceConditionDelay: delay}})
 	ctx := t.Context()
 	spaces, maps := c.CoreV1().Namespaces(), c.CoreV1().ConfigMaps("short")
 	if _, err := spaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "short"}}, metav1.CreateOptions{}); err != nil {

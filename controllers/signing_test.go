@@ -134,7 +134,10 @@ func TestSigningFiles(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
 	first := authority(t, "first", certFile, keyFile)
-	_, c := start(t, server.Options{ClusterSigningCertFile: certFile, ClusterSigningKeyFile: keyFile, ClusterSigningDuration: 2 * time.Hour, RootCAFile: certFile})
+	_, c := start(t, server.Options{
+		Signing:     server.Signing{CertFile: certFile, KeyFile: keyFile, Duration: 2 * time.Hour},
+		Controllers: server.Controllers{RootCAFile: certFile},
+	})
 	published, err := os.ReadFile(certFile)
 	if err != nil {
 		t.Fatal(err)
@@ -169,10 +172,10 @@ func TestSigningFiles(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for flag, o := range map[string]server.Options{
-		"--root-ca-file":                                      {RootCAFile: none},
-		"--cluster-signing-cert-file":                         {ClusterSigningCertFile: none, ClusterSigningKeyFile: none},
-		"--cluster-signing-cert-file: must be given together": {ClusterSigningKeyFile: none},
-		"--cluster-signing-duration":                          {ClusterSigningDuration: -1},
+		"--root-ca-file":                                      {Controllers: server.Controllers{RootCAFile: none}},
+		"--cluster-signing-cert-file":                         {Signing: server.Signing{CertFile: none, KeyFile: none}},
+		"--cluster-signing-cert-file: must be given together": {Signing: server.Signing{KeyFile: none}},
+		"--cluster-signing-duration":                          {Signing: server.Signing{Duration: -1}},
 	} {
 		s, err := server.Start(t.Context(), o)
 		if err == nil {

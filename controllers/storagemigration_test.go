@@ -26,7 +26,8 @@ import (
 
 // TestMigrationsOfOlderRelease checks that the controller runs where only v1beta1 is served.
 func TestMigrationsOfOlderRelease(t *testing.T) {
-	_, c := start(t, server.Options{KubernetesVersion: "1.36", FeatureGates: map[string]bool{"StorageVersionMigrator": true},
+	_, c := start(t, server.Options{Emulation: server.Emulation{Version: "1.36"},
+		FeatureGates:  map[string]bool{"StorageVersionMigrator": true},
 		RuntimeConfig: map[string]string{"storagemigration.k8s.io/v1beta1": "true"}})
 	migrations := c.StoragemigrationV1beta1().StorageVersionMigrations()
 	if _, err := migrations.Create(t.Context(), &storagemigrationv1beta1.StorageVersionMigration{ObjectMeta: metav1.ObjectMeta{Name: "m"},

@@ -93,13 +93,14 @@ func (s *controlPlane) start(ctx context.Context) (err error) {
 	}
 	o := s.options.Server
 	if s.options.runs(ControllerManager) {
-		o.ControllersOff = slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == legacyTokens })
+		o.Controllers.Off = slices.DeleteFunc(controllers.Names(),
+			func(name string) bool { return name == legacyTokens })
 	}
-	if !slices.Contains(o.DisableAdmissionPlugins, nodeRestriction) {
-		o.EnableAdmissionPlugins = append(slices.Clone(o.EnableAdmissionPlugins), nodeRestriction)
+	if !slices.Contains(o.Admission.DisablePlugins, nodeRestriction) {
+		o.Admission.EnablePlugins = append(slices.Clone(o.Admission.EnablePlugins), nodeRestriction)
 	}
 	o.Dial = s.dial
-	o.KubeletAddressTypes = []string{string(corev1.NodeInternalIP)} // no name server knows the nodes
+	o.Kubelets.AddressTypes = []string{string(corev1.NodeInternalIP)} // no name server knows the nodes
 	if s.server, err = server.Start(ctx, o); err != nil {
 		return err
 	}

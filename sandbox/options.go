@@ -27,7 +27,7 @@ func Components() []string { return []string{ControllerManager, Scheduler, Kubel
 // once, on a free port of 127.0.0.1, without a log, and nothing left behind.
 type Options struct {
 	// Server configures the API server: its port, its directory, its version of Kubernetes. The
-	// sandbox sets what the other components need: ControllersOff, Dial and signing keys.
+	// sandbox sets what the other components need: Controllers.Off, Dial and signing keys.
 	Server server.Options
 	// Nodes is the number of nodes to create besides NodesFile; 0 means as many as the scene needs,
 	// or none if there is a file.

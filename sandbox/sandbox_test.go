@@ -331,7 +331,7 @@ func TestSideBySide(t *testing.T) {
 	for name, version := range map[string]string{"a": "", "b": "", "older": "1.36"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := Start(t, Options{Server: server.Options{KubernetesVersion: version}})
+			s := Start(t, Options{Server: server.Options{Emulation: server.Emulation{Version: version}}})
 			deploy(t, s, "web", 1)
 			info, err := s.Client.Discovery().ServerVersion()
 			if err != nil || version != "" && info.EmulationMinor != "36" {
@@ -616,7 +616,7 @@ func TestValidate(t *testing.T) {
 		{Options{NodesFile: write("n.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: a, lables: {}}\n")}, `unknown field "metadata.lables"`},
 		{Options{Scene: empty}, "--scene " + empty},
 		{Options{Forward: map[int32]string{80: "127.0.0.1:http"}}, "--forward 80=127.0.0.1:http"},
-		{Options{Server: server.Options{KubernetesVersion: "1.99"}}, "--kubernetes-version"},
+		{Options{Server: server.Options{Emulation: server.Emulation{Version: "1.99"}}}, "--kubernetes-version"},
 	} {
 		if err := test.o.Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %q", err, test.want)

@@ -23,14 +23,14 @@ import (
 
 // buildAdmission makes the admission plugins that the options choose.
 func (p *builder) buildAdmission() error {
-	configurations, files, err := admission.ReadConfigFile(p.o.AdmissionConfigFile)
+	configurations, files, err := admission.ReadConfigFile(p.o.Admission.ConfigFile)
 	if err != nil {
-		return fileError("admission-control-config-file", p.o.AdmissionConfigFile, err)
+		return fileError("admission-control-config-file", p.o.Admission.ConfigFile, err)
 	}
 	err = p.buildPlugins(configurations)
 	var fault *admission.InitError
 	if configurations != nil && errors.As(err, &fault) { // without configurations, all plugins can be built
-		return fileError("admission-control-config-file", cmp.Or(files[fault.Plugin], p.o.AdmissionConfigFile), err)
+		return fileError("admission-control-config-file", cmp.Or(files[fault.Plugin], p.o.Admission.ConfigFile), err)
 	}
 	return err
 }
@@ -38,7 +38,7 @@ func (p *builder) buildAdmission() error {
 // buildPlugins makes the plugins with the configurations in files.
 func (p *builder) buildPlugins(files map[string][]byte) error {
 	p.ledger = quota.NewLedger()
-	files = plugins.Enabled(files, p.o.EnableAdmissionPlugins, p.o.DisableAdmissionPlugins)
+	files = plugins.Enabled(files, p.o.Admission.EnablePlugins, p.o.Admission.DisablePlugins)
 	manifests, err := p.manifestConfig()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (p *builder) buildPlugins(files map[string][]byte) error {
 		Dial:          p.o.Dial,
 		Guard:         p.guard(),
 		Logger:        p.o.Logger,
-		Endpoints:     p.o.AggregatorRouting,
+		Endpoints:     p.o.Aggregation.Routing,
 		Gates:         p.gates,
 		Conditions:    conditions,
 		Metrics:       p.metrics,
@@ -88,18 +88,18 @@ func (p *builder) buildPlugins(files map[string][]byte) error {
 		return err
 	}
 	p.admission, err = plugins.New(plugins.Config{
-		Enable:             p.o.EnableAdmissionPlugins,
-		Disable:            p.o.DisableAdmissionPlugins,
+		Enable:             p.o.Admission.EnablePlugins,
+		Disable:            p.o.Admission.DisablePlugins,
 		Files:              files,
-		RefusePrivileged:   p.o.NoPrivileged,
+		RefusePrivileged:   p.o.Admission.NoPrivileged,
 		Objects:            objects,
 		Plugins:            append(policies.Plugins(), p.webhooks.Plugins()...),
 		Allowed:            allowed,
 		Gates:              p.gates,
 		Release:            release.Emulated,
 		Dial:               p.webhookDialer(),
-		NotReadySeconds:    *p.o.NotReadyTolerationSeconds,
-		UnreachableSeconds: *p.o.UnreachableTolerationSeconds,
+		NotReadySeconds:    *p.o.Admission.NotReadyTolerationSeconds,
+		UnreachableSeconds: *p.o.Admission.UnreachableTolerationSeconds,
 		Ledger:             p.ledger,
 		Metrics:            p.metrics,
 	})

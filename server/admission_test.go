@@ -26,8 +26,8 @@ plugins:
 		t.Fatal(err)
 	}
 	seconds := int64(7)
-	s, err := Start(t.Context(), Options{AdmissionConfigFile: file, NotReadyTolerationSeconds: &seconds,
-		EnableAdmissionPlugins: []string{"AlwaysPullImages"}, DisableAdmissionPlugins: []string{"Priority"}})
+	s, err := Start(t.Context(), Options{Admission: Admission{ConfigFile: file, NotReadyTolerationSeconds: &seconds,
+		EnablePlugins: []string{"AlwaysPullImages"}, DisablePlugins: []string{"Priority"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ plugins:
 		t.Errorf("a pod in its host's namespace: %v", err)
 	}
 	for _, o := range []Options{
-		{EnableAdmissionPlugins: []string{"Nonsense"}},
-		{AdmissionConfigFile: filepath.Join(t.TempDir(), "missing")},
+		{Admission: Admission{EnablePlugins: []string{"Nonsense"}}},
+		{Admission: Admission{ConfigFile: filepath.Join(t.TempDir(), "missing")}},
 	} {
 		if s, err := Start(t.Context(), o); err == nil {
 			t.Errorf("%+v: starts", o)

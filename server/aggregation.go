@@ -19,7 +19,7 @@ func (p *builder) newRemotes() (*aggregation.Services, error) {
 		return nil, err
 	}
 	return aggregation.New(aggregation.Config{
-		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
+		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.Aggregation.Routing},
 		Certificate: p.proxyClient.Present, Dial: p.o.Dial, Guard: p.guard(), PeerCertificates: presented,
 		NoUserUIDs: !p.gates.Enabled(features.RemoteRequestHeaderUID),
 	})
@@ -29,7 +29,9 @@ func (p *builder) newRemotes() (*aggregation.Services, error) {
 // servers.
 func proxyCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
 	generated := generatedFiles{own.Proxy, o.ownCertDir(), credentials.FrontProxyName}
-	return presentedPair("client certificate for API servers", [2]string{"proxy-client-cert-file", "proxy-client-key-file"}, o.ProxyClientCertFile, o.ProxyClientKeyFile, generated, o.Logger)
+	return presentedPair("client certificate for API servers",
+		[2]string{"proxy-client-cert-file",
+			"proxy-client-key-file"}, o.Aggregation.ClientCertFile, o.Aggregation.ClientKeyFile, generated, o.Logger)
 }
 
 // newTrust returns a function that returns the CAs and headers that other API servers should trust:
@@ -42,7 +44,7 @@ func (p *builder) newTrust() (func() apiservices.Trust, error) {
 	case a.ProxyCAFile != "":
 		fixed.Names, fixed.UserHeaders, fixed.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
 		fixed.GroupHeaders, fixed.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
-	case p.o.ProxyClientCertFile == "" && !p.o.NoDataDir:
+	case p.o.Aggregation.ClientCertFile == "" && !p.o.NoDataDir:
 		var err error
 		if fixed.ProxyCAs, err = authn.ParseCertificates(own.ProxyCA.CertPEM); err != nil {
 			return nil, err

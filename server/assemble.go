@@ -127,10 +127,10 @@ func (p *builder) buildRegistry() (err error) {
 	}
 	p.guards = &writeGuards{}
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
-		EtcdPrefix:              p.o.EtcdPrefix,
-		EventTTL:                p.o.EventTTL,
+		EtcdPrefix:              p.o.Etcd.Prefix,
+		EventTTL:                p.o.Limits.EventTTL,
 		Transformer:             p.transformers(),
-		DeleteCollectionWorkers: p.o.DeleteCollectionWorkers,
+		DeleteCollectionWorkers: p.o.Limits.DeleteCollectionWorkers,
 		Pools:                   p.o.pools(),
 		Schemas:                 ssa.Published(p.catalogue),
 		Admission:               p.guards.currentAdmission,
@@ -167,7 +167,7 @@ func (p *builder) advertisedAddress() string {
 	if address := p.externalAddress(); address != "" {
 		return address
 	}
-	ip := bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress)))
+	ip := bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.Serving.AdvertiseAddress, p.o.Serving.BindAddress)))
 	if !ip.IsValid() {
 		return ""
 	}
@@ -177,10 +177,10 @@ func (p *builder) advertisedAddress() string {
 // externalAddress returns the host of --external-hostname with the port of the server,
 // or "".
 func (p *builder) externalAddress() string {
-	if p.o.ExternalHostname == "" {
+	if p.o.Serving.ExternalHostname == "" {
 		return ""
 	}
-	return net.JoinHostPort(p.o.ExternalHostname, strconv.Itoa(p.secure.Addr().(*net.TCPAddr).Port))
+	return net.JoinHostPort(p.o.Serving.ExternalHostname, strconv.Itoa(p.secure.Addr().(*net.TCPAddr).Port))
 }
 
 // publicURL returns the URL of the server in documents for others.
@@ -193,7 +193,7 @@ func (p *builder) publicURL() string {
 
 // buildHandler makes the handler of all requests.
 func (p *builder) buildHandler() error {
-	origins, err := transport.OriginPatterns(p.o.CORSAllowedOrigins)
+	origins, err := transport.OriginPatterns(p.o.Serving.CORSAllowedOrigins)
 	if err != nil {
 		return err
 	}
@@ -208,17 +208,17 @@ func (p *builder) buildHandler() error {
 		Auditor:                     p.auditor,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),
-		RetryDuringShutdown:         p.o.ShutdownRetryAfter,
-		LivezGracePeriod:            p.o.LivezGracePeriod,
+		RetryDuringShutdown:         p.o.Lifecycle.ShutdownRetryAfter,
+		LivezGracePeriod:            p.o.Lifecycle.LivezGracePeriod,
 		Starting:                    true,
 		AllowedOrigins:              origins,
 		Version:                     p.o.Version(),
-		RequestTimeout:              p.o.RequestTimeout,
-		MinRequestTimeout:           p.o.MinRequestTimeout,
+		RequestTimeout:              p.o.Limits.RequestTimeout,
+		MinRequestTimeout:           p.o.Limits.MinRequestTimeout,
 		Limiter:                     p.flow.limiter,
 		Inflight:                    p.inflight,
-		MaxRequestsInflight:         p.o.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
+		MaxRequestsInflight:         p.o.Limits.MaxRequestsInflight,
+		MaxMutatingRequestsInflight: p.o.Limits.MaxMutatingRequestsInflight,
 		Uncached:                    p.o.uncached(),
 		ShardedLists:                p.gates.Enabled(features.ShardedListAndWatch),
 		ConstrainedImpersonation:    p.gates.Enabled(features.ConstrainedImpersonation),
@@ -229,21 +229,22 @@ func (p *builder) buildHandler() error {
 		NoEnums:                     !p.gates.Enabled(features.OpenAPIEnums),
 		NoCompression:               !p.gates.Enabled(features.APIResponseCompression),
 		CompressWatchLists:          p.gates.Enabled(features.WatchListCompression),
-		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},
-		NoStreamTranslation:         !p.gates.Enabled(features.TranslateStreamCloseWebsocketRequests),
-		NoPortTunnels:               !p.gates.Enabled(features.PortForwardWebsockets),
-		Flags:                       p.shownFlags(),
-		Statusz:                     p.gates.Enabled(features.ComponentStatusz),
-		NoProfiling:                 p.o.NoProfiling,
-		SetVerbosity:                p.o.SetVerbosity,
-		Proxy:                       p.proxy,
-		IsUnresolved:                p.isUnresolved,
-		Aggregation:                 p.remotes,
-		AggregationRedirects:        p.o.AggregatorRedirects,
-		Logger:                      p.logger,
-		Tracer:                      p.tracer(),
-		Metrics:                     p.metrics,
-		SLIs:                        p.metrics.Sibling(),
+		Kubelets: api.Kubelets{AddressTypes: p.o.Kubelets.AddressTypes,
+			Port: int32(p.o.Kubelets.Port), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},
+		NoStreamTranslation:  !p.gates.Enabled(features.TranslateStreamCloseWebsocketRequests),
+		NoPortTunnels:        !p.gates.Enabled(features.PortForwardWebsockets),
+		Flags:                p.shownFlags(),
+		Statusz:              p.gates.Enabled(features.ComponentStatusz),
+		NoProfiling:          p.o.NoProfiling,
+		SetVerbosity:         p.o.SetVerbosity,
+		Proxy:                p.proxy,
+		IsUnresolved:         p.isUnresolved,
+		Aggregation:          p.remotes,
+		AggregationRedirects: p.o.Aggregation.Redirects,
+		Logger:               p.logger,
+		Tracer:               p.tracer(),
+		Metrics:              p.metrics,
+		SLIs:                 p.metrics.Sibling(),
 	})
 	return err
 }
@@ -255,15 +256,15 @@ func (p *builder) buildPublication() (err error) {
 	}
 	p.publication = &bootstrap.Publication{
 		Catalogue: p.catalogue, Registry: p.reg,
-		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress))),
-		NodePort: int32(p.o.ServiceNodePort),
+		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.Serving.AdvertiseAddress, p.o.Serving.BindAddress))),
+		NodePort: int32(p.o.Services.KubernetesNodePort),
 		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust(), Gates: p.gates,
-		KubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: time.Now,
+		KubeletClient: p.o.Kubelets.CertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: time.Now,
 	}
-	if p.o.EndpointReconciler != "none" {
+	if p.o.Services.EndpointReconciler != "none" {
 		p.endpoints = &bootstrap.Endpoints{
 			Publication: p.publication, Store: p.store,
-			Shared: p.o.EndpointReconciler == "lease" && len(p.o.EtcdServers) > 0,
+			Shared: p.o.Services.EndpointReconciler == "lease" && len(p.o.Etcd.Servers) > 0,
 		}
 	}
 	if !p.gates.Enabled(features.APIServerIdentity) {

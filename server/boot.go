@@ -222,7 +222,7 @@ func (p *builder) awaitRepair(ctx context.Context) error {
 // does not disable, without waiting for their first results.
 func (p *builder) startControllers(context.Context) error {
 	p.runFlowControl(p.flow)
-	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.ControllersOff...)
+	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.Controllers.Off...)
 	return nil
 }
 

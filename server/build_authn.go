@@ -113,10 +113,10 @@ func (p *builder) attests() func(context.Context, *request.User, *request.Info) 
 // objects describe, in the order in which they are tried.
 func newTokens(o *Options, accounts *authn.ServiceAccounts) (authn.Tokens, error) {
 	var tokens authn.Tokens
-	if o.TokenFile != "" {
-		file, err := authn.ReadTokenFile(o.TokenFile)
+	if o.Authentication.TokenFile != "" {
+		file, err := authn.ReadTokenFile(o.Authentication.TokenFile)
 		if err != nil {
-			return nil, fileError("token-auth-file", o.TokenFile, err)
+			return nil, fileError("token-auth-file", o.Authentication.TokenFile, err)
 		}
 		tokens = append(tokens, authn.ForServer(accounts.Audiences, file))
 	}
@@ -131,9 +131,9 @@ func newTokens(o *Options, accounts *authn.ServiceAccounts) (authn.Tokens, error
 // the configuration, which may be nil, refuse them. As in kube-apiserver, the flag --anonymous-auth
 // has no effect if everybody who is authenticated may do everything.
 func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousConfig) (authn.Authenticator, error) {
-	paths, anonymous := []string(nil), !o.NoAnonymous
+	paths, anonymous := []string(nil), !o.Authentication.NoAnonymous
 	if configured != nil {
-		if o.NoAnonymous {
+		if o.Authentication.NoAnonymous {
 			return nil, errors.New("--anonymous-auth: cannot be set where --authentication-config says what is anonymous")
 		}
 		paths, anonymous = configured.AnonymousPaths()
@@ -199,8 +199,8 @@ func (p *builder) readKeys() (*authn.Keys, error) {
 	if keys.CanSign() {
 		return keys, nil
 	}
-	keys = authn.NewGeneratedKeys(filepath.Join(p.o.CertDir, "sa.key"), keys)
-	if len(p.o.EtcdServers) == 0 {
+	keys = authn.NewGeneratedKeys(filepath.Join(p.o.Serving.CertDir, "sa.key"), keys)
+	if len(p.o.Etcd.Servers) == 0 {
 		return keys, nil
 	}
 	isNew, err := keys.Generate()
@@ -228,11 +228,11 @@ func (p *builder) warnOfNewKeys(context.Context) error {
 	}
 	if isNewCA {
 		p.logger.Warn("the certificate authority is new but the data is not: client certificates and kubeconfigs of earlier are refused; "+
-			"to use them, stop the server and copy the earlier files over the new ones", "dir", p.o.CertDir)
+			"to use them, stop the server and copy the earlier files over the new ones", "dir", p.o.Serving.CertDir)
 	}
 	if p.hasNewTokenKey {
 		p.logger.Warn("the key of service account tokens is new but the data is not: servers on the same etcd refuse the tokens of each other; "+
-			"to share the key, stop this server and copy the directory from the first server", "dir", p.o.CertDir)
+			"to share the key, stop this server and copy the directory from the first server", "dir", p.o.Serving.CertDir)
 	}
 	return nil
 }

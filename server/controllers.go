@@ -34,7 +34,8 @@ func (p *builder) buildControllers() (err error) {
 		return err
 	}
 	p.converters = hooks.New(hooks.Config{
-		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Guard: p.guard(), Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
+		Resolver: &services.Resolver{Registry: p.reg,
+			Endpoints: p.o.Aggregation.Routing}, Dial: p.o.Dial, Guard: p.guard(), Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
 		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
 	release, err := p.o.release()
@@ -63,8 +64,8 @@ func (p *builder) controllersConfig() (controllers.Config, error) {
 	}
 	c := controllers.Config{
 		BaseConfig:              reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger, QueueMetrics: queues},
-		SigningDuration:         p.o.ClusterSigningDuration,
-		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
+		SigningDuration:         p.o.Signing.Duration,
+		NamespaceConditionDelay: p.o.Controllers.NamespaceConditionDelay,
 		Remotes:                 p.remotes,
 		RecordClaimUsage:        p.gates.Enabled(features.PersistentVolumeClaimUnusedSinceTime),
 		Ledger:                  p.ledger,
@@ -73,10 +74,10 @@ func (p *builder) controllersConfig() (controllers.Config, error) {
 		Tokens:                  p.identities.issuer,
 	}
 	var err error
-	if c.RootCA, err = rootCA(p.o.RootCAFile, p.CA); err != nil {
-		return c, fileError("root-ca-file", p.o.RootCAFile, err)
+	if c.RootCA, err = rootCA(p.o.Controllers.RootCAFile, p.CA); err != nil {
+		return c, fileError("root-ca-file", p.o.Controllers.RootCAFile, err)
 	}
-	if c.SigningCA, err = signingCA(p.o.ClusterSigningCertFile, p.o.ClusterSigningKeyFile, p.own.CA); err != nil {
+	if c.SigningCA, err = signingCA(p.o.Signing.CertFile, p.o.Signing.KeyFile, p.own.CA); err != nil {
 		return c, pairError(err, [2]string{"cluster-signing-cert-file", "cluster-signing-key-file"})
 	}
 	return c, nil

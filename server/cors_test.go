@@ -20,7 +20,7 @@ func TestOriginPatterns(t *testing.T) {
 		"^example.com":               `"^example.com" is not anchored`,
 		"example.com$":               `"example.com$" is not anchored`,
 	} {
-		err := Options{CORSAllowedOrigins: []string{text}}.Validate()
+		err := Options{Serving: Serving{CORSAllowedOrigins: []string{text}}}.Validate()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "--cors-allowed-origins: "+want)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

@@ -20,43 +20,44 @@ import (
 // loadCredentials reads or makes the certificates that the server presents, and the
 // credentials of its administrator.
 func (p *builder) loadCredentials() (err error) {
-	bind := net.ParseIP(p.o.BindAddress)
-	service, err := serviceIPs(p.o.ServiceClusterIPRange)
+	bind := net.ParseIP(p.o.Serving.BindAddress)
+	service, err := serviceIPs(p.o.Services.ClusterIPRange)
 	if err != nil {
 		return fmt.Errorf("--service-cluster-ip-range: %w", err)
 	}
 	names := credentials.NamesFor(bind, service)
-	names.Add(p.o.AdvertiseAddress)
-	names.Add(p.o.ExternalHostname)
-	for _, name := range p.o.TLSSANs {
+	names.Add(p.o.Serving.AdvertiseAddress)
+	names.Add(p.o.Serving.ExternalHostname)
+	for _, name := range p.o.TLS.SANs {
 		names.Add(name)
 	}
 	p.names = names
 	switch {
 	case !p.o.NoDataDir:
-		p.own, err = credentials.Load(p.o.CertDir, names, time.Now(), !p.ephemeral)
-	case p.o.TLSCertFile != "":
+		p.own, err = credentials.Load(p.o.Serving.CertDir, names, time.Now(), !p.ephemeral)
+	case p.o.TLS.CertFile != "":
 		p.own, err = credentials.Generate("", names, time.Now())
 	default:
-		p.own, err = credentials.Generate(p.o.CertDir, names, time.Now())
+		p.own, err = credentials.Generate(p.o.Serving.CertDir, names, time.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
 	}
 	p.current.Store(p.own)
-	generated := generatedFiles{p.own.Serving, p.o.CertDir, credentials.ServingName}
-	certificate, err := presentedPair("serving certificate", [2]string{"tls-cert-file", "tls-private-key-file"}, p.o.TLSCertFile, p.o.TLSKeyFile, generated, p.logger)
+	generated := generatedFiles{p.own.Serving, p.o.Serving.CertDir, credentials.ServingName}
+	certificate, err := presentedPair("serving certificate", [2]string{"tls-cert-file", "tls-private-key-file"},
+		p.o.TLS.CertFile, p.o.TLS.KeyFile, generated, p.logger)
 	if err != nil {
 		return err
 	}
 	serving, verify := p.own.Serving, p.own.CA.CertPEM
-	if p.o.TLSCertFile != "" {
+	if p.o.TLS.CertFile != "" {
 		serving = certificate.Pair()
 	}
-	if p.o.TLSCertFile != "" || serving.Cert.CheckSignatureFrom(p.own.CA.Cert) != nil {
+	if p.o.TLS.CertFile != "" || serving.Cert.CheckSignatureFrom(p.own.CA.Cert) != nil {
 		verify = serving.CertPEM // clients verify a certificate that is not of the server's CA by itself
 	}
-	named, err := credentials.LoadSNI(p.o.SNICertificates, p.logger)
+	named, err := credentials.LoadSNI(p.o.TLS.SNICertificates, p.logger)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,8 @@ func (p *builder) ownCertificates() *authn.OwnCertificates {
 
 // loadCAs loads the CAs of clients and of authenticating proxies.
 func (p *builder) loadCAs() (err error) {
-	if p.clientCAs, err = authn.NewCAFile("client CAs", p.own.CA.CertPEM, p.o.ClientCAFile, p.o.Logger); err != nil {
+	if p.clientCAs, err = authn.NewCAFile("client CAs", p.own.CA.CertPEM, p.o.Authentication.ClientCAFile,
+		p.o.Logger); err != nil {
 		return fmt.Errorf("--client-ca-file: %w", err)
 	}
 	if p.o.Authentication.ProxyCAFile == "" {
@@ -167,7 +169,7 @@ func (o *Options) ownCertDir() string {
 	if o.NoDataDir {
 		return ""
 	}
-	return o.CertDir
+	return o.Serving.CertDir
 }
 
 // expiryCheck is the interval of the checks of the expiry of certificates.
@@ -193,7 +195,7 @@ func (p *builder) renew(now time.Time) error {
 	if p.o.NoDataDir {
 		return nil
 	}
-	own, err := credentials.Load(p.o.CertDir, p.names, now, !p.ephemeral)
+	own, err := credentials.Load(p.o.Serving.CertDir, p.names, now, !p.ephemeral)
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
 	}

@@ -31,7 +31,7 @@ func presentedBy(t *testing.T, srv *Server) *x509.Certificate {
 // serves with the new one.
 func TestCertificatesRenewedWhileRunning(t *testing.T) {
 	dir := t.TempDir()
-	srv, _ := startWithClient(t, Options{Dir: dir, TLSSANs: []string{"lb.example.com", "192.0.2.7"}})
+	srv, _ := startWithClient(t, Options{Dir: dir, TLS: TLS{SANs: []string{"lb.example.com", "192.0.2.7"}}})
 	first := presentedBy(t, srv)
 	if err := errors.Join(first.VerifyHostname("lb.example.com"), first.VerifyHostname("192.0.2.7")); err != nil {
 		t.Error(err)
@@ -74,7 +74,8 @@ func TestCertificatesRenewedWhileRunning(t *testing.T) {
 // TestWrongNames checks what is refused as a name of the certificate.
 func TestWrongNames(t *testing.T) {
 	for _, name := range []string{"a b", "*.x", "", "https://x"} {
-		if err := (Options{TLSSANs: []string{name}}).Validate(); err == nil || !strings.HasPrefix(err.Error(), "--tls-san: ") {
+		if err := (Options{TLS: TLS{SANs: []string{name}}}).Validate(); err == nil ||
+			!strings.HasPrefix(err.Error(), "--tls-san: ") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

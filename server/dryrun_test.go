@@ -234,7 +234,7 @@ func quiet(t *testing.T, s *Server) map[string]int64 {
 // TestDryRun checks that no write changes anything in etcd as a dry run, in each form of
 // the request, and that all of them do otherwise.
 func TestDryRun(t *testing.T) {
-	s := run(t, Options{EnableAdmissionPlugins: []string{"NamespaceAutoProvision"}})
+	s := run(t, Options{Admission: Admission{EnablePlugins: []string{"NamespaceAutoProvision"}}})
 	c := raw(t, s)
 	for _, o := range dryRunObjects(t) {
 		if resp, body := send(t, c, s, "POST", o[0], jsonType, o[1]); resp.StatusCode != http.StatusCreated {

@@ -21,9 +21,9 @@ const (
 // checkElectionPeriods requires that a server stops to run elections before another one begins.
 func (o *Options) checkElectionPeriods() error {
 	switch {
-	case o.ElectionLeaseDuration <= o.ElectionRenewDeadline:
+	case o.Elections.LeaseDuration <= o.Elections.RenewDeadline:
 		return errors.New("must be greater than --coordinated-leadership-renew-deadline")
-	case o.ElectionRenewDeadline <= o.ElectionRetryPeriod:
+	case o.Elections.RenewDeadline <= o.Elections.RetryPeriod:
 		return errors.New("--coordinated-leadership-renew-deadline must be greater than --coordinated-leadership-retry-period")
 	}
 	return nil
@@ -38,9 +38,9 @@ func (p *builder) holdElections() {
 		elections.Run(p.lifetime, elections.Config{
 			BaseConfig:    p.controllerConfig.BaseConfig,
 			ServerID:      p.serverID + "_" + string(uuid.NewUUID()), // servers of one host have the same identity
-			LeaseDuration: cmp.Or(p.o.ElectionLeaseDuration, electionLeaseDuration),
-			RenewDeadline: cmp.Or(p.o.ElectionRenewDeadline, electionRenewDeadline),
-			RetryPeriod:   cmp.Or(p.o.ElectionRetryPeriod, electionRetryPeriod),
+			LeaseDuration: cmp.Or(p.o.Elections.LeaseDuration, electionLeaseDuration),
+			RenewDeadline: cmp.Or(p.o.Elections.RenewDeadline, electionRenewDeadline),
+			RetryPeriod:   cmp.Or(p.o.Elections.RetryPeriod, electionRetryPeriod),
 		})
 	})
 	p.steps.finish(stepElections)

@@ -15,7 +15,7 @@ func TestElectionPeriods(t *testing.T) {
 		{electionRenewDeadline, electionRenewDeadline, electionRetryPeriod, false},
 		{electionLeaseDuration, electionRenewDeadline, electionRenewDeadline, false},
 	} {
-		o := Options{ElectionLeaseDuration: c.lease, ElectionRenewDeadline: c.deadline, ElectionRetryPeriod: c.retry}
+		o := Options{Elections: Elections{LeaseDuration: c.lease, RenewDeadline: c.deadline, RetryPeriod: c.retry}}
 		if err := o.checkElectionPeriods(); (err == nil) != c.valid {
 			t.Errorf("%v, %v, %v: got %v", c.lease, c.deadline, c.retry, err)
 		}

@@ -16,14 +16,14 @@ import (
 // those of kube-apiserver.
 func TestDiscoveryOfReleases(t *testing.T) {
 	for name, o := range map[string]Options{
-		"1.34":     {KubernetesVersion: "1.34"},
-		"1.34-all": {KubernetesVersion: "1.34", RuntimeConfig: map[string]string{"api/all": "true"}},
-		"1.35-all": {KubernetesVersion: "1.35", RuntimeConfig: map[string]string{"api/all": "true"}},
-		"1.36-all": {KubernetesVersion: "1.36", RuntimeConfig: map[string]string{"api/all": "true"}},
-		"1.35":     {KubernetesVersion: "kube=1.35"},
-		"1.36":     {KubernetesVersion: "1.36"},
-		"1.37":     {KubernetesVersion: "1.37"},
-		"1.37-all": {KubernetesVersion: "1.37", RuntimeConfig: map[string]string{"api/all": "true"}},
+		"1.34":     {Emulation: Emulation{Version: "1.34"}},
+		"1.34-all": {Emulation: Emulation{Version: "1.34"}, RuntimeConfig: map[string]string{"api/all": "true"}},
+		"1.35-all": {Emulation: Emulation{Version: "1.35"}, RuntimeConfig: map[string]string{"api/all": "true"}},
+		"1.36-all": {Emulation: Emulation{Version: "1.36"}, RuntimeConfig: map[string]string{"api/all": "true"}},
+		"1.35":     {Emulation: Emulation{Version: "kube=1.35"}},
+		"1.36":     {Emulation: Emulation{Version: "1.36"}},
+		"1.37":     {Emulation: Emulation{Version: "1.37"}},
+		"1.37-all": {Emulation: Emulation{Version: "1.37"}, RuntimeConfig: map[string]string{"api/all": "true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := run(t, o)
@@ -123,7 +123,7 @@ func difference(a, b any) string {
 
 // TestEmulatedVersion checks /version of a server that emulates a release, and its metric.
 func TestEmulatedVersion(t *testing.T) {
-	s := run(t, Options{KubernetesVersion: "1.35"})
+	s := run(t, Options{Emulation: Emulation{Version: "1.35"}})
 	got, err := clientOf(t, s.RESTConfig()).Discovery().ServerVersion()
 	if err != nil {
 		t.Fatal(err)
@@ -147,14 +147,22 @@ func TestVersionsOfOtherReleases(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"removed":  {Options{KubernetesVersion: "1.37", RuntimeConfig: map[string]string{"storage.k8s.io/v1beta1": "true"}}, ""},
-		"resource": {Options{KubernetesVersion: "1.35", RuntimeConfig: map[string]string{rules: "true"}}, "--runtime-config: cannot enable resource admissionregistration.k8s.io/v1, Resource=mutatingadmissionpolicies in runtime-config because it is introduced at 1.36 after the current version 1.35. Consider setting --runtime-config-emulation-forward-compatible=true"},
-		"forward":  {Options{KubernetesVersion: "1.35", RuntimeConfigEmulationForwardCompatible: true, RuntimeConfig: map[string]string{rules: "true"}}, ""},
-		"version":  {Options{KubernetesVersion: "1.34", RuntimeConfig: map[string]string{"storagemigration.k8s.io/v1beta1": "true"}, FeatureGates: map[string]bool{"StorageVersionMigrator": true}}, "--runtime-config: cannot enable version storagemigration.k8s.io/v1beta1 in runtime-config because all the resources have been introduced after the current version 1.34. Consider setting --runtime-config-emulation-forward-compatible=true"},
-		"no need":  {Options{KubernetesVersion: "1.37", EmulationForwardCompatible: true}, "--emulation-forward-compatible: cannot be set to true if the emulation version is the same as the binary version: --emulated-version names an earlier one"},
-		"unknown":  {Options{KubernetesVersion: "1.33"}, "--emulated-version: emulation version 1.33 is not between 1.34 and 1.37"},
-		"newer":    {Options{KubernetesVersion: "1.35", MinCompatibilityVersion: "1.36"}, "--min-compatibility-version: minimum compatibility version 1.36 is not between 1.34 and 1.35"},
-		"gate":     {Options{KubernetesVersion: "1.34", FeatureGates: map[string]bool{"GenericWorkload": true}}, "--feature-gates: cannot set feature gate GenericWorkload to true, feature is PreAlpha at emulated version 1.34, min compatibility version 1.34"},
+		"removed": {Options{Emulation: Emulation{Version: "1.37"},
+			RuntimeConfig: map[string]string{"storage.k8s.io/v1beta1": "true"}}, ""},
+		"resource": {Options{Emulation: Emulation{Version: "1.35"}, RuntimeConfig: map[string]string{rules: "true"}},
+			"--runtime-config: cannot enable resource admissionregistration.k8s.io/v1, Resource=mutatingadmissionpolicies in runtime-config because it is introduced at 1.36 after the current version 1.35. Consider setting --runtime-config-emulation-forward-compatible=true"},
+		"forward": {Options{Emulation: Emulation{Version: "1.35", RuntimeConfigForwardCompatible: true},
+			RuntimeConfig: map[string]string{rules: "true"}}, ""},
+		"version": {Options{Emulation: Emulation{Version: "1.34"},
+			RuntimeConfig: map[string]string{"storagemigration.k8s.io/v1beta1": "true"}, FeatureGates: map[string]bool{"StorageVersionMigrator": true}}, "--runtime-config: cannot enable version storagemigration.k8s.io/v1beta1 in runtime-config because all the resources have been introduced after the current version 1.34. Consider setting --runtime-config-emulation-forward-compatible=true"},
+		"no need": {Options{Emulation: Emulation{Version: "1.37", ForwardCompatible: true}},
+			"--emulation-forward-compatible: cannot be set to true if the emulation version is the same as the binary version: --emulated-version names an earlier one"},
+		"unknown": {Options{Emulation: Emulation{Version: "1.33"}},
+			"--emulated-version: emulation version 1.33 is not between 1.34 and 1.37"},
+		"newer": {Options{Emulation: Emulation{Version: "1.35", MinCompatibilityVersion: "1.36"}},
+			"--min-compatibility-version: minimum compatibility version 1.36 is not between 1.34 and 1.35"},
+		"gate": {Options{Emulation: Emulation{Version: "1.34"},
+			FeatureGates: map[string]bool{"GenericWorkload": true}}, "--feature-gates: cannot set feature gate GenericWorkload to true, feature is PreAlpha at emulated version 1.34, min compatibility version 1.34"},
 	} {
 		err := c.o.Validate()
 		if got := errorText(err); got != c.want {

@@ -19,18 +19,18 @@ import (
 // is no error.
 func (p *builder) openEncryption() error {
 	metrics, err := encryption.NewMetrics(p.metrics, p.serverID) // kube-apiserver has them always
-	if err != nil || p.o.EncryptionConfigFile == "" {
+	if err != nil || p.o.Encryption.ConfigFile == "" {
 		return err
 	}
 	p.encryption, err = encryption.Open(p.lifetime, encryption.Options{
-		File:    p.o.EncryptionConfigFile,
+		File:    p.o.Encryption.ConfigFile,
 		KMSv1:   p.gates.Enabled(features.KMSv1),
-		Reload:  p.o.ReloadEncryption,
+		Reload:  p.o.Encryption.Reload,
 		Logger:  p.logger,
 		Metrics: metrics,
 	})
 	if err != nil {
-		return fileError("encryption-provider-config", p.o.EncryptionConfigFile, err)
+		return fileError("encryption-provider-config", p.o.Encryption.ConfigFile, err)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ const pluginPause = 500 * time.Millisecond
 // --storage-initialization-timeout. Without them the server cannot read the objects that it needs
 // to start. If they stay away, the step that needs them fails.
 func (p *builder) awaitPlugins(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, p.o.StorageInitializationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.o.Etcd.InitializationTimeout)
 	defer cancel()
 	for {
 		err := p.encryption.CheckHealth(ctx)

@@ -105,7 +105,7 @@ func createNamespace(t *testing.T, s *Server, name string) {
 // TestEncryptedByKubeAPIServer serves values that kube-apiserver encrypted, as it served them.
 func TestEncryptedByKubeAPIServer(t *testing.T) {
 	const data = "../storage/encryption/testdata/kube-apiserver"
-	s := run(t, Options{EncryptionConfigFile: data + ".yaml"})
+	s := run(t, Options{Encryption: Encryption{ConfigFile: data + ".yaml"}})
 	createNamespace(t, s, "enc")
 	createWidgets(t, s)
 	var values map[string][]byte
@@ -159,7 +159,8 @@ func TestEncryptedResources(t *testing.T) {
 	t.Run("first key", func(t *testing.T) {
 		encryptionConfig(t, file, rules...)
 		var log lockedBuffer
-		s := run(t, Options{Dir: dir, EncryptionConfigFile: file, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		s := run(t, Options{Dir: dir, Encryption: Encryption{ConfigFile: file},
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		createNamespace(t, s, "enc")
 		client, widgets := clientOf(t, s.RESTConfig()), createWidgets(t, s)
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"password": []byte(plain)}}
@@ -221,7 +222,7 @@ func TestEncryptedResources(t *testing.T) {
 	t.Run("other key first", func(t *testing.T) {
 		rules[1] = "{aescbc: {keys: [{name: key2, secret: \"" + encryptionKeyB + "\"}, {name: key1, secret: \"" + encryptionKeyA + "\"}]}}, {identity: {}}"
 		encryptionConfig(t, file, rules...)
-		s := run(t, Options{Dir: dir, EncryptionConfigFile: file})
+		s := run(t, Options{Dir: dir, Encryption: Encryption{ConfigFile: file}})
 		secrets := clientOf(t, s.RESTConfig()).CoreV1().Secrets("enc")
 		got, err := secrets.Get(t.Context(), "s", metav1.GetOptions{})
 		if err != nil || !reflect.DeepEqual(got, before) {
@@ -241,7 +242,7 @@ func TestEncryptedResources(t *testing.T) {
 	})
 	t.Run("key lost", func(t *testing.T) {
 		encryptionConfig(t, file, "secrets", keyProvider("aescbc", "key3", encryptionKeyB)+", {identity: {}}", rules[2], rules[3], rules[6], rules[7])
-		b := startBroken(t, Options{Dir: dir, EncryptionConfigFile: file})
+		b := startBroken(t, Options{Dir: dir, Encryption: Encryption{ConfigFile: file}})
 		code, status := b.do(http.MethodGet, "/api/v1/namespaces/enc/secrets/s")
 		const reason = "StorageError: corrupt object, Code: 7, Key: /secrets/enc/s, ResourceVersion: 0, AdditionalErrorMsg: data from the storage is not transformable revision=0: " +
 			`no matching key was found for the provided AES transformer: the value names key "key2"`
@@ -278,9 +279,13 @@ func TestEncryptionConfigRefused(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{EncryptionConfigFile: file}, "--encryption-provider-config: " + file + `: error while parsing file: resources[0].providers[0].aescbc.keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, expected one of [16 24 32]`},
-		{Options{EncryptionConfigFile: file + ".none"}, "--encryption-provider-config: error while parsing file: error while loading file: error reading encryption provider configuration file"},
-		{Options{ReloadEncryption: true}, "--encryption-provider-config-automatic-reload: must be set with --encryption-provider-config"},
+		{Options{Encryption: Encryption{ConfigFile: file}},
+			"--encryption-provider-config: " + file +
+				`: error while parsing file: resources[0].providers[0].aescbc.keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, expected one of [16 24 32]`},
+		{Options{Encryption: Encryption{ConfigFile: file + ".none"}},
+			"--encryption-provider-config: error while parsing file: error while loading file: error reading encryption provider configuration file"},
+		{Options{Encryption: Encryption{Reload: true}},
+			"--encryption-provider-config-automatic-reload: must be set with --encryption-provider-config"},
 	} {
 		s, err := Start(t.Context(), tt.o)
 		if err == nil {
@@ -297,7 +302,7 @@ func TestEncryptionConfigRefused(t *testing.T) {
 func TestEncryptionReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	encryptionConfig(t, file, "secrets", keyProvider("aesgcm", "old", encryptionKeyA))
-	s := run(t, Options{EncryptionConfigFile: file, ReloadEncryption: true})
+	s := run(t, Options{Encryption: Encryption{ConfigFile: file, Reload: true}})
 	client := raw(t, s)
 	for _, check := range []string{"/healthz/kms-providers", "/readyz/kms-providers", "/readyz/poststarthook/start-encryption-provider-config-automatic-reload"} {
 		if code, body := get(t, client, s.URL+check, s.Token); code != http.StatusOK {
@@ -395,7 +400,7 @@ func TestEncryptionKMS(t *testing.T) {
 	encryptionConfig(t, file, "secrets", fmt.Sprintf("{kms: {apiVersion: v2, name: plug, endpoint: %q, timeout: 500ms}}, {identity: {}}", plugin.Endpoint()))
 	var before *corev1.Secret
 	t.Run("plugin killed", func(t *testing.T) {
-		s := run(t, Options{Dir: dir, EncryptionConfigFile: file})
+		s := run(t, Options{Dir: dir, Encryption: Encryption{ConfigFile: file}})
 		secrets, client := clientOf(t, s.RESTConfig()).CoreV1().Secrets("default"), raw(t, s)
 		var err error
 		if before, err = secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"k": []byte("v")}}, metav1.CreateOptions{}); err != nil {
@@ -415,7 +420,7 @@ func TestEncryptionKMS(t *testing.T) {
 			t.Errorf("/livez: %d %s", code, body)
 		}
 	})
-	s := run(t, Options{Dir: dir, EncryptionConfigFile: file}) // while the plugin is down
+	s := run(t, Options{Dir: dir, Encryption: Encryption{ConfigFile: file}}) // while the plugin is down
 	secrets, client := clientOf(t, s.RESTConfig()).CoreV1().Secrets("default"), raw(t, s)
 	if code, body := get(t, client, s.URL+"/readyz/kms-providers", s.Token); code != http.StatusInternalServerError || !strings.Contains(body, "KMS Provider plug") {
 		t.Errorf("/readyz/kms-providers: %d %s", code, body)
@@ -461,7 +466,7 @@ func TestEncryptionKMSAtStart(t *testing.T) {
 	t.Cleanup(plugin.Stop)
 	encryptionConfig(t, file, "'*.*'", fmt.Sprintf("{kms: {apiVersion: v2, name: plug, endpoint: %q, timeout: 200ms}}", plugin.Endpoint()))
 	var log lockedBuffer
-	o := Options{Dir: dir, EncryptionConfigFile: file, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	o := Options{Dir: dir, Encryption: Encryption{ConfigFile: file}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	for _, name := range []string{"new data", "data of before"} {
 		t.Run(name, func(t *testing.T) {
 			started := make(chan error, 1)
@@ -479,7 +484,7 @@ func TestEncryptionKMSAtStart(t *testing.T) {
 		plugin.Stop()
 		log = lockedBuffer{}
 	}
-	o.StorageInitializationTimeout = 300 * time.Millisecond
+	o.Etcd.InitializationTimeout = 300 * time.Millisecond
 	s, err := Start(t.Context(), o)
 	if err == nil {
 		halt(t, s)
@@ -494,8 +499,9 @@ func TestEncryptionKMSAtStart(t *testing.T) {
 func TestEncryptEverything(t *testing.T) {
 	file, snapshot := filepath.Join(t.TempDir(), "encryption.yaml"), filepath.Join(t.TempDir(), "snapshot")
 	encryptionConfig(t, file, "'*.*'", keyProvider("secretbox", "box", encryptionKeyA))
-	o := Options{Dir: t.TempDir(), EncryptionConfigFile: file}
-	for _, o := range []Options{o, o, {Dir: t.TempDir(), EncryptionConfigFile: file, EtcdSnapshot: snapshot}} {
+	o := Options{Dir: t.TempDir(), Encryption: Encryption{ConfigFile: file}}
+	for _, o := range []Options{o, o, {Dir: t.TempDir(), Encryption: Encryption{ConfigFile: file},
+		Etcd: Etcd{Snapshot: snapshot}}} {
 		t.Run("start", func(t *testing.T) {
 			s := run(t, o)
 			createNamespace(t, s, "enc")
@@ -510,7 +516,7 @@ func TestEncryptEverything(t *testing.T) {
 					t.Errorf("%s is not encrypted: %.40q", kv.Key, kv.Value)
 				}
 			}
-			if o.EtcdSnapshot != "" {
+			if o.Etcd.Snapshot != "" {
 				return
 			}
 			r, err := s.store.Client().Snapshot(t.Context())

@@ -55,7 +55,7 @@ func etcdServersOverrides(list []string) error {
 
 // openOtherStores creates the stores of --etcd-servers-overrides, one for each other etcd.
 func (p *builder) openOtherStores() error {
-	overrides, err := parseEtcdOverrides(p.o.EtcdServersOverrides)
+	overrides, err := parseEtcdOverrides(p.o.Etcd.ServersOverrides)
 	if err != nil {
 		return fmt.Errorf("--etcd-servers-overrides: %w", err)
 	}
@@ -130,8 +130,10 @@ func (p *builder) otherStoreChecks() []description.Check {
 	var checks []description.Check
 	for i, store := range p.others {
 		checks = append(checks,
-			description.Check{Name: fmt.Sprintf("etcd-override-%d", i), Group: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, store.Healthy)},
-			description.Check{Name: fmt.Sprintf("etcd-override-readiness-%d", i), Group: "etcd-readiness", Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, store.Healthy)})
+			description.Check{Name: fmt.Sprintf("etcd-override-%d", i), Group: "etcd", Health: true, Live: true,
+				Ready: true, Run: withTimeout(p.o.Etcd.HealthcheckTimeout, store.Healthy)},
+			description.Check{Name: fmt.Sprintf("etcd-override-readiness-%d", i), Group: "etcd-readiness",
+				Ready: true, Run: withTimeout(p.o.Etcd.ReadycheckTimeout, store.Healthy)})
 	}
 	return checks
 }

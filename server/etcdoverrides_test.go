@@ -52,10 +52,10 @@ func keysIn(t *testing.T, url, prefix string) []string {
 // that a server without the flag does not have them.
 func TestEtcdOverrides(t *testing.T) {
 	main, events, ranges := externalEtcd(t), externalEtcd(t), externalEtcd(t)
-	o := Options{EtcdServers: []string{main}, EtcdCompactionInterval: time.Second, EtcdServersOverrides: []string{
+	o := Options{Etcd: Etcd{Servers: []string{main}, CompactionInterval: time.Second, ServersOverrides: []string{
 		"/events#" + events, "coordination.k8s.io/leases#" + events, "/services#" + ranges, "networking.k8s.io/*#" + ranges, "rbac.authorization.k8s.io/roles#" + ranges,
 		"apiextensions.k8s.io/*#" + events, "/nonsense#" + events,
-	}}
+	}}}
 	s := run(t, o)
 	c := clientOf(t, s.RESTConfig())
 
@@ -149,7 +149,7 @@ func TestEtcdOverrides(t *testing.T) {
 	if got, err := second.CoreV1().Services("default").Get(t.Context(), "s", metav1.GetOptions{}); err != nil || got.Spec.ClusterIP != service.Spec.ClusterIP {
 		t.Errorf("%+v, %v", got, err)
 	}
-	without := clientOf(t, run(t, Options{EtcdServers: []string{main}}).RESTConfig())
+	without := clientOf(t, run(t, Options{Etcd: Etcd{Servers: []string{main}}}).RESTConfig())
 	if _, err := without.CoreV1().Services("default").Get(t.Context(), "s", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
 	}
@@ -160,7 +160,8 @@ func TestEtcdOverrides(t *testing.T) {
 func TestEtcdOverrideLost(t *testing.T) {
 	addr := fmt.Sprint("127.0.0.1:", porttest.Free(t))
 	stop := etcdAt(t, t.TempDir(), addr)
-	s := run(t, Options{EtcdServersOverrides: []string{"/events#http://" + addr}, EtcdHealthcheckTimeout: 200 * time.Millisecond, Authorization: everybodyMay(t)})
+	s := run(t, Options{Etcd: Etcd{ServersOverrides: []string{"/events#http://" + addr},
+		HealthcheckTimeout: 200 * time.Millisecond}, Authorization: everybodyMay(t)})
 	c := clientOf(t, s.RESTConfig())
 	if _, err := c.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Error(err)
@@ -175,7 +176,8 @@ func TestEtcdOverrideLost(t *testing.T) {
 	}
 	// The timeout is that of the own etcd as well, which a busy machine starts slowly.
 	for timeout := 100 * time.Millisecond; ; timeout *= 2 {
-		_, err := Start(t.Context(), Options{EtcdServersOverrides: []string{"/events#http://" + addr}, StorageInitializationTimeout: timeout})
+		_, err := Start(t.Context(), Options{Etcd: Etcd{ServersOverrides: []string{"/events#http://" + addr},
+			InitializationTimeout: timeout}})
 		if err != nil && strings.HasPrefix(err.Error(), "--etcd-servers-overrides: etcd does not answer: ") {
 			break
 		}
@@ -191,8 +193,8 @@ func TestEtcdOverrideDecryptsAgain(t *testing.T) {
 	main, other := externalEtcd(t), externalEtcd(t)
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	o := Options{
-		EtcdServers: []string{main}, EtcdServersOverrides: []string{"/configmaps#" + other},
-		EncryptionConfigFile: file, ReloadEncryption: true,
+		Etcd:       Etcd{Servers: []string{main}, ServersOverrides: []string{"/configmaps#" + other}},
+		Encryption: Encryption{ConfigFile: file, Reload: true},
 	}
 	encryptionConfig(t, file, "configmaps", keyProvider("aesgcm", "old", encryptionKeyA))
 	s := run(t, o)

@@ -48,7 +48,8 @@ func ExampleStart() {
 // requests that take longer than a second.
 func ExampleOptions() {
 	ctx := context.Background()
-	srv, err := server.Start(ctx, server.Options{KubernetesVersion: "1.35", FaithfulEmulation: true, RequestTimeout: time.Second})
+	srv, err := server.Start(ctx, server.Options{Emulation: server.Emulation{Version: "1.35", Faithful: true},
+		Limits: server.Limits{RequestTimeout: time.Second}})
 	if err != nil {
 		log.Fatal(err)
 	}

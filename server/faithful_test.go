@@ -17,7 +17,8 @@ func TestFaithfulEmulation(t *testing.T) {
 		plain = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"plain"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 		gt    = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"gt"},"spec":{"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"k","operator":"Gt","value":"1"}]}}`
 	)
-	s := run(t, Options{KubernetesVersion: "1.34", FaithfulEmulation: true, DisableAdmissionPlugins: []string{"ServiceAccount"},
+	s := run(t, Options{Emulation: Emulation{Version: "1.34", Faithful: true},
+		Admission:     Admission{DisablePlugins: []string{"ServiceAccount"}},
 		RuntimeConfig: map[string]string{"storage.k8s.io/v1alpha1": "true"}})
 	c := raw(t, s)
 	named := func(name string) string { return strings.Replace(newer, "NAME", name, 1) }
@@ -60,7 +61,7 @@ func TestFaithfulEmulation(t *testing.T) {
 // TestEmulationKeepsFields checks that without --faithful-emulation the definitions are those of the
 // newest release, as in kube-apiserver.
 func TestEmulationKeepsFields(t *testing.T) {
-	s := run(t, Options{KubernetesVersion: "1.34"})
+	s := run(t, Options{Emulation: Emulation{Version: "1.34"}})
 	if _, body := send(t, raw(t, s), s, http.MethodGet, "/openapi/v3/api/v1", "", ""); !strings.Contains(body, "evictionResponders") {
 		t.Error("OpenAPI does not describe a field of the newest release")
 	}
@@ -72,7 +73,7 @@ func TestFaithfulSchemas(t *testing.T) {
 	const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"ships.example.com"},"spec":{"group":"example.com","scope":"Cluster",
 		"names":{"plural":"ships","kind":"Ship"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"crew":{"type":"integer","format":"int32"}}}}}]}}`
 	for faithful, want := range map[bool]int{true: 201, false: 422} {
-		s := run(t, Options{KubernetesVersion: "1.35", FaithfulEmulation: faithful})
+		s := run(t, Options{Emulation: Emulation{Version: "1.35", Faithful: faithful}})
 		c := raw(t, s)
 		if res, body := send(t, c, s, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", definition); res.StatusCode != http.StatusCreated {
 			t.Fatalf("definition: %d %s", res.StatusCode, body)

@@ -61,7 +61,7 @@ func tlsSANs(names []string) error {
 }
 
 func (o *Options) checkTLSSANs() error {
-	if len(o.TLSSANs) > 0 && o.TLSCertFile != "" {
+	if len(o.TLS.SANs) > 0 && o.TLS.CertFile != "" {
 		return errors.New("cannot be together with --tls-cert-file, which has its names already")
 	}
 	return nil
@@ -378,35 +378,35 @@ func together(a, b *string, other string) func() error {
 
 func (c *CommandLine) checkAdmissionControl() error {
 	o := &c.Options
-	if c.AdmissionControl != nil && len(o.EnableAdmissionPlugins)+len(o.DisableAdmissionPlugins) > 0 {
+	if c.AdmissionControl != nil && len(o.Admission.EnablePlugins)+len(o.Admission.DisablePlugins) > 0 {
 		return errors.New("cannot be together with --enable-admission-plugins and --disable-admission-plugins")
 	}
 	return nil
 }
 
 func (o *Options) checkServiceNodePort() error {
-	if r, p := o.ServiceNodePortRange, int32(o.ServiceNodePort); p != 0 && (p < r[0] || p > r[1]) {
+	if r, p := o.Services.NodePortRange, int32(o.Services.KubernetesNodePort); p != 0 && (p < r[0] || p > r[1]) {
 		return fmt.Errorf("%d is not in --service-node-port-range %s", p, formatPortRange(r))
 	}
 	return nil
 }
 
 func (o *Options) checkInsecurePort() error {
-	if o.InsecurePort > 0 && o.InsecurePort == o.Port {
-		return fmt.Errorf("%d is --secure-port too", o.InsecurePort)
+	if o.Serving.InsecurePort > 0 && o.Serving.InsecurePort == o.Serving.Port {
+		return fmt.Errorf("%d is --secure-port too", o.Serving.InsecurePort)
 	}
 	return nil
 }
 
 func (o *Options) checkEtcdServers() error {
-	if len(o.EtcdServers) == 0 && len(o.EtcdServersOverrides) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "") {
+	if len(o.Etcd.Servers) == 0 && len(o.Etcd.ServersOverrides) == 0 && (o.Etcd.CAFile != "" || o.Etcd.CertFile != "") {
 		return errors.New("must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are")
 	}
 	return nil
 }
 
 func (o *Options) checkEtcdSnapshot() error {
-	if len(o.EtcdServers) > 0 && o.EtcdSnapshot != "" {
+	if len(o.Etcd.Servers) > 0 && o.Etcd.Snapshot != "" {
 		return errors.New("cannot be together with --etcd-servers, it is read into the embedded etcd")
 	}
 	return nil
@@ -414,11 +414,11 @@ func (o *Options) checkEtcdSnapshot() error {
 
 // checkCipherSuites requires one of the suites that HTTP/2 prescribes for TLS 1.2.
 func (o *Options) checkCipherSuites() error {
-	version, err := tlsVersion(o.TLSMinVersion)
+	version, err := tlsVersion(o.TLS.MinVersion)
 	if err != nil || version >= tls.VersionTLS13 {
 		return nil
 	}
-	suites, err := cipherSuites(o.TLSCipherSuites)
+	suites, err := cipherSuites(o.TLS.CipherSuites)
 	if err == nil && len(suites) > 0 && !forHTTP2(suites) {
 		return errors.New("HTTP/2 needs TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them")
 	}
@@ -443,14 +443,14 @@ func (o *Options) checkRuntimeConfig() error {
 
 // checkAdmissionPlugins requires that no plugin is both enabled and disabled.
 func (o *Options) checkAdmissionPlugins() error {
-	if knownPlugins(o.EnableAdmissionPlugins) != nil || knownPlugins(o.DisableAdmissionPlugins) != nil {
+	if knownPlugins(o.Admission.EnablePlugins) != nil || knownPlugins(o.Admission.DisablePlugins) != nil {
 		return nil // reported for the flag that has the unknown name
 	}
-	return plugins.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins)
+	return plugins.CheckNames(o.Admission.EnablePlugins, o.Admission.DisablePlugins)
 }
 
 func (o *Options) checkControllersOff() error {
-	return among(controllers.Names()...)(o.ControllersOff)
+	return among(controllers.Names()...)(o.Controllers.Off)
 }
 
 func (a *Authentication) checkProxyCAFile() error {
@@ -504,7 +504,7 @@ func (a *Authentication) checkOIDC() error {
 }
 
 func (o *Options) checkReloadEncryption() error {
-	if o.ReloadEncryption && o.EncryptionConfigFile == "" {
+	if o.Encryption.Reload && o.Encryption.ConfigFile == "" {
 		return errors.New("must be set with --encryption-provider-config")
 	}
 	return nil

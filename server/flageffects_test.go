@@ -29,7 +29,8 @@ import (
 // TestPublishedAddress checks what --advertise-address, --external-hostname and
 // --kubernetes-service-node-port publish.
 func TestPublishedAddress(t *testing.T) {
-	s := run(t, Options{AdvertiseAddress: "192.0.2.7", ExternalHostname: "api.example", ServiceNodePort: 30443, NoAnonymous: true})
+	s := run(t, Options{Serving: Serving{AdvertiseAddress: "192.0.2.7", ExternalHostname: "api.example"},
+		Services: Services{KubernetesNodePort: 30443}, Authentication: Authentication{NoAnonymous: true}})
 	port := s.secure.Addr().(*net.TCPAddr).Port
 	c := clientOf(t, s.RESTConfig())
 	endpoints, err := c.DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
@@ -72,7 +73,8 @@ func (s *Server) tlsCertificate(t *testing.T) *tls.Certificate {
 // TestEndpointReconcilerNone checks that the server publishes no address if somebody else
 // does.
 func TestEndpointReconcilerNone(t *testing.T) {
-	s := run(t, Options{EndpointReconciler: "none", AdvertiseAddress: "192.0.2.7"})
+	s := run(t, Options{Services: Services{EndpointReconciler: "none"},
+		Serving: Serving{AdvertiseAddress: "192.0.2.7"}})
 	_, err := clientOf(t, s.RESTConfig()).DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("got %v", err)
@@ -82,7 +84,7 @@ func TestEndpointReconcilerNone(t *testing.T) {
 // TestConnectionFlags checks --disable-http2-serving and
 // --strict-transport-security-directives.
 func TestConnectionFlags(t *testing.T) {
-	s := run(t, Options{NoHTTP2: true, HSTSDirectives: []string{"max-age=60", "includeSubDomains"}})
+	s := run(t, Options{Serving: Serving{NoHTTP2: true, HSTSDirectives: []string{"max-age=60", "includeSubDomains"}}})
 	response, err := raw(t, s).Get(s.URL + "/livez")
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +98,7 @@ func TestConnectionFlags(t *testing.T) {
 // TestGoaway checks that HTTP/2 connections end with the probability of --goaway-chance,
 // that no request fails by it, and that HTTP/1 connections stay.
 func TestGoaway(t *testing.T) {
-	s := run(t, Options{GoawayChance: 0.02})
+	s := run(t, Options{Serving: Serving{GoawayChance: 0.02}})
 	connections := func(client *http.Client, dials *int, requests int) int {
 		dialer := &net.Dialer{}
 		client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -123,7 +125,7 @@ func TestGoaway(t *testing.T) {
 // TestShutdownDelay checks that the server serves for --shutdown-delay-duration after it
 // was asked to stop, while /readyz fails.
 func TestShutdownDelay(t *testing.T) {
-	s, err := Start(t.Context(), Options{ShutdownDelay: time.Hour})
+	s, err := Start(t.Context(), Options{Lifecycle: Lifecycle{ShutdownDelay: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +159,9 @@ func TestSNICertificates(t *testing.T) {
 		}
 		return filepath.Join(dir, name, credentials.ServingName+".crt") + "," + filepath.Join(dir, name, credentials.ServingName+".key")
 	}
-	s := run(t, Options{SNICertificates: []string{
+	s := run(t, Options{TLS: TLS{SNICertificates: []string{
 		files("own", "own.example"), files("given", "x.example") + ":*.given.example,given.example", files("exact", "y.example") + ":a.given.example",
-	}})
+	}}})
 	for name, want := range map[string]string{
 		"own.example": "own.example", "OWN.example": "own.example", "given.example": "x.example", "b.given.example": "x.example",
 		"a.given.example": "y.example", "a.b.given.example": "kubernetes", "x.example": "kubernetes", "": "kubernetes",
@@ -173,7 +175,8 @@ func TestSNICertificates(t *testing.T) {
 		}
 		conn.Close()
 	}
-	_, err := Start(t.Context(), Options{SNICertificates: []string{filepath.Join(dir, "none") + "," + filepath.Join(dir, "none")}})
+	_, err := Start(t.Context(), Options{TLS: TLS{SNICertificates: []string{filepath.Join(dir, "none") + "," +
+		filepath.Join(dir, "none")}}})
 	if err == nil || !strings.HasPrefix(err.Error(), "--tls-sni-cert-key: ") {
 		t.Errorf("got %v", err)
 	}
@@ -181,7 +184,7 @@ func TestSNICertificates(t *testing.T) {
 
 // TestCurvePreferences checks that --tls-curve-preferences limits the key exchange.
 func TestCurvePreferences(t *testing.T) {
-	s := run(t, Options{TLSCurves: []tls.CurveID{tls.CurveP384}})
+	s := run(t, Options{TLS: TLS{Curves: []tls.CurveID{tls.CurveP384}}})
 	for curve, works := range map[tls.CurveID]bool{tls.CurveP384: true, tls.X25519: false} {
 		conn, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{CurvePreferences: []tls.CurveID{curve}, InsecureSkipVerify: true})
 		if err == nil {
@@ -195,19 +198,19 @@ func TestCurvePreferences(t *testing.T) {
 
 // TestPortSharing checks that two servers listen on a port only if both share it.
 func TestPortSharing(t *testing.T) {
-	first := run(t, Options{SharePort: true})
+	first := run(t, Options{Serving: Serving{SharePort: true}})
 	port := first.secure.Addr().(*net.TCPAddr).Port
-	if s, err := Start(t.Context(), Options{Port: port}); err == nil {
+	if s, err := Start(t.Context(), Options{Serving: Serving{Port: port}}); err == nil {
 		halt(t, s)
 		t.Error("a server that does not share the port has started")
 	}
-	run(t, Options{Port: port, SharePort: true, ShareAddress: true})
+	run(t, Options{Serving: Serving{Port: port, SharePort: true, ShareAddress: true}})
 }
 
 // TestAllowPrivileged checks that --allow-privileged=false refuses privileged containers
 // as kube-apiserver does.
 func TestAllowPrivileged(t *testing.T) {
-	s := run(t, Options{NoPrivileged: true, DisableAdmissionPlugins: []string{"ServiceAccount"}})
+	s := run(t, Options{Admission: Admission{NoPrivileged: true, DisablePlugins: []string{"ServiceAccount"}}})
 	c := clientOf(t, s.RESTConfig())
 	privileged := true
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
@@ -227,7 +230,7 @@ func TestAllowPrivileged(t *testing.T) {
 // clients, and 100 by default.
 func TestHTTP2Streams(t *testing.T) {
 	for limit, want := range map[int]uint32{0: 100, 7: 7} {
-		s := run(t, Options{HTTP2MaxStreams: limit})
+		s := run(t, Options{Serving: Serving{HTTP2MaxStreams: limit}})
 		conn, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{NextProtos: []string{"h2"}, InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
@@ -298,7 +301,8 @@ func TestAdmissionConfigPath(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := Options{AdmissionConfigFile: filepath.Join(dir, "admission.yaml"), DisableAdmissionPlugins: []string{"ServiceAccount"}}
+	o := Options{Admission: Admission{ConfigFile: filepath.Join(dir, "admission.yaml"),
+		DisablePlugins: []string{"ServiceAccount"}}}
 	client := clientOf(t, run(t, o).RESTConfig())
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{HostPID: true, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	_, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})

@@ -101,13 +101,13 @@ var kubeDefaults = map[string]string{
 
 // kubeChecks are checks that only kube-apiserver makes.
 var kubeChecks = map[string]func(*Options) error{
-	"etcd-servers":           func(o *Options) error { return required(len(o.EtcdServers) > 0) },
+	"etcd-servers":           func(o *Options) error { return required(len(o.Etcd.Servers) > 0) },
 	"service-account-issuer": func(o *Options) error { return required(len(o.Authentication.Issuers) > 0) },
 	"service-account-signing-key-file": func(o *Options) error {
 		return required(o.Authentication.SigningKeyFile != "" || o.Authentication.SigningEndpoint != "")
 	},
 	"secure-port": func(o *Options) error {
-		if o.Port == 0 {
+		if o.Serving.Port == 0 {
 			return errors.New("0 is not a valid port number between 1 and 65535, inclusive. It cannot be turned off with 0")
 		}
 		return nil

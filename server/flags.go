@@ -153,9 +153,9 @@ func (c *CommandLine) SetRelease(release string) error {
 	if _, err := kubeversion.Parse(minor.String(), ""); err != nil {
 		return err
 	}
-	c.Options.Release = release
+	c.Options.Emulation.Release = release
 	if minor != kubeversion.Binary() {
-		c.Options.KubernetesVersion, c.Options.FaithfulEmulation = minor.String(), true
+		c.Options.Emulation.Version, c.Options.Emulation.Faithful = minor.String(), true
 	}
 	return nil
 }
@@ -171,13 +171,13 @@ func (c *CommandLine) Complete() (Options, error) {
 	}
 	o := c.Options
 	o.flags = c.values()
-	o.ControllersOff = controllersOff(c.Controllers)
+	o.Controllers.Off = controllersOff(c.Controllers)
 	if c.Ephemeral {
 		o.Dir = ""
 	}
 	if c.AdmissionControl != nil { // an empty list disables all plugins
-		o.EnableAdmissionPlugins = c.AdmissionControl
-		o.DisableAdmissionPlugins = without(plugins.DefaultNames(), c.AdmissionControl)
+		o.Admission.EnablePlugins = c.AdmissionControl
+		o.Admission.DisablePlugins = without(plugins.DefaultNames(), c.AdmissionControl)
 	}
 	if c.complete != nil {
 		if err := c.complete(&o); err != nil {

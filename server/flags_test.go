@@ -191,7 +191,7 @@ func TestFlagValues(t *testing.T) {
 	}
 	o := &c.Options
 	if len(o.Authentication.KeyFiles) != 1 || o.Authentication.OIDC.RequiredClaims["a"] != "b,c=d" || !o.NoProfiling || o.Authorization.AuthorizedTTL >= 0 ||
-		*o.NotReadyTolerationSeconds != 0 || o.ServiceNodePortRange != [2]int32{1, 2} {
+		*o.Admission.NotReadyTolerationSeconds != 0 || o.Services.NodePortRange != [2]int32{1, 2} {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -260,14 +260,14 @@ func fieldsOfFlags(t *testing.T) map[string]string {
 
 func TestEveryOptionHasAFlag(t *testing.T) {
 	without := map[string]string{
-		"Options.NoDataDir":       "set by NewKubeAPIServerCommandLine",
-		"Options.ControllersOff":  "made from --controllers",
-		"Options.Release":         "set by SetRelease",
-		"Options.ReportedVersion": "set by --version=vX.Y.Z, but not by --version",
-		"Options.Dial":            "a function",
-		"Options.Lookup":          "a function",
-		"Options.SetVerbosity":    "a function",
-		"Options.Logger":          "made from --v and --logging-format",
+		"Options.NoDataDir":                 "set by NewKubeAPIServerCommandLine",
+		"Options.Controllers.Off":           "made from --controllers",
+		"Options.Emulation.Release":         "set by SetRelease",
+		"Options.Emulation.ReportedVersion": "set by --version=vX.Y.Z, but not by --version",
+		"Options.Dial":                      "a function",
+		"Options.Lookup":                    "a function",
+		"Options.SetVerbosity":              "a function",
+		"Options.Logger":                    "made from --v and --logging-format",
 	}
 	flags := fieldsOfFlags(t)
 	leaves(reflect.ValueOf(CommandLine{}), "", func(path string, _ reflect.Value) {
@@ -280,25 +280,36 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	})
 }
 
+// prefixesOf adds the structs of this package below t, by name, with the path of their fields.
+func prefixesOf(t reflect.Type, path string, found map[string]string) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Type.Kind() == reflect.Struct {
+			found[f.Type.Name()] = path + f.Name + "."
+			prefixesOf(f.Type, path+f.Name+".", found)
+		}
+	}
+}
+
 // TestCommentsOfOptionsNameFlags checks that the comment of a field names its flag, and does not
 // repeat the help of the flag.
 func TestCommentsOfOptionsNameFlags(t *testing.T) {
 	flags, isTrueByDefault := fieldsOfFlags(t), map[string]bool{}
+	prefixes := map[string]string{"Options": "Options."} // of the fields of each struct
+	prefixesOf(reflect.TypeFor[Options](), "Options.", prefixes)
+	delete(prefixes, "AuditBackend") // its comments are patterns, for two prefixes
 	for _, f := range NewCommandLine().Flags() {
 		isTrueByDefault[f.Name] = f.Default == "true"
 	}
-	for file, types := range map[string]map[string]string{
-		"options.go":       {"Options": "Options."},
-		"options_authn.go": {"Authentication": "Options.Authentication.", "OIDC": "Options.Authentication.OIDC."},
-		"options_authz.go": {"Authorization": "Options.Authorization."},
-		"audit.go":         {"Audit": "Options.Audit.", "AuditLog": "Options.Audit.Log.", "AuditWebhook": "Options.Audit.Webhook."},
-	} {
+	for _, file := range []string{"options.go", "options_authn.go", "options_authz.go", "audit.go"} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, prefix := range types {
+		for name, prefix := range prefixes {
 			object := parsed.Scope.Lookup(name)
+			if object == nil {
+				continue // in another file
+			}
 			for _, field := range object.Decl.(*ast.TypeSpec).Type.(*ast.StructType).Fields.List {
 				flag := flags[prefix+field.Names[0].Name]
 				if flag == "" {
@@ -321,8 +332,8 @@ func TestCommentsOfOptionsNameFlags(t *testing.T) {
 // field states.
 func TestDefaultsOfOptionsAreThoseOfFlags(t *testing.T) {
 	zero := map[string]bool{
-		"Dir": true, "Port": true, "EtcdCompactionInterval": true, "MaxRequestsInflight": true, "MaxMutatingRequestsInflight": true,
-		"NamespaceConditionDelay": true, "Authentication.WebhookTTL": true,
+		"Dir": true, "Serving.Port": true, "Etcd.CompactionInterval": true, "Limits.MaxRequestsInflight": true, "Limits.MaxMutatingRequestsInflight": true,
+		"Controllers.NamespaceConditionDelay": true, "Authentication.WebhookTTL": true,
 		"Audit.Log.MaxSize": true, "Audit.Log.MaxAge": true, "Audit.Log.MaxBackups": true,
 	}
 	o, err := NewCommandLine().Complete()
@@ -447,11 +458,13 @@ func TestKubeAPIServerCommandLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.NoDataDir || o.BindAddress != "0.0.0.0" || o.CertDir != "/var/run/kubernetes" || o.Port != 6443 || o.ServiceClusterIPRange != "10.0.0.0/24" {
+	if !o.NoDataDir || o.Serving.BindAddress != "0.0.0.0" || o.Serving.CertDir != "/var/run/kubernetes" ||
+		o.Serving.Port != 6443 || o.Services.ClusterIPRange != "10.0.0.0/24" {
 		t.Errorf("got %+v", o)
 	}
-	if !slices.Equal(o.Authorization.Modes, []string{"AlwaysAllow"}) || !slices.Equal(o.ControllersOff, controllers.Names()) {
-		t.Errorf("modes %q, controllers off %q", o.Authorization.Modes, o.ControllersOff)
+	if !slices.Equal(o.Authorization.Modes, []string{"AlwaysAllow"}) ||
+		!slices.Equal(o.Controllers.Off, controllers.Names()) {
+		t.Errorf("modes %q, controllers off %q", o.Authorization.Modes, o.Controllers.Off)
 	}
 	if err := c.SetControllers("*,-nothing"); err == nil {
 		t.Error("an unknown controller is accepted")
@@ -459,14 +472,14 @@ func TestKubeAPIServerCommandLine(t *testing.T) {
 	if err := c.SetControllers("-*"); err != nil {
 		t.Fatal(err)
 	}
-	if o, err = c.Complete(); err != nil || !slices.Equal(o.ControllersOff, controllers.Names()) {
-		t.Errorf("controllers off: %q, %v", o.ControllersOff, err)
+	if o, err = c.Complete(); err != nil || !slices.Equal(o.Controllers.Off, controllers.Names()) {
+		t.Errorf("controllers off: %q, %v", o.Controllers.Off, err)
 	}
 	if err := c.SetControllers("*"); err != nil {
 		t.Fatal(err)
 	}
-	if o, err = c.Complete(); err != nil || len(o.ControllersOff) > 0 {
-		t.Errorf("controllers off: %q, %v", o.ControllersOff, err)
+	if o, err = c.Complete(); err != nil || len(o.Controllers.Off) > 0 {
+		t.Errorf("controllers off: %q, %v", o.Controllers.Off, err)
 	}
 }
 

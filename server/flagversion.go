@@ -48,13 +48,13 @@ func (v versionValue) Set(text string) error {
 	if _, err := utilversion.ParseSemantic(text); err != nil {
 		return fmt.Errorf("%q is not a version such as %s", text, kubeversion.BinaryVersion)
 	}
-	*v.field, v.options.ReportedVersion, v.changed = "", text, true
+	*v.field, v.options.Emulation.ReportedVersion, v.changed = "", text, true
 	return nil
 }
 
 func (v versionValue) reset() {
 	v.value.reset()
-	v.options.ReportedVersion = ""
+	v.options.Emulation.ReportedVersion = ""
 }
 
 func (v versionValue) check() error { return v.options.checkReportedVersion() }
@@ -62,8 +62,8 @@ func (v versionValue) check() error { return v.options.checkReportedVersion() }
 // checkReportedVersion returns an error if ReportedVersion differs from the served version in its
 // major, minor or patch number.
 func (o Options) checkReportedVersion() error {
-	text := o.ReportedVersion
-	o.ReportedVersion = ""
+	text := o.Emulation.ReportedVersion
+	o.Emulation.ReportedVersion = ""
 	served := o.Version().GitVersion
 	if text == "" || text == served {
 		return nil
@@ -81,7 +81,7 @@ func (o Options) checkReportedVersion() error {
 
 // release returns the releases of Kubernetes that the server is compatible with.
 func (o Options) release() (kubeversion.Effective, error) {
-	return kubeversion.Parse(o.KubernetesVersion, o.MinCompatibilityVersion)
+	return kubeversion.Parse(o.Emulation.Version, o.Emulation.MinCompatibilityVersion)
 }
 
 // isEmulation reports whether the server emulates another release than its own.
@@ -92,15 +92,18 @@ func (o Options) isEmulation() bool {
 
 func versionFlags(o *Options) []Flag {
 	return []Flag{
-		{Name: "emulated-version", Value: versions(&o.KubernetesVersion, emulatedVersion),
+		{Name: "emulated-version", Value: versions(&o.Emulation.Version, emulatedVersion),
 			Help: "Minor version of Kubernetes whose kinds, versions, feature gates and defaults the server has, as in 1.35 or kube=1.35; one of 1.34 to 1.37. If empty, it is " + kubeversion.Default().Emulated.String() + "."},
-		{Name: "faithful-emulation", Value: boolean(&o.FaithfulEmulation),
+		{Name: "faithful-emulation", Value: boolean(&o.Emulation.Faithful),
 			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI does not describe them, schemas of custom resources are treated as then, and /version reports that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
-		{Name: "min-compatibility-version", Value: versions(&o.MinCompatibilityVersion), Check: o.checkMinCompatibilityVersion,
-			Help: "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
-		{Name: "emulation-forward-compatible", Value: boolean(&o.EmulationForwardCompatible), Check: o.checkEmulation(&o.EmulationForwardCompatible),
-			Help: "If true, newer versions of the served resources are served, even if --emulated-version does not have them. Alpha versions are not."},
-		{Name: "runtime-config-emulation-forward-compatible", Value: boolean(&o.RuntimeConfigEmulationForwardCompatible), Check: o.checkEmulation(&o.RuntimeConfigEmulationForwardCompatible),
+		{Name: "min-compatibility-version", Value: versions(&o.Emulation.MinCompatibilityVersion),
+			Check: o.checkMinCompatibilityVersion,
+			Help:  "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
+		{Name: "emulation-forward-compatible", Value: boolean(&o.Emulation.ForwardCompatible),
+			Check: o.checkEmulation(&o.Emulation.ForwardCompatible),
+			Help:  "If true, newer versions of the served resources are served, even if --emulated-version does not have them. Alpha versions are not."},
+		{Name: "runtime-config-emulation-forward-compatible",
+			Value: boolean(&o.Emulation.RuntimeConfigForwardCompatible), Check: o.checkEmulation(&o.Emulation.RuntimeConfigForwardCompatible),
 			Help: "If true, --runtime-config can enable versions and resources that --emulated-version does not have. If false, naming them is an error."},
 	}
 }
@@ -120,7 +123,7 @@ func emulatedVersion(value string) error {
 }
 
 func (o *Options) checkMinCompatibilityVersion() error {
-	if emulatedVersion(o.KubernetesVersion) != nil {
+	if emulatedVersion(o.Emulation.Version) != nil {
 		return nil // reported for --emulated-version
 	}
 	_, err := o.release()
@@ -130,7 +133,7 @@ func (o *Options) checkMinCompatibilityVersion() error {
 // checkEmulation returns a check that a switch of the emulation is not set without one.
 func (o *Options) checkEmulation(on *bool) func() error {
 	return func() error {
-		if *on && emulatedVersion(o.KubernetesVersion) == nil && !o.isEmulation() {
+		if *on && emulatedVersion(o.Emulation.Version) == nil && !o.isEmulation() {
 			return errors.New("cannot be set to true if the emulation version is the same as the binary version: --emulated-version names an earlier one")
 		}
 		return nil
@@ -145,17 +148,17 @@ func (o Options) Version() version.Info {
 	}
 	info := versionOf(release)
 	number := ""
-	if o.FaithfulEmulation && release.IsEmulation() {
+	if o.Emulation.Faithful && release.IsEmulation() {
 		info.Major, info.Minor = numbers(release.Emulated)
 		number = release.Emulated.String() + ".0"
 	}
-	if minor := info.Major + "." + info.Minor; strings.HasPrefix(o.Release, minor+".") {
-		number = o.Release
+	if minor := info.Major + "." + info.Minor; strings.HasPrefix(o.Emulation.Release, minor+".") {
+		number = o.Emulation.Release
 	}
 	if number != "" {
 		_, suffix, _ := strings.Cut(info.GitVersion, "+")
 		info.GitVersion = "v" + number + "+" + suffix
 	}
-	info.GitVersion = cmp.Or(o.ReportedVersion, info.GitVersion)
+	info.GitVersion = cmp.Or(o.Emulation.ReportedVersion, info.GitVersion)
 	return info
 }

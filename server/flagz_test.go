@@ -35,7 +35,7 @@ func TestShownFlags(t *testing.T) {
 
 // TestPagesOfServer checks /statusz and /flagz of a server, the metrics and the permissions.
 func TestPagesOfServer(t *testing.T) {
-	s := run(t, Options{EventTTL: 7200e9})
+	s := run(t, Options{Limits: Limits{EventTTL: 7200e9}})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/flagz", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -22,14 +22,14 @@ type flowControl struct {
 // configure it.
 func (p *builder) buildFlowControl() (err error) {
 	p.inflight = apf.NewInflight(nil)
-	if !p.o.NoPriorityAndFairness {
-		seats := p.o.MaxRequestsInflight + p.o.MaxMutatingRequestsInflight
+	if !p.o.Limits.NoPriorityAndFairness {
+		seats := p.o.Limits.MaxRequestsInflight + p.o.Limits.MaxMutatingRequestsInflight
 		if seats == 0 {
 			seats = defaultSeats
 		}
 		p.flow.limiter, err = apf.New(apf.Options{
 			Seats:     seats,
-			WaitLimit: p.o.RequestTimeout / 4,
+			WaitLimit: p.o.Limits.RequestTimeout / 4,
 			Inflight:  p.inflight,
 			Metrics:   p.metrics,
 			Logger:    p.logger,

@@ -35,7 +35,7 @@ func TestFlowControl(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("alice-token,alice,u1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := run(t, Options{TokenFile: tokens})
+	s := run(t, Options{Authentication: Authentication{TokenFile: tokens}})
 	c := clientOf(t, s.RESTConfig()).FlowcontrolV1()
 	ctx := t.Context()
 	uids := func(name, levelName string) (string, string) {
@@ -87,7 +87,7 @@ func TestFlowControl(t *testing.T) {
 // TestPlainLimits checks --enable-priority-and-fairness=false, with which the objects still
 // exist, for other servers.
 func TestPlainLimits(t *testing.T) {
-	s := run(t, Options{NoPriorityAndFairness: true})
+	s := run(t, Options{Limits: Limits{NoPriorityAndFairness: true}})
 	if schema, level := classOf(t, s, s.Token, "/api/v1/nodes"); schema+level != "" {
 		t.Errorf("classified as %s and %s", schema, level)
 	}

@@ -89,10 +89,10 @@ func newBootSteps(o *Options, catalogue *api.Catalogue, gates features.Gates) *b
 			b.done[name] = new(atomic.Bool)
 		}
 	}
-	add(o.ReloadEncryption, stepEncryptionReload)
+	add(o.Encryption.Reload, stepEncryptionReload)
 	add(true, stepAdmission, stepCaches)
-	add(!o.NoPriorityAndFairness, stepFlowConsumer, stepFlowFilter)
-	add(o.NoPriorityAndFairness, stepInflightFilter)
+	add(!o.Limits.NoPriorityAndFairness, stepFlowConsumer, stepFlowFilter)
+	add(o.Limits.NoPriorityAndFairness, stepInflightFilter)
 	add(true, stepObjectCounts, stepDefinitions, stepCustomKinds, stepDefinitionsRead, stepNamespaces)
 	add(gates.Enabled(features.UnknownVersionInteroperabilityProxy), stepPeerAddress)
 	add(true, stepExtensionInfo)
@@ -104,7 +104,7 @@ func newBootSteps(o *Options, catalogue *api.Catalogue, gates features.Gates) *b
 	add(has(schedulingv1.GroupName), stepPriorityClasses)
 	add(has(flowcontrolv1.GroupName), stepFlowProducer)
 	add(true, stepService, stepServiceCIDR)
-	add(o.ProxyClientCertFile != "", stepProxyCertificate)
+	add(o.Aggregation.ClientCertFile != "", stepProxyCertificate)
 	add(true, stepServiceCache, stepLocalServices, stepRemoteServices, stepServiceIndex, stepServiceDiscovery,
 		stepAutoregistration, stepOpenAPIv2, stepOpenAPIv3)
 	return b
@@ -135,8 +135,9 @@ func (p *builder) checks() []description.Check {
 	first := []description.Check{
 		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
 		{Name: "loopback-serving-certificate", Health: true, Live: true, Run: p.checkLoopback},
-		{Name: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
-		{Name: "etcd-readiness", Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, p.store.Healthy)},
+		{Name: "etcd", Health: true, Live: true, Ready: true,
+			Run: withTimeout(p.o.Etcd.HealthcheckTimeout, p.store.Healthy)},
+		{Name: "etcd-readiness", Ready: true, Run: withTimeout(p.o.Etcd.ReadycheckTimeout, p.store.Healthy)},
 	}
 	all := append(first, p.otherStoreChecks()...)
 	all = append(all, p.encryptionChecks()...)

@@ -109,8 +109,8 @@ func TestHealthNecessaryChecks(t *testing.T) {
 // TestHealthOfDisabledParts checks that disabled parts have no check, or another one.
 func TestHealthOfDisabledParts(t *testing.T) {
 	s := run(t, Options{
-		NoPriorityAndFairness: true,
-		RuntimeConfig:         map[string]string{"scheduling.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"},
+		Limits:        Limits{NoPriorityAndFairness: true},
+		RuntimeConfig: map[string]string{"scheduling.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"},
 	})
 	_, body := get(t, raw(t, s), s.URL+"/readyz?verbose", s.Token)
 	if !strings.Contains(body, "[+]poststarthook/max-in-flight-filter ok\n[+]poststarthook/storage-object-count-tracker-hook ok\n") || !strings.Contains(body, "readyz check passed") {
@@ -190,8 +190,10 @@ func everybodyMay(t *testing.T) Authorization {
 // missing, becomes ready when etcd appears, and reports the loss and the return of etcd.
 func TestHealthFollowsEtcd(t *testing.T) {
 	dir, addr := t.TempDir(), fmt.Sprint("127.0.0.1:", porttest.Free(t))
-	o := Options{Port: porttest.Free(t), EtcdServers: []string{"http://" + addr}, Authorization: everybodyMay(t), EtcdHealthcheckTimeout: 200 * time.Millisecond}
-	url := fmt.Sprint("https://127.0.0.1:", o.Port)
+	o := Options{Serving: Serving{Port: porttest.Free(t)},
+		Etcd: Etcd{Servers: []string{"http://" + addr},
+			HealthcheckTimeout: 200 * time.Millisecond}, Authorization: everybodyMay(t)}
+	url := fmt.Sprint("https://127.0.0.1:", o.Serving.Port)
 	type started struct {
 		s   *Server
 		err error
@@ -259,7 +261,8 @@ func TestHealthFollowsEtcd(t *testing.T) {
 // TestStartWithoutEtcd checks that a start waits for etcd until its timeout.
 func TestStartWithoutEtcd(t *testing.T) {
 	addr := fmt.Sprint("127.0.0.1:", porttest.Free(t))
-	_, err := Start(t.Context(), Options{EtcdServers: []string{"http://" + addr}, StorageInitializationTimeout: 100 * time.Millisecond})
+	_, err := Start(t.Context(), Options{Etcd: Etcd{Servers: []string{"http://" + addr},
+		InitializationTimeout: 100 * time.Millisecond}})
 	if err == nil || !strings.HasPrefix(err.Error(), "--etcd-servers: etcd does not answer: http://"+addr+": ") {
 		t.Error(err)
 	}
@@ -269,14 +272,16 @@ func TestStartWithoutEtcd(t *testing.T) {
 // but not single checks, and that only system:masters may read them before the roles are
 // loaded.
 func TestHealthStrangers(t *testing.T) {
-	o := Options{Port: porttest.Free(t), EtcdServers: []string{fmt.Sprint("http://127.0.0.1:", porttest.Free(t))}}
+	o := Options{Serving: Serving{Port: porttest.Free(t)},
+		Etcd: Etcd{Servers: []string{fmt.Sprint("http://127.0.0.1:", porttest.Free(t))}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
 		_, err := Start(ctx, o)
 		ended <- err
 	}()
-	code, body := probe(t, fmt.Sprint("https://127.0.0.1:", o.Port, "/livez"), func(int, string) bool { return true })
+	code, body := probe(t, fmt.Sprint("https://127.0.0.1:", o.Serving.Port, "/livez"),
+		func(int, string) bool { return true })
 	if code != http.StatusForbidden || !strings.Contains(body, `forbidden: User \"system:anonymous\" cannot get path \"/livez\"`) {
 		t.Errorf("before the roles are loaded: %d %s", code, body)
 	}

@@ -20,7 +20,8 @@ func TestServersOnOneEtcd(t *testing.T) {
 	const warning = "the key of service account tokens is new but the data is not"
 	start := func(dir string) (*Server, *lockedBuffer) {
 		log := &lockedBuffer{}
-		return run(t, Options{Dir: dir, EtcdServers: []string{url}, Logger: slog.New(slog.NewTextHandler(log, nil))}), log
+		return run(t, Options{Dir: dir, Etcd: Etcd{Servers: []string{url}},
+			Logger: slog.New(slog.NewTextHandler(log, nil))}), log
 	}
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	first, log := start(dirs[0])

@@ -78,7 +78,8 @@ func TestNodeProxyToServerItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, loopback := range []bool{false, true} {
-		s, admin := startWithClient(t, Options{LoopbackKubelets: loopback, InsecurePort: -1})
+		s, admin := startWithClient(t, Options{Kubelets: Kubelets{AllowLoopback: loopback},
+			Serving: Serving{InsecurePort: -1}})
 		own := map[string]string{"secure": s.URL, "insecure": s.InsecureURL}
 		for name, u := range own {
 			at, err := url.Parse(u)
@@ -133,7 +134,7 @@ func TestOwnCertificatesAsCaller(t *testing.T) {
 		}
 	}
 	for at, pki := range map[string]string{"itself": dir, "another": copied} {
-		s, admin := startWithClient(t, Options{CertDir: pki, Authentication: Authentication{
+		s, admin := startWithClient(t, Options{Serving: Serving{CertDir: pki}, Authentication: Authentication{
 			ProxyCAFile: filepath.Join(pki, "front-proxy-ca.crt"), ProxyUserHeaders: []string{"X-Remote-User"}, ProxyGroupHeaders: []string{"X-Remote-Group"}, ProxyPrefixes: []string{"X-Remote-Extra-"},
 		}})
 		for _, name := range []string{"apiserver-kubelet-client", "front-proxy-client"} {
@@ -163,8 +164,9 @@ func TestRelayedKubeletRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An administrator's certificate is given, which the second server accepts from others.
-	second, _ := startWithClient(t, Options{CertDir: dir})
-	_, admin := startWithClient(t, Options{LoopbackKubelets: true, KubeletCertFile: filepath.Join(dir, "admin.crt"), KubeletKeyFile: filepath.Join(dir, "admin.key")})
+	second, _ := startWithClient(t, Options{Serving: Serving{CertDir: dir}})
+	_, admin := startWithClient(t, Options{Kubelets: Kubelets{AllowLoopback: true,
+		CertFile: filepath.Join(dir, "admin.crt"), KeyFile: filepath.Join(dir, "admin.key")}})
 	config := &rest.Config{Host: second.URL, TLSClientConfig: rest.TLSClientConfig{CAData: second.CA, CertData: own.Admin.CertPEM, KeyData: own.Admin.KeyPEM}}
 	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
@@ -188,7 +190,7 @@ func TestRelayedKubeletRequest(t *testing.T) {
 
 // TestOwnAddresses checks which addresses are recognized as the server's own.
 func TestOwnAddresses(t *testing.T) {
-	ranges := Options{ServiceClusterIPRange: "10.0.0.0/24,fd00::/112"}.pools().Addresses
+	ranges := Options{Services: Services{ClusterIPRange: "10.0.0.0/24,fd00::/112"}}.pools().Addresses
 	for _, c := range []struct {
 		bind, address string
 		want          bool

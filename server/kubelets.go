@@ -16,7 +16,9 @@ import (
 // kubeletCertificate returns the certificate that the server presents to kubelets.
 func kubeletCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
 	generated := generatedFiles{own.Kubelets, o.ownCertDir(), credentials.KubeletClientFile}
-	return presentedPair("client certificate for kubelets", [2]string{"kubelet-client-certificate", "kubelet-client-key"}, o.KubeletCertFile, o.KubeletKeyFile, generated, o.Logger)
+	return presentedPair("client certificate for kubelets",
+		[2]string{"kubelet-client-certificate",
+			"kubelet-client-key"}, o.Kubelets.CertFile, o.Kubelets.KeyFile, generated, o.Logger)
 }
 
 // newConnections returns the proxy that connects clients to kubelets, pods and
@@ -24,11 +26,11 @@ func kubeletCertificate(o *Options, own *credentials.Certificates) (credentials.
 func newConnections(o *Options, certificate credentials.ReloadedPair, listening ownAddresses) (*proxy.Proxy, error) {
 	c := proxy.Config{
 		Certificate: certificate.Present,
-		Timeout:     o.KubeletTimeout, Dial: o.Dial, Lookup: o.Lookup, Logger: o.Logger,
-		Own: listening.contain, LoopbackKubelets: o.LoopbackKubelets,
+		Timeout:     o.Kubelets.Timeout, Dial: o.Dial, Lookup: o.Lookup, Logger: o.Logger,
+		Own: listening.contain, LoopbackKubelets: o.Kubelets.AllowLoopback,
 	}
-	if o.KubeletCAFile != "" {
-		cas, err := authn.NewCAFile("CAs of kubelets", nil, o.KubeletCAFile, o.Logger)
+	if o.Kubelets.CAFile != "" {
+		cas, err := authn.NewCAFile("CAs of kubelets", nil, o.Kubelets.CAFile, o.Logger)
 		if err != nil {
 			return nil, fmt.Errorf("--kubelet-certificate-authority: %w", err)
 		}
@@ -72,11 +74,12 @@ func (own ownAddresses) refuse(a netip.AddrPort) error {
 func (p *builder) ownAddresses() ownAddresses {
 	listening := p.listenAddresses()
 	port := listenAddress(p.secure).Port()
-	if ip, err := netip.ParseAddr(p.o.AdvertiseAddress); err == nil {
+	if ip, err := netip.ParseAddr(p.o.Serving.AdvertiseAddress); err == nil {
 		listening = append(listening, netip.AddrPortFrom(ip, port))
 	}
-	if p.o.ServiceNodePort > 0 { // leads to this server from each node
-		listening = append(listening, netip.AddrPortFrom(netip.IPv6Unspecified(), uint16(p.o.ServiceNodePort)))
+	if p.o.Services.KubernetesNodePort > 0 { // leads to this server from each node
+		listening = append(listening, netip.AddrPortFrom(netip.IPv6Unspecified(),
+			uint16(p.o.Services.KubernetesNodePort)))
 	}
 	return newOwnAddresses(listening, p.o.pools().Addresses)
 }

@@ -52,11 +52,12 @@ func TestKubeletCertificates(t *testing.T) {
 		want       string
 	}{
 		{"own", Options{}, false, "kube-apiserver-kubelet-client"},
-		{"given", Options{KubeletCertFile: file("admin.crt"), KubeletKeyFile: file("admin.key"), KubeletCAFile: its}, false, credentials.AdminName},
-		{"of another CA", Options{KubeletCAFile: file("ca.crt")}, false, ""},
-		{"whoever it is", Options{KubeletCAFile: file("ca.crt")}, true, "kube-apiserver-kubelet-client"},
+		{"given", Options{Kubelets: Kubelets{CertFile: file("admin.crt"), KeyFile: file("admin.key"), CAFile: its}},
+			false, credentials.AdminName},
+		{"of another CA", Options{Kubelets: Kubelets{CAFile: file("ca.crt")}}, false, ""},
+		{"whoever it is", Options{Kubelets: Kubelets{CAFile: file("ca.crt")}}, true, "kube-apiserver-kubelet-client"},
 	} {
-		c.o.LoopbackKubelets = true
+		c.o.Kubelets.AllowLoopback = true
 		c.o.NoDataDir = true
 		o := c.o.withDefaults()
 		certificate, err := kubeletCertificate(&o, own)
@@ -78,7 +79,8 @@ func TestKubeletCertificates(t *testing.T) {
 			t.Errorf("%s: %q, %v", c.name, text, err)
 		}
 	}
-	if _, err := newConnections(&Options{KubeletCAFile: file("ca.key")}, credentials.ReloadedPair{}, nil); err == nil {
+	if _, err := newConnections(&Options{Kubelets: Kubelets{CAFile: file("ca.key")}}, credentials.ReloadedPair{},
+		nil); err == nil {
 		t.Error("a key is taken for a CA")
 	}
 }
@@ -106,9 +108,8 @@ func TestKubeletCredentialsChange(t *testing.T) {
 		return path
 	}
 	o := Options{
-		NoDataDir: true, LoopbackKubelets: true,
-		KubeletCAFile:   file("cas.crt", own.CA.CertPEM),
-		KubeletCertFile: file("client.crt", own.Kubelets.CertPEM), KubeletKeyFile: file("client.key", own.Kubelets.KeyPEM),
+		NoDataDir: true, Kubelets: Kubelets{AllowLoopback: true, CAFile: file("cas.crt", own.CA.CertPEM),
+			CertFile: file("client.crt", own.Kubelets.CertPEM), KeyFile: file("client.key", own.Kubelets.KeyPEM)},
 	}.withDefaults()
 	certificate, err := kubeletCertificate(&o, own)
 	if err != nil {

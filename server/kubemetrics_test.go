@@ -18,7 +18,7 @@ func TestKubeMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := run(t, Options{ShowHiddenMetricsForVersion: "1.36"})
+	s := run(t, Options{Metrics: Metrics{ShowHiddenForVersion: "1.36"}})
 	c := raw(t, s)
 	for _, path := range []string{"/api/v1/namespaces?limit=1", "/api/v1/namespaces/default", "/apis", "/readyz"} {
 		get(t, c, s.URL+path, s.Token)

@@ -80,7 +80,7 @@ func manifestOptions(t *testing.T, manifests map[string]string) Options {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Options{AdmissionConfigFile: file}
+	return Options{Admission: Admission{ConfigFile: file}}
 }
 
 // TestAdmissionManifests checks that policies and webhooks in files apply, to the objects that
@@ -150,6 +150,6 @@ func TestAdmissionManifestsRefused(t *testing.T) {
 		}
 	}
 	o := manifestOptions(t, map[string]string{"MutatingAdmissionPolicy": "nonsense"})
-	o.DisableAdmissionPlugins = []string{"MutatingAdmissionPolicy"}
+	o.Admission.DisablePlugins = []string{"MutatingAdmissionPolicy"}
 	run(t, o)
 }

@@ -60,13 +60,14 @@ func one() float64 { return 1 }
 
 func metricFlags(o *Options) []Flag {
 	return []Flag{
-		{Name: "disabled-metrics", Value: list(&o.DisabledMetrics, nil, metricNames),
+		{Name: "disabled-metrics", Value: list(&o.Metrics.Disabled, nil, metricNames),
 			Help: "Comma-separated list of metrics that /metrics does not show, for one that is incorrect or has too many series."},
-		{Name: "show-hidden-metrics-for-version", Value: text(&o.ShowHiddenMetricsForVersion, "", previousVersion),
+		{Name: "show-hidden-metrics-for-version", Value: text(&o.Metrics.ShowHiddenForVersion, "", previousVersion),
 			Help: "Previous minor version, for which the metrics are shown that are hidden since, because they are deprecated. If empty, they are hidden."},
-		{Name: "allow-metric-labels", Value: pairs("stringToString", &o.AllowMetricLabels, parseMetricLabels, metricLabels),
+		{Name: "allow-metric-labels", Value: pairs("stringToString", &o.Metrics.AllowLabels, parseMetricLabels,
+			metricLabels),
 			Help: "Permitted values of a label of a metric, as in METRIC,LABEL='VALUE,VALUE'. All other values of the label are shown as one, unexpected. May be given several times."},
-		{Name: "allow-metric-labels-manifest", Value: text(&o.AllowMetricLabelsManifest, ""),
+		{Name: "allow-metric-labels-manifest", Value: text(&o.Metrics.AllowLabelsManifest, ""),
 			Help: "YAML file containing a map from METRIC,LABEL to the permitted values, as in --allow-metric-labels, which is preferred where both name a label."},
 	}
 }
@@ -128,10 +129,10 @@ func parseMetricLabels(text string) (map[string]string, error) {
 
 // metricLabelsManifest reads the file of --allow-metric-labels-manifest.
 func (o *Options) metricLabelsManifest() (map[string]string, error) {
-	if o.AllowMetricLabelsManifest == "" {
+	if o.Metrics.AllowLabelsManifest == "" {
 		return nil, nil
 	}
-	data, err := configfile.Read(o.AllowMetricLabelsManifest)
+	data, err := configfile.Read(o.Metrics.AllowLabelsManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (o *Options) metricLabelsManifest() (map[string]string, error) {
 		err = metricLabels(*labels)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.AllowMetricLabelsManifest, err)
+		return nil, fmt.Errorf("%s: %w", o.Metrics.AllowLabelsManifest, err)
 	}
 	return *labels, nil
 }
@@ -152,8 +153,8 @@ func (o *Options) metricOptions() (metrics.Options, error) {
 		return metrics.Options{}, err
 	}
 	out := metrics.Options{
-		Disabled:   slices.Clone(o.DisabledMetrics),
-		ShowHidden: o.ShowHiddenMetricsForVersion != "",
+		Disabled:   slices.Clone(o.Metrics.Disabled),
+		ShowHidden: o.Metrics.ShowHiddenForVersion != "",
 		// Dashboards use this metric until its successor is stable.
 		KeepDeprecated:   []string{"apiserver_storage_objects"},
 		Allowed:          map[metrics.Label][]string{},
@@ -161,9 +162,9 @@ func (o *Options) metricOptions() (metrics.Options, error) {
 	}
 	manifest, err := o.metricLabelsManifest()
 	if err != nil {
-		return out, fileError("allow-metric-labels-manifest", o.AllowMetricLabelsManifest, err)
+		return out, fileError("allow-metric-labels-manifest", o.Metrics.AllowLabelsManifest, err)
 	}
-	for _, labels := range []map[string]string{manifest, o.AllowMetricLabels} {
+	for _, labels := range []map[string]string{manifest, o.Metrics.AllowLabels} {
 		for key, values := range labels {
 			metric, label, _ := strings.Cut(key, ",")
 			out.Allowed[metrics.Label{Metric: metric, Name: label}] = strings.Split(values, ",")

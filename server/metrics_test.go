@@ -23,10 +23,8 @@ func TestMetricFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := run(t, Options{
-		DisabledMetrics:             []string{"apiserver_request_duration_seconds"},
-		AllowMetricLabels:           map[string]string{"apiserver_request_total,code": "404,410"},
-		AllowMetricLabelsManifest:   manifest,
-		ShowHiddenMetricsForVersion: "1.36",
+		Metrics: Metrics{Disabled: []string{"apiserver_request_duration_seconds"},
+			AllowLabels: map[string]string{"apiserver_request_total,code": "404,410"}, AllowLabelsManifest: manifest, ShowHiddenForVersion: "1.36"},
 	})
 	c := raw(t, s)
 	for _, path := range []string{"/api/v1/namespaces/default", "/api/v1/namespaces/none", "/api/v1/namespaces"} {
@@ -122,7 +120,7 @@ func TestMetricLabelsManifestFaults(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := Options{AllowMetricLabelsManifest: file}
+		o := Options{Metrics: Metrics{AllowLabelsManifest: file}}
 		switch _, err := o.metricOptions(); {
 		case want == "" && err != nil:
 			t.Errorf("%q: %v", content, err)
@@ -130,7 +128,7 @@ func TestMetricLabelsManifestFaults(t *testing.T) {
 			t.Errorf("%q: got %v, want %q", content, err, want)
 		}
 	}
-	o := Options{AllowMetricLabelsManifest: "/none"}
+	o := Options{Metrics: Metrics{AllowLabelsManifest: "/none"}}
 	if _, err := o.metricOptions(); err == nil || !strings.Contains(err.Error(), "--allow-metric-labels-manifest") {
 		t.Errorf("got %v", err)
 	}
@@ -143,7 +141,7 @@ func TestParseMetricLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{"a,b": "x,y", "c,d": "1,2", "e,f": "3"} {
-		if got := c.Options.AllowMetricLabels[key]; got != want {
+		if got := c.Options.Metrics.AllowLabels[key]; got != want {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
@@ -156,7 +154,7 @@ func TestMetricsAreForAuthorizedUsers(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("plain,plain,1,\nmonitor,monitor,2,system:monitoring\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := run(t, Options{TokenFile: tokens})
+	s := run(t, Options{Authentication: Authentication{TokenFile: tokens}})
 	c := raw(t, s)
 	for _, path := range []string{"/metrics", "/metrics/slis"} {
 		for token, want := range map[string]int{"": http.StatusForbidden, "plain": http.StatusForbidden, "monitor": http.StatusOK, s.Token: http.StatusOK} {

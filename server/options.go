@@ -27,140 +27,37 @@ import (
 // else it means. Errors name the flag.
 type Options struct {
 	Dir string // --data-dir; empty means a temporary directory that Stop removes, as with --ephemeral
-
-	EtcdSnapshot                 string        // --etcd-snapshot
-	SnapshotInterval             time.Duration // --snapshot-interval; 0 saves none
-	SnapshotKeep                 int           // --snapshot-keep
-	EncryptionConfigFile         string        // --encryption-provider-config
-	ReloadEncryption             bool          // --encryption-provider-config-automatic-reload
-	EtcdServers                  []string      // --etcd-servers
-	EtcdCAFile                   string        // --etcd-cafile
-	EtcdCertFile                 string        // --etcd-certfile
-	EtcdKeyFile                  string        // --etcd-keyfile
-	EtcdPrefix                   string        // --etcd-prefix
-	EtcdServersOverrides         []string      // --etcd-servers-overrides: resources that are stored in other etcds
-	StorageMediaType             string        // --storage-media-type
-	EtcdCompactionInterval       time.Duration // --etcd-compaction-interval; 0 means that etcd is never compacted
-	EtcdQuotaBytes               int64         // --quota-backend-bytes
-	EtcdHealthcheckTimeout       time.Duration // --etcd-healthcheck-timeout
-	EtcdReadycheckTimeout        time.Duration // --etcd-readycheck-timeout
-	StorageInitializationTimeout time.Duration // --storage-initialization-timeout
-
-	BindAddress        string        // --bind-address
-	AdvertiseAddress   string        // --advertise-address
-	ExternalHostname   string        // --external-hostname
-	TLSSANs            []string      // --tls-san
-	Port               int           // --secure-port; 0 picks a free port
-	InsecurePort       int           // --insecure-port
-	CertDir            string        // --cert-dir
-	TLSCertFile        string        // --tls-cert-file
-	TLSKeyFile         string        // --tls-private-key-file
-	TLSMinVersion      string        // --tls-min-version
-	TLSCipherSuites    []string      // --tls-cipher-suites
-	TLSCurves          []tls.CurveID // --tls-curve-preferences
-	SNICertificates    []string      // --tls-sni-cert-key
-	NoHTTP2            bool          // --disable-http2-serving
-	HTTP2MaxStreams    int           // --http2-max-streams-per-connection
-	ShareAddress       bool          // --permit-address-sharing
-	SharePort          bool          // --permit-port-sharing
-	HSTSDirectives     []string      // --strict-transport-security-directives
-	CORSAllowedOrigins []string      // --cors-allowed-origins
-
-	DisabledMetrics             []string          // --disabled-metrics
-	ShowHiddenMetricsForVersion string            // --show-hidden-metrics-for-version
-	AllowMetricLabels           map[string]string // --allow-metric-labels
-	AllowMetricLabelsManifest   string            // --allow-metric-labels-manifest
-
 	// NoDataDir keeps everything that the server generates in memory, except a serving
-	// certificate in CertDir, as kube-apiserver does. EtcdServers and
+	// certificate in Serving.CertDir, as kube-apiserver does. Etcd.Servers and
 	// one of Authentication.SigningKeyFile and SigningEndpoint must be set.
 	NoDataDir bool
 
-	RequestTimeout        time.Duration // --request-timeout
-	MinRequestTimeout     time.Duration // --min-request-timeout
-	MaxObjectBytes        int           // --max-object-bytes
-	NoPriorityAndFairness bool          // --enable-priority-and-fairness=false
-	GoawayChance          float64       // --goaway-chance
-	ShutdownDelay         time.Duration // --shutdown-delay-duration
-	ShutdownRetryAfter    bool          // --shutdown-send-retry-after
-	ShutdownWatchGrace    time.Duration // --shutdown-watch-termination-grace-period
-	LivezGracePeriod      time.Duration // --livez-grace-period
-	NoProfiling           bool          // --profiling=false
-	NoWatchCache          bool          // --watch-cache=false
-	WatchCacheSizes       []string      // --watch-cache-sizes
-	// MaxRequestsInflight and MaxMutatingRequestsInflight are limits, where 0 means
-	// no limit. With priority and fairness their sum is the number of seats, and a
-	// sum of 0 means 600.
-	MaxRequestsInflight         int // --max-requests-inflight
-	MaxMutatingRequestsInflight int // --max-mutating-requests-inflight
-
-	KubernetesVersion                       string // --emulated-version: the minor version of Kubernetes whose behaviour the server has, such as "1.35"
-	FaithfulEmulation                       bool   // --faithful-emulation
-	MinCompatibilityVersion                 string // --min-compatibility-version
-	EmulationForwardCompatible              bool   // --emulation-forward-compatible
-	RuntimeConfigEmulationForwardCompatible bool   // --runtime-config-emulation-forward-compatible
-
+	Emulation     Emulation         // the release of Kubernetes whose API the server has
 	RuntimeConfig map[string]string // --runtime-config, such as "api/beta": "true"
 	FeatureGates  map[string]bool   // --feature-gates
-	// The periods of the Lease of the server that runs coordinated leader elections; 0 means the default.
-	ElectionLeaseDuration   time.Duration // --coordinated-leadership-lease-duration
-	ElectionRenewDeadline   time.Duration // --coordinated-leadership-renew-deadline
-	ElectionRetryPeriod     time.Duration // --coordinated-leadership-retry-period
-	ServiceClusterIPRange   string        // --service-cluster-ip-range
-	ServiceNodePortRange    [2]int32      // --service-node-port-range: the first and the last port
-	ServiceNodePort         int           // --kubernetes-service-node-port
-	EndpointReconciler      string        // --endpoint-reconciler-type
-	EventTTL                time.Duration // --event-ttl
-	DeleteCollectionWorkers int           // --delete-collection-workers
-	NamespaceConditionDelay time.Duration // --namespace-condition-delay; 0 means no delay
 
-	NoAnonymous    bool   // --anonymous-auth=false
-	ClientCAFile   string // --client-ca-file
-	TokenFile      string // --token-auth-file
+	Etcd       Etcd
+	Encryption Encryption
+	Serving    Serving
+	TLS        TLS
+	Limits     Limits
+	Lifecycle  Lifecycle
+
 	Authentication Authentication
 	Authorization  Authorization
 	Audit          Audit
+	Admission      Admission
 
-	NoPrivileged                 bool     // --allow-privileged=false
-	EnableAdmissionPlugins       []string // --enable-admission-plugins
-	DisableAdmissionPlugins      []string // --disable-admission-plugins
-	AdmissionConfigFile          string   // --admission-control-config-file
-	NotReadyTolerationSeconds    *int64   // --default-not-ready-toleration-seconds
-	UnreachableTolerationSeconds *int64   // --default-unreachable-toleration-seconds
+	Services    Services
+	Kubelets    Kubelets
+	Aggregation Aggregation
+	Controllers Controllers
+	Elections   Elections
+	Signing     Signing
 
-	KubeletCertFile     string        // --kubelet-client-certificate
-	KubeletKeyFile      string        // --kubelet-client-key
-	KubeletCAFile       string        // --kubelet-certificate-authority
-	KubeletAddressTypes []string      // --kubelet-preferred-address-types
-	KubeletPort         int           // --kubelet-port
-	LoopbackKubelets    bool          // --allow-loopback-kubelets
-	MaxBytesPerSecond   int           // --max-connection-bytes-per-sec
-	KubeletTimeout      time.Duration // --kubelet-timeout
-
-	ProxyClientCertFile string // --proxy-client-cert-file
-	ProxyClientKeyFile  string // --proxy-client-key-file
-	AggregatorRouting   bool   // --enable-aggregator-routing
-	AggregatorRedirects bool   // --aggregator-reject-forwarding-redirect=false
-
-	ControllersOff         []string      // --controllers=-name: the full names of controllers that do not run
-	RootCAFile             string        // --root-ca-file
-	ClusterSigningCertFile string        // --cluster-signing-cert-file
-	ClusterSigningKeyFile  string        // --cluster-signing-key-file
-	ClusterSigningDuration time.Duration // --cluster-signing-duration
-
-	// Release is a release such as 1.35.4, which /version reports if its minor version is the one
-	// that the server has. Empty means the newest release for this build's own minor version, and
-	// the first one for an emulated version.
-	Release         string
-	ReportedVersion string // --version=vX.Y.Z; empty means the version of Kubernetes and the release of this project
-
-	// Dial opens connections to kubelets, pods, services and webhooks, and to the health ports
-	// of componentstatuses; nil means direct connections. Lookup resolves the hosts of kubelets
-	// and pods before that, so that their addresses can be checked; nil means
-	// net.DefaultResolver.
-	Dial              func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
-	Lookup            func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
-	TracingConfigFile string                                                               // --tracing-config-file
+	Metrics           Metrics
+	TracingConfigFile string // --tracing-config-file
+	NoProfiling       bool   // --profiling=false
 	// Logger is the log; nil discards it. The flags --v and --logging-format configure that
 	// of the command.
 	Logger *slog.Logger
@@ -168,8 +65,174 @@ type Options struct {
 	// path.
 	SetVerbosity func(int) `json:"-"`
 
+	// Dial opens connections to kubelets, pods, services and webhooks, and to the health ports
+	// of componentstatuses; nil means direct connections. Lookup resolves the hosts of kubelets
+	// and pods before that, so that their addresses can be checked; nil means
+	// net.DefaultResolver.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
+	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
+
 	// flags are the values of the flags of a command line, for /flagz; nil means those of the fields.
 	flags map[string]string
+}
+
+// Emulation selects the release of Kubernetes whose API the server has.
+type Emulation struct {
+	Version                        string // --emulated-version: a minor version, such as "1.35"
+	Faithful                       bool   // --faithful-emulation
+	MinCompatibilityVersion        string // --min-compatibility-version
+	ForwardCompatible              bool   // --emulation-forward-compatible
+	RuntimeConfigForwardCompatible bool   // --runtime-config-emulation-forward-compatible
+	// Release is a release such as 1.35.4, which /version reports if its minor version is the one
+	// that the server has. Empty means the newest release for this build's own minor version, and
+	// the first one for an emulated version.
+	Release         string
+	ReportedVersion string // --version=vX.Y.Z; empty means the version of Kubernetes and the release of this project
+}
+
+// Etcd configures the store: the embedded etcd or, with Servers, another one.
+type Etcd struct {
+	Servers               []string      // --etcd-servers
+	CAFile                string        // --etcd-cafile
+	CertFile              string        // --etcd-certfile
+	KeyFile               string        // --etcd-keyfile
+	Prefix                string        // --etcd-prefix
+	ServersOverrides      []string      // --etcd-servers-overrides: resources that are stored in other etcds
+	MediaType             string        // --storage-media-type
+	CompactionInterval    time.Duration // --etcd-compaction-interval; 0 means that etcd is never compacted
+	QuotaBytes            int64         // --quota-backend-bytes
+	HealthcheckTimeout    time.Duration // --etcd-healthcheck-timeout
+	ReadycheckTimeout     time.Duration // --etcd-readycheck-timeout
+	InitializationTimeout time.Duration // --storage-initialization-timeout
+	NoWatchCache          bool          // --watch-cache=false
+	WatchCacheSizes       []string      // --watch-cache-sizes
+	Snapshot              string        // --etcd-snapshot
+	SnapshotInterval      time.Duration // --snapshot-interval; 0 saves none
+	SnapshotKeep          int           // --snapshot-keep
+}
+
+// Encryption configures the encryption of stored objects. Its zero value encrypts nothing.
+type Encryption struct {
+	ConfigFile string // --encryption-provider-config
+	Reload     bool   // --encryption-provider-config-automatic-reload
+}
+
+// Serving configures the addresses and the HTTP of the server.
+type Serving struct {
+	BindAddress        string   // --bind-address
+	AdvertiseAddress   string   // --advertise-address
+	ExternalHostname   string   // --external-hostname
+	Port               int      // --secure-port; 0 picks a free port
+	InsecurePort       int      // --insecure-port
+	CertDir            string   // --cert-dir
+	ShareAddress       bool     // --permit-address-sharing
+	SharePort          bool     // --permit-port-sharing
+	NoHTTP2            bool     // --disable-http2-serving
+	HTTP2MaxStreams    int      // --http2-max-streams-per-connection
+	GoawayChance       float64  // --goaway-chance
+	HSTSDirectives     []string // --strict-transport-security-directives
+	CORSAllowedOrigins []string // --cors-allowed-origins
+}
+
+// TLS configures the certificates that the server presents, and the TLS of its port.
+type TLS struct {
+	CertFile        string        // --tls-cert-file
+	KeyFile         string        // --tls-private-key-file
+	SANs            []string      // --tls-san
+	SNICertificates []string      // --tls-sni-cert-key
+	MinVersion      string        // --tls-min-version
+	CipherSuites    []string      // --tls-cipher-suites
+	Curves          []tls.CurveID // --tls-curve-preferences
+}
+
+// Limits bounds requests and objects.
+type Limits struct {
+	RequestTimeout        time.Duration // --request-timeout
+	MinRequestTimeout     time.Duration // --min-request-timeout
+	MaxObjectBytes        int           // --max-object-bytes
+	NoPriorityAndFairness bool          // --enable-priority-and-fairness=false
+	// MaxRequestsInflight and MaxMutatingRequestsInflight are limits, where 0 means
+	// no limit. With priority and fairness their sum is the number of seats, and a
+	// sum of 0 means 600.
+	MaxRequestsInflight         int           // --max-requests-inflight
+	MaxMutatingRequestsInflight int           // --max-mutating-requests-inflight
+	DeleteCollectionWorkers     int           // --delete-collection-workers
+	EventTTL                    time.Duration // --event-ttl
+}
+
+// Lifecycle configures the start and the end of the server.
+type Lifecycle struct {
+	LivezGracePeriod   time.Duration // --livez-grace-period
+	ShutdownDelay      time.Duration // --shutdown-delay-duration
+	ShutdownRetryAfter bool          // --shutdown-send-retry-after
+	ShutdownWatchGrace time.Duration // --shutdown-watch-termination-grace-period
+}
+
+// Admission configures the admission plugins.
+type Admission struct {
+	EnablePlugins                []string // --enable-admission-plugins
+	DisablePlugins               []string // --disable-admission-plugins
+	ConfigFile                   string   // --admission-control-config-file
+	NoPrivileged                 bool     // --allow-privileged=false
+	NotReadyTolerationSeconds    *int64   // --default-not-ready-toleration-seconds
+	UnreachableTolerationSeconds *int64   // --default-unreachable-toleration-seconds
+}
+
+// Services configures the addresses and ports of services, and the service kubernetes.
+type Services struct {
+	ClusterIPRange     string   // --service-cluster-ip-range
+	NodePortRange      [2]int32 // --service-node-port-range: the first and the last port
+	KubernetesNodePort int      // --kubernetes-service-node-port
+	EndpointReconciler string   // --endpoint-reconciler-type
+}
+
+// Kubelets configures the connections to kubelets, pods and services.
+type Kubelets struct {
+	CertFile          string        // --kubelet-client-certificate
+	KeyFile           string        // --kubelet-client-key
+	CAFile            string        // --kubelet-certificate-authority
+	AddressTypes      []string      // --kubelet-preferred-address-types
+	Port              int           // --kubelet-port
+	AllowLoopback     bool          // --allow-loopback-kubelets
+	Timeout           time.Duration // --kubelet-timeout
+	MaxBytesPerSecond int           // --max-connection-bytes-per-sec
+}
+
+// Aggregation configures the requests to aggregated API servers.
+type Aggregation struct {
+	ClientCertFile string // --proxy-client-cert-file
+	ClientKeyFile  string // --proxy-client-key-file
+	Routing        bool   // --enable-aggregator-routing
+	Redirects      bool   // --aggregator-reject-forwarding-redirect=false
+}
+
+// Controllers configures the controllers.
+type Controllers struct {
+	Off                     []string      // --controllers=-name: the full names of controllers that do not run
+	RootCAFile              string        // --root-ca-file
+	NamespaceConditionDelay time.Duration // --namespace-condition-delay; 0 means no delay
+}
+
+// Elections has the periods of the Lease of the server that runs coordinated leader elections.
+type Elections struct {
+	LeaseDuration time.Duration // --coordinated-leadership-lease-duration
+	RenewDeadline time.Duration // --coordinated-leadership-renew-deadline
+	RetryPeriod   time.Duration // --coordinated-leadership-retry-period
+}
+
+// Signing configures the signing of CertificateSigningRequests.
+type Signing struct {
+	CertFile string        // --cluster-signing-cert-file
+	KeyFile  string        // --cluster-signing-key-file
+	Duration time.Duration // --cluster-signing-duration
+}
+
+// Metrics configures which metrics the server has.
+type Metrics struct {
+	Disabled             []string          // --disabled-metrics
+	ShowHiddenForVersion string            // --show-hidden-metrics-for-version
+	AllowLabels          map[string]string // --allow-metric-labels
+	AllowLabelsManifest  string            // --allow-metric-labels-manifest
 }
 
 // Ephemeral reports whether the server removes its files when it stops.
@@ -179,9 +242,9 @@ func (o Options) Ephemeral() bool { return o.Dir == "" && !o.NoDataDir }
 // slash that kube-apiserver does not require.
 func (o Options) withDefaults() Options {
 	o = withOptions(o).Options
-	o.EtcdPrefix = path.Join("/", o.EtcdPrefix)
-	if o.CertDir == "" {
-		o.CertDir = filepath.Join(o.Dir, "pki")
+	o.Etcd.Prefix = path.Join("/", o.Etcd.Prefix)
+	if o.Serving.CertDir == "" {
+		o.Serving.CertDir = filepath.Join(o.Dir, "pki")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -192,7 +255,8 @@ func (o Options) withDefaults() Options {
 // Validate returns an error with a line for each invalid option.
 func (o Options) Validate() error {
 	err := withOptions(o).validate()
-	if o.NoDataDir && (len(o.EtcdServers) == 0 || o.Authentication.SigningKeyFile == "" && o.Authentication.SigningEndpoint == "") {
+	if o.NoDataDir && (len(o.Etcd.Servers) == 0 || o.Authentication.SigningKeyFile == "" &&
+		o.Authentication.SigningEndpoint == "") {
 		err = errors.Join(err, errors.New("NoDataDir: --etcd-servers and --service-account-signing-key-file must be given"))
 	}
 	return err
@@ -201,11 +265,11 @@ func (o Options) Validate() error {
 // uncached returns a function that reports whether a resource has no watch cache in kube-apiserver, or
 // nil if each has one.
 func (o Options) uncached() func(schema.GroupResource) bool {
-	if o.NoWatchCache {
+	if o.Etcd.NoWatchCache {
 		return func(schema.GroupResource) bool { return true }
 	}
 	without := map[schema.GroupResource]bool{}
-	for _, entry := range o.WatchCacheSizes {
+	for _, entry := range o.Etcd.WatchCacheSizes {
 		if resource, size, _ := strings.Cut(entry, "#"); size == "0" {
 			without[schema.ParseGroupResource(resource)] = true
 		}
@@ -219,8 +283,8 @@ func (o Options) uncached() func(schema.GroupResource) bool {
 // pools returns the addresses and ports that are allocated to services. The options are
 // valid.
 func (o Options) pools() registry.Pools {
-	p := registry.Pools{FirstPort: o.ServiceNodePortRange[0], LastPort: o.ServiceNodePortRange[1]}
-	for text := range strings.SplitSeq(o.ServiceClusterIPRange, ",") {
+	p := registry.Pools{FirstPort: o.Services.NodePortRange[0], LastPort: o.Services.NodePortRange[1]}
+	for text := range strings.SplitSeq(o.Services.ClusterIPRange, ",") {
 		if prefix, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 			p.Addresses = append(p.Addresses, prefix.Masked())
 		}

@@ -6,7 +6,10 @@ import "time"
 // client certificates of the server's own CA, and tokens of service accounts that
 // the server signs itself. As in Options, comments name the flags.
 type Authentication struct {
-	BootstrapTokens bool // --enable-bootstrap-token-auth
+	NoAnonymous     bool   // --anonymous-auth=false
+	ClientCAFile    string // --client-ca-file
+	TokenFile       string // --token-auth-file
+	BootstrapTokens bool   // --enable-bootstrap-token-auth
 
 	ProxyCAFile       string   // --requestheader-client-ca-file
 	ProxyNames        []string // --requestheader-allowed-names

@@ -10,9 +10,11 @@ import (
 func TestValidate(t *testing.T) {
 	good := []Options{
 		{},
-		{BindAddress: "::", ServiceClusterIPRange: "10.96.0.0/12,fd00:10:96::/112"},
-		{Port: 6443, InsecurePort: 8080, EtcdServers: []string{"https://e:2379"}, EtcdCAFile: "ca", EtcdCertFile: "c", EtcdKeyFile: "k"},
-		{InsecurePort: -1, TLSCertFile: "c", TLSKeyFile: "k", EtcdPrefix: "/other/prefix"},
+		{Serving: Serving{BindAddress: "::"}, Services: Services{ClusterIPRange: "10.96.0.0/12,fd00:10:96::/112"}},
+		{Serving: Serving{Port: 6443, InsecurePort: 8080},
+			Etcd: Etcd{Servers: []string{"https://e:2379"}, CAFile: "ca", CertFile: "c", KeyFile: "k"}},
+		{Serving: Serving{InsecurePort: -1}, TLS: TLS{CertFile: "c", KeyFile: "k"},
+			Etcd: Etcd{Prefix: "/other/prefix"}},
 	}
 	for _, o := range good {
 		if err := o.Validate(); err != nil {
@@ -23,25 +25,33 @@ func TestValidate(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{BindAddress: "localhost"}, `--bind-address: "localhost" is not an IP address`},
-		{Options{Port: 65536}, "--secure-port: 65536 is not a port (0 to 65535)"},
-		{Options{Port: -1}, "--secure-port: -1 is not a port (0 to 65535)"},
-		{Options{InsecurePort: -2}, "--insecure-port: -2 is not a port (1 to 65535, or 0 for none)"},
-		{Options{Port: 80, InsecurePort: 80}, "--insecure-port: 80 is --secure-port too"},
-		{Options{TLSCertFile: "c"}, "--tls-cert-file: must be given together with --tls-private-key-file"},
-		{Options{TLSKeyFile: "k"}, "--tls-cert-file: must be given together with --tls-private-key-file"},
-		{Options{EtcdServers: []string{"http://e:1"}, EtcdKeyFile: "k"}, "--etcd-certfile: must be given together with --etcd-keyfile"},
-		{Options{EtcdCAFile: "ca"}, "--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are"},
-		{Options{EtcdServers: []string{"http://e:1"}, EtcdSnapshot: "s"}, "--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd"},
-		{Options{EtcdQuotaBytes: -1}, "--quota-backend-bytes: -1 is below 0"},
-		{Options{EtcdPrefix: "/"}, `--etcd-prefix: "/" must be more than slashes`},
-		{Options{ServiceClusterIPRange: "10.0.0.0"}, `--service-cluster-ip-range: "10.0.0.0" is not a CIDR such as 10.0.0.0/24`},
-		{Options{ServiceClusterIPRange: "10.0.0.0/30"}, `--service-cluster-ip-range: "10.0.0.0/30" has less than 8 addresses`},
-		{Options{ServiceClusterIPRange: "10.0.0.0/24,10.1.0.0/24"}, `--service-cluster-ip-range: "10.0.0.0/24,10.1.0.0/24" has two ranges of the same family`},
-		{Options{ServiceClusterIPRange: "a,b,c"}, `--service-cluster-ip-range: "a,b,c" has more than two ranges`},
-		{Options{RequestTimeout: -time.Second}, "--request-timeout: -1s is below 0"},
-		{Options{MaxRequestsInflight: -1}, "--max-requests-inflight: -1 is below 0"},
-		{Options{Port: -1, EventTTL: -1}, "--secure-port: -1 is not a port (0 to 65535)\n--event-ttl: -1ns is below 0"},
+		{Options{Serving: Serving{BindAddress: "localhost"}}, `--bind-address: "localhost" is not an IP address`},
+		{Options{Serving: Serving{Port: 65536}}, "--secure-port: 65536 is not a port (0 to 65535)"},
+		{Options{Serving: Serving{Port: -1}}, "--secure-port: -1 is not a port (0 to 65535)"},
+		{Options{Serving: Serving{InsecurePort: -2}}, "--insecure-port: -2 is not a port (1 to 65535, or 0 for none)"},
+		{Options{Serving: Serving{Port: 80, InsecurePort: 80}}, "--insecure-port: 80 is --secure-port too"},
+		{Options{TLS: TLS{CertFile: "c"}}, "--tls-cert-file: must be given together with --tls-private-key-file"},
+		{Options{TLS: TLS{KeyFile: "k"}}, "--tls-cert-file: must be given together with --tls-private-key-file"},
+		{Options{Etcd: Etcd{Servers: []string{"http://e:1"}, KeyFile: "k"}},
+			"--etcd-certfile: must be given together with --etcd-keyfile"},
+		{Options{Etcd: Etcd{CAFile: "ca"}},
+			"--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are"},
+		{Options{Etcd: Etcd{Servers: []string{"http://e:1"}, Snapshot: "s"}},
+			"--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd"},
+		{Options{Etcd: Etcd{QuotaBytes: -1}}, "--quota-backend-bytes: -1 is below 0"},
+		{Options{Etcd: Etcd{Prefix: "/"}}, `--etcd-prefix: "/" must be more than slashes`},
+		{Options{Services: Services{ClusterIPRange: "10.0.0.0"}},
+			`--service-cluster-ip-range: "10.0.0.0" is not a CIDR such as 10.0.0.0/24`},
+		{Options{Services: Services{ClusterIPRange: "10.0.0.0/30"}},
+			`--service-cluster-ip-range: "10.0.0.0/30" has less than 8 addresses`},
+		{Options{Services: Services{ClusterIPRange: "10.0.0.0/24,10.1.0.0/24"}},
+			`--service-cluster-ip-range: "10.0.0.0/24,10.1.0.0/24" has two ranges of the same family`},
+		{Options{Services: Services{ClusterIPRange: "a,b,c"}},
+			`--service-cluster-ip-range: "a,b,c" has more than two ranges`},
+		{Options{Limits: Limits{RequestTimeout: -time.Second}}, "--request-timeout: -1s is below 0"},
+		{Options{Limits: Limits{MaxRequestsInflight: -1}}, "--max-requests-inflight: -1 is below 0"},
+		{Options{Serving: Serving{Port: -1}, Limits: Limits{EventTTL: -1}},
+			"--secure-port: -1 is not a port (0 to 65535)\n--event-ttl: -1ns is below 0"},
 	}
 	for _, c := range bad {
 		err := c.o.Validate()
@@ -67,8 +77,8 @@ func TestEphemeralIsWithoutDir(t *testing.T) {
 	if !(Options{}).Ephemeral() || (Options{Dir: "x"}).Ephemeral() {
 		t.Error("Ephemeral")
 	}
-	if o := (Options{}).withDefaults(); strings.HasPrefix(o.CertDir, "/") {
-		t.Errorf("certificates of no directory in %q", o.CertDir)
+	if o := (Options{}).withDefaults(); strings.HasPrefix(o.Serving.CertDir, "/") {
+		t.Errorf("certificates of no directory in %q", o.Serving.CertDir)
 	}
 }
 
@@ -76,11 +86,11 @@ func TestEphemeralIsWithoutDir(t *testing.T) {
 // is given: kube-apiserver takes all of these.
 func TestEtcdPrefix(t *testing.T) {
 	for given, want := range map[string]string{"": "/registry", "registry": "/registry", "a/registry": "/a/registry", "/a/": "/a"} {
-		o := Options{EtcdPrefix: given}
+		o := Options{Etcd: Etcd{Prefix: given}}
 		if err := o.Validate(); err != nil {
 			t.Errorf("%q: %v", given, err)
 		}
-		if got := o.withDefaults().EtcdPrefix; got != want {
+		if got := o.withDefaults().Etcd.Prefix; got != want {
 			t.Errorf("%q: got %q, want %q", given, got, want)
 		}
 	}
@@ -91,7 +101,7 @@ func TestEtcdPrefix(t *testing.T) {
 func TestNoDataDirNeedsOtherPlaces(t *testing.T) {
 	for _, o := range []Options{
 		{NoDataDir: true},
-		{NoDataDir: true, EtcdServers: []string{"http://127.0.0.1:1"}},
+		{NoDataDir: true, Etcd: Etcd{Servers: []string{"http://127.0.0.1:1"}}},
 		{NoDataDir: true, Authentication: Authentication{SigningKeyFile: "sa.key"}},
 	} {
 		if _, err := Start(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "NoDataDir: ") {

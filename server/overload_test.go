@@ -110,7 +110,9 @@ func newOverloaded(t *testing.T) *overloaded {
 	if err := os.WriteFile(file, tokens.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := run(t, Options{TokenFile: file, MaxRequestsInflight: seats / 2, MaxMutatingRequestsInflight: seats / 2, RequestTimeout: time.Hour})
+	s := run(t, Options{Authentication: Authentication{TokenFile: file},
+		Limits: Limits{MaxRequestsInflight: seats / 2, MaxMutatingRequestsInflight: seats / 2,
+			RequestTimeout: time.Hour}})
 	o := &overloaded{Server: s, admin: newCaller(t, s, s.Token), manager: newCaller(t, s, "manager-token")}
 	for i := range polite {
 		o.polite = append(o.polite, newCaller(t, s, fmt.Sprintf("polite-%d-token", i)))

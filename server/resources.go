@@ -26,14 +26,14 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}
-	if o.FaithfulEmulation {
+	if o.Emulation.Faithful {
 		if err := since.Restrict(resources, serving.Release.Emulated); err != nil {
 			return nil, fmt.Errorf("--faithful-emulation: %w", err)
 		}
 	}
-	encoding := storageEncodings()[o.StorageMediaType]
+	encoding := storageEncodings()[o.Etcd.MediaType]
 	for _, r := range resources {
-		r.MaxObjectBytes = o.MaxObjectBytes
+		r.MaxObjectBytes = o.Limits.MaxObjectBytes
 		if r.Storage.Encoding == api.Protobuf {
 			r.Storage.Encoding = encoding
 		}
@@ -44,7 +44,7 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 // oldestCompatible returns the oldest release that new expressions and formats must suit. A faithful emulation
 // of the oldest release that can be emulated has the one before it, as that release had.
 func (o Options) oldestCompatible(release kubeversion.Effective) kubeversion.Minor {
-	if o.FaithfulEmulation && o.MinCompatibilityVersion == "" {
+	if o.Emulation.Faithful && o.Emulation.MinCompatibilityVersion == "" {
 		return release.Emulated.Previous()
 	}
 	return release.MinCompatibility
@@ -52,7 +52,7 @@ func (o Options) oldestCompatible(release kubeversion.Effective) kubeversion.Min
 
 // schemaRelease returns how schemas of custom resources are treated.
 func (o Options) schemaRelease(release kubeversion.Effective) structural.Release {
-	if !o.FaithfulEmulation {
+	if !o.Emulation.Faithful {
 		return structural.Release{}
 	}
 	return structural.NewRelease(release.Emulated, o.oldestCompatible(release))
@@ -63,8 +63,8 @@ func (o Options) serving(gates features.Gates) (api.Serving, error) {
 	release, err := o.release()
 	return api.Serving{
 		Config: o.RuntimeConfig, Gates: gates, Release: release,
-		ForwardCompatible: o.EmulationForwardCompatible, ConfigForwardCompatible: o.RuntimeConfigEmulationForwardCompatible,
-		Faithful: o.FaithfulEmulation,
+		ForwardCompatible: o.Emulation.ForwardCompatible, ConfigForwardCompatible: o.Emulation.RuntimeConfigForwardCompatible,
+		Faithful: o.Emulation.Faithful,
 	}, err
 }
 

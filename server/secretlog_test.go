@@ -32,9 +32,9 @@ func TestLogHasNoSecrets(t *testing.T) {
 	}
 	log := &lockedBuffer{}
 	s, err := Start(t.Context(), Options{
-		EncryptionConfigFile: encryption,
-		Authentication:       Authentication{BootstrapTokens: true}, TokenFile: tokens,
-		Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.Level(-1000)})),
+		Encryption:     Encryption{ConfigFile: encryption},
+		Authentication: Authentication{BootstrapTokens: true, TokenFile: tokens},
+		Logger:         slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.Level(-1000)})),
 	})
 	if err != nil {
 		t.Fatal(err)

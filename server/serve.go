@@ -40,7 +40,9 @@ func (p *builder) serve() error {
 	if err := p.metrics.Register(handshakes); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	https := s.newHTTPServer(handshakes, transport.StrictTransportSecurity(s.o.HSTSDirectives, transport.Goaway(s.o.GoawayChance, s.handler)))
+	https := s.newHTTPServer(handshakes,
+		transport.StrictTransportSecurity(s.o.Serving.HSTSDirectives,
+			transport.Goaway(s.o.Serving.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
 	local := s.newHTTPServer(handshakes, s.handler)
@@ -66,12 +68,12 @@ func (p *builder) serve() error {
 }
 
 func (s *Server) newHTTPServer(handshakes prometheus.Counter, h http.Handler) *http.Server {
-	streams := cmp.Or(s.o.HTTP2MaxStreams, maxConcurrentStreams)
+	streams := cmp.Or(s.o.Serving.HTTP2MaxStreams, maxConcurrentStreams)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(!s.o.NoHTTP2)
-	more := min(connectionGrace, s.o.RequestTimeout)
-	within := s.o.RequestTimeout + more
+	protocols.SetHTTP2(!s.o.Serving.NoHTTP2)
+	more := min(connectionGrace, s.o.Limits.RequestTimeout)
+	within := s.o.Limits.RequestTimeout + more
 	server := &http.Server{
 		Handler:           boundBodies(within, more, h),
 		ReadHeaderTimeout: readHeaderTimeout, // also limits the TLS handshake
@@ -153,7 +155,7 @@ func (s *Server) runEvery(name string, interval time.Duration, f func(context.Co
 // stopAfterFailure stops the server, and gives requests in flight the request timeout. Done
 // reports the end.
 func (s *Server) stopAfterFailure() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.o.RequestTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.o.Limits.RequestTimeout)
 	defer cancel()
 	_ = s.Stop(ctx) // Err returns the failure
 }

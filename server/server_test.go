@@ -132,7 +132,7 @@ func TestAccess(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("root-token,root,1,\"system:masters\"\nalice-token,alice,2,\"dev\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := run(t, Options{TokenFile: tokens})
+	s := run(t, Options{Authentication: Authentication{TokenFile: tokens}})
 	c := raw(t, s)
 	cases := []struct {
 		token, path string
@@ -157,7 +157,7 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]Options{
-		"without anonymous": {NoAnonymous: true},
+		"without anonymous": {Authentication: Authentication{NoAnonymous: true}},
 		"AlwaysAllow":       {Authorization: Authorization{Modes: []string{"AlwaysAllow"}}},
 		"AlwaysAllow last":  {Authorization: Authorization{Modes: []string{"RBAC", "AlwaysAllow"}}},
 		"AlwaysAllow, and a configuration that does not say what is anonymous": {
@@ -260,7 +260,8 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 		t.Errorf("after Stop: %v", err)
 	}
 	// A failed start removes its directory too.
-	for _, o := range []Options{{ClientCAFile: filepath.Join(tmp, "none")}, {EtcdPrefix: "/"}, {TokenFile: tmp}} {
+	for _, o := range []Options{{Authentication: Authentication{ClientCAFile: filepath.Join(tmp, "none")}},
+		{Etcd: Etcd{Prefix: "/"}}, {Authentication: Authentication{TokenFile: tmp}}} {
 		if _, err := Start(t.Context(), o); err == nil {
 			t.Errorf("%+v: started", o)
 		}
@@ -449,7 +450,7 @@ func TestStopClosesHangingRequests(t *testing.T) {
 // TestInsecurePort checks that requests on the insecure port are those of an administrator,
 // and that other ports do not trust local clients.
 func TestInsecurePort(t *testing.T) {
-	s := run(t, Options{InsecurePort: -1})
+	s := run(t, Options{Serving: Serving{InsecurePort: -1}})
 	send := func(host, origin, token string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InsecureURL+"/api/v1/namespaces/default", nil)
 		if err != nil {
@@ -510,7 +511,10 @@ func TestBroughtCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{TLSCertFile: filepath.Join(dir, "apiserver.crt"), TLSKeyFile: filepath.Join(dir, "apiserver.key"), ClientCAFile: filepath.Join(dir, "ca.crt")}
+	o := Options{
+		TLS:            TLS{CertFile: filepath.Join(dir, "apiserver.crt"), KeyFile: filepath.Join(dir, "apiserver.key")},
+		Authentication: Authentication{ClientCAFile: filepath.Join(dir, "ca.crt")},
+	}
 	s := run(t, o)
 	if !bytes.Equal(s.CA, generated.Serving.CertPEM) {
 		t.Error("CA is not what verifies the certificate")
@@ -543,14 +547,21 @@ func TestStartFailures(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{"port", Options{Port: port}, fmt.Sprintf("--secure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use; use another one, or --secure-port 0 for a free one", port, port)},
-		{"insecure port", Options{InsecurePort: port}, fmt.Sprintf("--insecure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use; use another one, or --insecure-port -1 for a free one", port, port)},
+		{"port", Options{Serving: Serving{Port: port}},
+			fmt.Sprintf("--secure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use; use another one, or --secure-port 0 for a free one", port, port)},
+		{"insecure port", Options{Serving: Serving{InsecurePort: port}},
+			fmt.Sprintf("--insecure-port %d: listen tcp 127.0.0.1:%d: bind: address already in use; use another one, or --insecure-port -1 for a free one", port, port)},
 		{"directory", Options{Dir: filepath.Join(junk, "data")}, "--data-dir: mkdir " + junk + ": not a directory; name a directory that can be written, or use --ephemeral to keep nothing"},
-		{"certificate", Options{TLSCertFile: missing, TLSKeyFile: missing}, "--tls-cert-file: open " + missing + ": no such file or directory"},
-		{"bad certificate", Options{TLSCertFile: junk, TLSKeyFile: junk}, "--tls-cert-file: " + junk + ": no PEM certificate found"},
-		{"etcd CA", Options{EtcdServers: []string{"https://127.0.0.1:1"}, EtcdCAFile: missing}, "--etcd-cafile: open " + missing + ": no such file or directory"},
-		{"client CA", Options{ClientCAFile: junk}, "--client-ca-file: " + junk + ": no PEM certificate found"},
-		{"tokens", Options{TokenFile: junk}, "--token-auth-file: " + junk + ": line 1: must have at least 3 columns (token,user name,user uid), has 1"},
+		{"certificate", Options{TLS: TLS{CertFile: missing, KeyFile: missing}},
+			"--tls-cert-file: open " + missing + ": no such file or directory"},
+		{"bad certificate", Options{TLS: TLS{CertFile: junk, KeyFile: junk}},
+			"--tls-cert-file: " + junk + ": no PEM certificate found"},
+		{"etcd CA", Options{Etcd: Etcd{Servers: []string{"https://127.0.0.1:1"}, CAFile: missing}},
+			"--etcd-cafile: open " + missing + ": no such file or directory"},
+		{"client CA", Options{Authentication: Authentication{ClientCAFile: junk}},
+			"--client-ca-file: " + junk + ": no PEM certificate found"},
+		{"tokens", Options{Authentication: Authentication{TokenFile: junk}},
+			"--token-auth-file: " + junk + ": line 1: must have at least 3 columns (token,user name,user uid), has 1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -575,15 +586,16 @@ func TestFailedStartCloses(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	for name, o := range map[string]Options{
-		"store":          {EtcdServers: []string{"https://127.0.0.1:1"}, EtcdCAFile: missing},
+		"store":          {Etcd: Etcd{Servers: []string{"https://127.0.0.1:1"}, CAFile: missing}},
 		"authorization":  {Authorization: Authorization{ConfigFile: missing}},
-		"admission":      {AdmissionConfigFile: missing},
-		"authentication": {ClientCAFile: missing},
-		"proxies":        {KubeletCAFile: missing},
-		"controllers":    {RootCAFile: missing},
-		"boot":           {EtcdServers: []string{"http://127.0.0.1:1"}, StorageInitializationTimeout: 50 * time.Millisecond},
+		"admission":      {Admission: Admission{ConfigFile: missing}},
+		"authentication": {Authentication: Authentication{ClientCAFile: missing}},
+		"proxies":        {Kubelets: Kubelets{CAFile: missing}},
+		"controllers":    {Controllers: Controllers{RootCAFile: missing}},
+		"boot": {Etcd: Etcd{Servers: []string{"http://127.0.0.1:1"},
+			InitializationTimeout: 50 * time.Millisecond}},
 	} {
-		o.Port, o.InsecurePort = port, -1
+		o.Serving.Port, o.Serving.InsecurePort = port, -1
 		if s, err := Start(t.Context(), o); err == nil {
 			halt(t, s)
 			t.Errorf("%s: started", name)

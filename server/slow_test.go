@@ -71,7 +71,7 @@ func trickle(t *testing.T, conn net.Conn) {
 // TestTrickle checks that a body that arrives byte by byte does not occupy a connection,
 // whatever the request and its user are, and whether the handler reads the body or not.
 func TestTrickle(t *testing.T) {
-	s := run(t, Options{RequestTimeout: 500 * time.Millisecond, InsecurePort: -1})
+	s := run(t, Options{Limits: Limits{RequestTimeout: 500 * time.Millisecond}, Serving: Serving{InsecurePort: -1}})
 	const maps = "/api/v1/namespaces/default/configmaps"
 	for _, tt := range []struct{ name, head, token string }{
 		{"nobody's body", "POST " + maps, ""},
@@ -121,7 +121,7 @@ func TestTrickle(t *testing.T) {
 // TestUnreadResponses checks that a client that does not read small responses cannot occupy
 // a connection.
 func TestUnreadResponses(t *testing.T) {
-	s := run(t, Options{RequestTimeout: 500 * time.Millisecond})
+	s := run(t, Options{Limits: Limits{RequestTimeout: 500 * time.Millisecond}})
 	conn := dialTLS(t, s, "http/1.1")
 	one := "GET /openapi/v2?timeout=1s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + s.Token + "\r\n\r\n"
 	requests := strings.Repeat(one, 100)
@@ -143,7 +143,7 @@ func TestUnreadResponses(t *testing.T) {
 // largest window, sends many requests and reads no response.
 func TestJammed(t *testing.T) {
 	// Long enough to fill the connection with a response under the race detector.
-	s := run(t, Options{RequestTimeout: 4 * time.Second})
+	s := run(t, Options{Limits: Limits{RequestTimeout: 4 * time.Second}})
 	conn := dialTLS(t, s, "h2")
 	f := http2.NewFramer(conn, conn)
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
@@ -176,7 +176,7 @@ func header(s *Server, path string) []byte {
 
 // TestNoWindow checks the same for an HTTP/2 client whose window is 0.
 func TestNoWindow(t *testing.T) {
-	s := run(t, Options{RequestTimeout: 500 * time.Millisecond})
+	s := run(t, Options{Limits: Limits{RequestTimeout: 500 * time.Millisecond}})
 	for _, path := range []string{"/version", "/api/v1/namespaces", "/api/v1/namespaces?watch=1"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +224,7 @@ func TestConnectionTimeouts(t *testing.T) {
 	if h.IdleTimeout <= 0 || h.IdleTimeout > 5*time.Minute {
 		t.Error("idle", h.IdleTimeout)
 	}
-	if h.WriteTimeout <= o.RequestTimeout {
+	if h.WriteTimeout <= o.Limits.RequestTimeout {
 		t.Error("answers", h.WriteTimeout)
 	}
 }

@@ -218,14 +218,15 @@ func dataDirError(err error) error {
 // port.
 func (s *Server) openListeners() (err error) {
 	s.memory = transport.ListenMemory()
-	if s.secure, err = listen(s.o.BindAddress, s.o.Port, sharing(&s.o)...); err != nil {
+	if s.secure, err = listen(s.o.Serving.BindAddress, s.o.Serving.Port, sharing(&s.o)...); err != nil {
 		return s.o.listenError(err)
 	}
-	if s.o.InsecurePort == 0 {
+	if s.o.Serving.InsecurePort == 0 {
 		return nil
 	}
-	if s.insecure, err = listen("127.0.0.1", max(s.o.InsecurePort, 0)); err != nil {
-		return portError("insecure-port", s.o.InsecurePort, "; use another one, or --insecure-port -1 for a free one", err)
+	if s.insecure, err = listen("127.0.0.1", max(s.o.Serving.InsecurePort, 0)); err != nil {
+		return portError("insecure-port", s.o.Serving.InsecurePort,
+			"; use another one, or --insecure-port -1 for a free one", err)
 	}
 	s.InsecureURL = "http://" + s.insecure.Addr().String()
 	return nil
@@ -234,10 +235,10 @@ func (s *Server) openListeners() (err error) {
 // sharing returns the socket options by which the secure port is shared.
 func sharing(o *Options) []int {
 	var options []int
-	if o.ShareAddress {
+	if o.Serving.ShareAddress {
 		options = append(options, unix.SO_REUSEADDR)
 	}
-	if o.SharePort {
+	if o.Serving.SharePort {
 		options = append(options, unix.SO_REUSEPORT)
 	}
 	return options
@@ -247,11 +248,12 @@ func sharing(o *Options) []int {
 func (o *Options) listenError(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("--bind-address %s: %w; use an address of this machine, or 0.0.0.0 for all of them", o.BindAddress, err)
+		return fmt.Errorf("--bind-address %s: %w; use an address of this machine, or 0.0.0.0 for all of them",
+			o.Serving.BindAddress, err)
 	case o.NoDataDir: // kube-apiserver has no free port
-		return portError("secure-port", o.Port, "; use another one", err)
+		return portError("secure-port", o.Serving.Port, "; use another one", err)
 	}
-	return portError("secure-port", o.Port, "; use another one, or --secure-port 0 for a free one", err)
+	return portError("secure-port", o.Serving.Port, "; use another one, or --secure-port 0 for a free one", err)
 }
 
 // portError adds to an error of opening a port its flag and, if another port may do, an advice.

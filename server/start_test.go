@@ -50,7 +50,7 @@ func TestBlockedStart(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Start(ctx, Options{TokenFile: fifo})
+		_, err := Start(ctx, Options{Authentication: Authentication{TokenFile: fifo}})
 		ended <- err
 	}()
 	// More than the pipe has room for is written when the start reads it, and then waits for the rest.

@@ -22,7 +22,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Do(func() {
 		s.handler.EndReadiness()
 		s.withdraw(ctx)
-		pause(ctx, s.o.ShutdownDelay)
+		pause(ctx, s.o.Lifecycle.ShutdownDelay)
 		s.handler.RefuseRequests(ctx)
 		s.stop(ctx)
 	})
@@ -59,7 +59,7 @@ func (s *Server) stop(ctx context.Context) {
 	defer close(s.done)
 	var errs []error
 	if s.handler != nil {
-		s.handler.BeginShutdown(s.o.ShutdownWatchGrace)
+		s.handler.BeginShutdown(s.o.Lifecycle.ShutdownWatchGrace)
 	}
 	errs = append(errs, s.stopServing(ctx), s.closeListeners())
 	if s.proxy != nil {

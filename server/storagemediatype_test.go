@@ -19,7 +19,7 @@ func TestStorageMediaType(t *testing.T) {
 		"application/vnd.kubernetes.protobuf": {"k8s\x00", "k8s\x00"},
 		"":                                    {"k8s\x00", "k8s\x00"}, // the default of Options
 	} {
-		s, err := Start(t.Context(), Options{Dir: dir, StorageMediaType: mediaType})
+		s, err := Start(t.Context(), Options{Dir: dir, Etcd: Etcd{MediaType: mediaType}})
 		if err != nil {
 			t.Fatal(err)
 		}

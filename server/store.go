@@ -22,7 +22,7 @@ import (
 // made in the background already while they are built.
 func (s *Server) openStore() error {
 	for _, file := range []struct{ flag, path string }{
-		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
+		{"etcd-cafile", s.o.Etcd.CAFile}, {"etcd-certfile", s.o.Etcd.CertFile}, {"etcd-keyfile", s.o.Etcd.KeyFile},
 	} {
 		if file.path == "" {
 			continue
@@ -32,11 +32,11 @@ func (s *Server) openStore() error {
 		}
 	}
 	s.etcdCalls = storage.NewCallMetrics()
-	options := s.etcdOptions(s.o.EtcdServers)
+	options := s.etcdOptions(s.o.Etcd.Servers)
 	options.Dir, options.Ephemeral, options.Progress = s.etcdDir(), s.ephemeral, s.waiting.progress
-	options.SnapshotFile, options.QuotaBytes = s.o.EtcdSnapshot, s.o.EtcdQuotaBytes
+	options.SnapshotFile, options.QuotaBytes = s.o.Etcd.Snapshot, s.o.Etcd.QuotaBytes
 	s.store = storage.NewStore(options)
-	if s.ephemeral || len(s.o.EtcdServers) > 0 {
+	if s.ephemeral || len(s.o.Etcd.Servers) > 0 {
 		connecting := make(chan error, 1)
 		s.wg.Go(func() {
 			if err := recovery.Call(s.logger, "connecting to etcd", func() { connecting <- s.connectWithRetries(s.lifetime) }); err != nil {
@@ -63,11 +63,11 @@ func (s *Server) etcdOptions(servers []string) storage.Options {
 	return storage.Options{
 		CheckInterval:      checks,
 		Servers:            servers,
-		CAFile:             s.o.EtcdCAFile,
-		CertFile:           s.o.EtcdCertFile,
-		KeyFile:            s.o.EtcdKeyFile,
-		Prefix:             s.o.EtcdPrefix,
-		CompactionInterval: s.o.EtcdCompactionInterval,
+		CAFile:             s.o.Etcd.CAFile,
+		CertFile:           s.o.Etcd.CertFile,
+		KeyFile:            s.o.Etcd.KeyFile,
+		Prefix:             s.o.Etcd.Prefix,
+		CompactionInterval: s.o.Etcd.CompactionInterval,
 		Logger:             s.logger,
 		Tracer:             s.tracer(),
 		Calls:              s.etcdCalls,
@@ -79,8 +79,8 @@ const connectPause = 200 * time.Millisecond
 
 // connectStore returns when the embedded etcd runs, or another one is connected.
 func (s *Server) connectStore(ctx context.Context) error {
-	if len(s.o.EtcdServers) > 0 {
-		s.waiting.begin("etcd at " + strings.Join(s.o.EtcdServers, ","))
+	if len(s.o.Etcd.Servers) > 0 {
+		s.waiting.begin("etcd at " + strings.Join(s.o.Etcd.Servers, ","))
 	}
 	if s.connecting == nil {
 		return s.connectWithRetries(ctx)
@@ -106,7 +106,7 @@ func (s *Server) connectWithRetries(ctx context.Context) error {
 		return s.tlsFileError(inFile)
 	case errors.As(err, &snapshot):
 		return fmt.Errorf("--etcd-snapshot: %w", err)
-	case len(s.o.EtcdServers) == 0:
+	case len(s.o.Etcd.Servers) == 0:
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	return fmt.Errorf("--etcd-servers: %w", err)
@@ -116,9 +116,9 @@ func (s *Server) connectWithRetries(ctx context.Context) error {
 func (s *Server) tlsFileError(err *storage.TLSFileError) error {
 	flag := "etcd-certfile"
 	switch err.File {
-	case s.o.EtcdCAFile:
+	case s.o.Etcd.CAFile:
 		flag = "etcd-cafile"
-	case s.o.EtcdKeyFile:
+	case s.o.Etcd.KeyFile:
 		flag = "etcd-keyfile"
 	}
 	return fileError(flag, err.File, err)
@@ -126,7 +126,7 @@ func (s *Server) tlsFileError(err *storage.TLSFileError) error {
 
 // connect connects a store, and retries while the etcd of another process does not answer.
 func (s *Server) connect(ctx context.Context, store *storage.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.o.Etcd.InitializationTimeout)
 	defer cancel()
 	for {
 		err := store.Connect(ctx)
@@ -147,8 +147,8 @@ const snapshotName = "20060102T150405Z.db"
 
 // saveSnapshots saves a snapshot of etcd after each --snapshot-interval.
 func (p *builder) saveSnapshots(context.Context) error {
-	if p.o.SnapshotInterval > 0 {
-		p.runEvery("saving a snapshot", p.o.SnapshotInterval, func(ctx context.Context) error {
+	if p.o.Etcd.SnapshotInterval > 0 {
+		p.runEvery("saving a snapshot", p.o.Etcd.SnapshotInterval, func(ctx context.Context) error {
 			return p.saveSnapshot(ctx, time.Now())
 		})
 	}
@@ -162,7 +162,7 @@ func (s *Server) saveSnapshot(ctx context.Context, now time.Time) error {
 	if err := safefile.MakeDir(dir, 0o700); err != nil {
 		return err
 	}
-	o := s.etcdOptions(s.o.EtcdServers)
+	o := s.etcdOptions(s.o.Etcd.Servers)
 	if len(o.Servers) == 0 {
 		o.Dir = s.etcdDir()
 	}
@@ -172,7 +172,7 @@ func (s *Server) saveSnapshot(ctx context.Context, now time.Time) error {
 		return err
 	}
 	s.logger.Info("saved a snapshot", "file", file, "bytes", size)
-	return removeOldSnapshots(dir, s.o.SnapshotKeep)
+	return removeOldSnapshots(dir, s.o.Etcd.SnapshotKeep)
 }
 
 // removeOldSnapshots removes all but the newest snapshots in a directory. Other files stay.
@@ -197,10 +197,10 @@ func removeOldSnapshots(dir string, keep int) error {
 
 func (o *Options) checkSnapshotInterval() error {
 	switch {
-	case o.SnapshotInterval == 0:
+	case o.Etcd.SnapshotInterval == 0:
 		return nil
-	case o.SnapshotInterval < time.Second:
-		return fmt.Errorf("%v is below 1s", o.SnapshotInterval)
+	case o.Etcd.SnapshotInterval < time.Second:
+		return fmt.Errorf("%v is below 1s", o.Etcd.SnapshotInterval)
 	case o.Ephemeral() || o.NoDataDir:
 		return errors.New("needs --data-dir, because snapshots are kept there")
 	}

@@ -12,7 +12,7 @@ import (
 // TestSnapshotsKept checks that snapshots are saved under their times, and that only the newest are kept.
 func TestSnapshotsKept(t *testing.T) {
 	dir := t.TempDir()
-	srv, _ := startWithClient(t, Options{Dir: dir, SnapshotInterval: time.Hour, SnapshotKeep: 2})
+	srv, _ := startWithClient(t, Options{Dir: dir, Etcd: Etcd{SnapshotInterval: time.Hour, SnapshotKeep: 2}})
 	other := filepath.Join(dir, "snapshots", "mine.db")
 	for i := range 4 {
 		if err := srv.saveSnapshot(t.Context(), time.Date(2026, 1, 2, 3, i, 0, 0, time.UTC)); err != nil {

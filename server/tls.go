@@ -14,17 +14,17 @@ import (
 // certificates but leaves their verification to authn, which rejects a bad one with
 // a Status instead of a failed handshake. The options are valid.
 func tlsConfig(o *Options, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
-	version, _ := tlsVersion(o.TLSMinVersion)
-	suites, _ := cipherSuites(o.TLSCipherSuites)
+	version, _ := tlsVersion(o.TLS.MinVersion)
+	suites, _ := cipherSuites(o.TLS.CipherSuites)
 	protocols := []string{"h2", "http/1.1"}
-	if o.NoHTTP2 {
+	if o.Serving.NoHTTP2 {
 		protocols = protocols[1:]
 	}
 	return &tls.Config{
 		GetCertificate:   certificate,
 		MinVersion:       version,
 		CipherSuites:     suites,
-		CurvePreferences: o.TLSCurves,
+		CurvePreferences: o.TLS.Curves,
 		ClientAuth:       tls.RequestClientCert,
 		NextProtos:       protocols,
 	}

@@ -39,7 +39,7 @@ func TestValidateTLS(t *testing.T) {
 		{"", []string{"NOPE"}, "--tls-cipher-suites: cipher suite NOPE is not supported or doesn't exist"},
 		{"", []string{"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"}, "--tls-cipher-suites: HTTP/2 needs"},
 	} {
-		err := Options{TLSMinVersion: c.version, TLSCipherSuites: c.suites}.Validate()
+		err := Options{TLS: TLS{MinVersion: c.version, CipherSuites: c.suites}}.Validate()
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%+v: got %v", c, err)
 		}
@@ -58,14 +58,14 @@ func handshake(s *Server, version uint16) (tls.ConnectionState, error) {
 
 // TestTLSOptions checks the accepted versions and cipher suites.
 func TestTLSOptions(t *testing.T) {
-	s := run(t, Options{TLSCipherSuites: []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}})
+	s := run(t, Options{TLS: TLS{CipherSuites: []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}}})
 	if state, err := handshake(s, tls.VersionTLS12); err != nil || state.CipherSuite != tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 {
 		t.Errorf("TLS 1.2: got %s, %v", tls.CipherSuiteName(state.CipherSuite), err)
 	}
 	if _, err := handshake(s, tls.VersionTLS11); err == nil {
 		t.Error("TLS 1.1 is served")
 	}
-	s = run(t, Options{TLSMinVersion: "VersionTLS13"})
+	s = run(t, Options{TLS: TLS{MinVersion: "VersionTLS13"}})
 	if _, err := handshake(s, tls.VersionTLS12); err == nil {
 		t.Error("TLS 1.2 is served")
 	}
@@ -126,7 +126,8 @@ func TestReplacedCAs(t *testing.T) {
 	}
 	write(clients, newTestCA(t, "clients"))
 	write(proxies, newTestCA(t, "proxies"))
-	s := run(t, Options{ClientCAFile: clients, Authentication: Authentication{ProxyCAFile: proxies, ProxyUserHeaders: []string{"X-Remote-User"}}})
+	s := run(t, Options{Authentication: Authentication{ClientCAFile: clients, ProxyCAFile: proxies,
+		ProxyUserHeaders: []string{"X-Remote-User"}}})
 	names, err := acceptableCAs(s)
 	if err != nil || len(names) != 3 || !slices.Equal(names[1:], []string{"clients", "proxies"}) {
 		t.Fatalf("the acceptable CAs are %q, %v", names, err)

@@ -68,7 +68,8 @@ func TestTraces(t *testing.T) {
 	if err := os.WriteFile(file, []byte("apiVersion: apiserver.config.k8s.io/v1beta1\nkind: TracingConfiguration\nendpoint: "+collector.Endpoint), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(t.Context(), Options{TracingConfigFile: file, EtcdServers: []string{externalEtcd(t)}, ControllersOff: controllers.Names()})
+	s, err := Start(t.Context(), Options{TracingConfigFile: file, Etcd: Etcd{Servers: []string{externalEtcd(t)}},
+		Controllers: Controllers{Off: controllers.Names()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestUnsafeDeletePermission(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("alice-token,alice,1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := startBroken(t, Options{TokenFile: tokens})
+	b := startBroken(t, Options{Authentication: Authentication{TokenFile: tokens}})
 	b.unreadableMap("default", "bad")
 	admin, ctx := b.client.RbacV1(), t.Context()
 	grant := func(verbs ...string) {

@@ -27,7 +27,8 @@ func TestReportedVersion(t *testing.T) {
 	if err != nil || version.GitVersion != reported || version.Major != "1" || version.Minor != "37" {
 		t.Errorf("got %+v, %v", version, err)
 	}
-	if _, err := Start(t.Context(), Options{ReportedVersion: "v1.2.3"}); err == nil || !strings.HasPrefix(err.Error(), "--version: ") {
+	if _, err := Start(t.Context(), Options{Emulation: Emulation{ReportedVersion: "v1.2.3"}}); err == nil ||
+		!strings.HasPrefix(err.Error(), "--version: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -84,7 +84,8 @@ func specOf(t *testing.T, object string) string {
 // TestOneObjectInManyVersions checks that an object can be read in every version, and
 // written in each without a loss.
 func TestOneObjectInManyVersions(t *testing.T) {
-	s := run(t, Options{KubernetesVersion: "1.36", RuntimeConfig: map[string]string{"api/beta": "true", "api/alpha": "true"}})
+	s := run(t, Options{Emulation: Emulation{Version: "1.36"},
+		RuntimeConfig: map[string]string{"api/beta": "true", "api/alpha": "true"}})
 	c := raw(t, s)
 	for _, k := range olderKinds() {
 		resp, created := send(t, c, s, http.MethodPost, k.path(k.stable), "application/json", k.object(k.stable, "o"))
@@ -173,7 +174,7 @@ func TestEvictionOfOlderVersion(t *testing.T) {
 // enabled.
 func TestDiscoveryOfOlderVersions(t *testing.T) {
 	for _, on := range []bool{false, true} {
-		o := Options{KubernetesVersion: "1.36"}
+		o := Options{Emulation: Emulation{Version: "1.36"}}
 		if on {
 			o.RuntimeConfig = map[string]string{"api/beta": "true", "storage.k8s.io/v1": "true", "policy/v1beta1": "true"}
 		}

@@ -48,7 +48,7 @@ type fixture struct {
 func start(t *testing.T, o server.Options) *fixture {
 	t.Helper()
 	// This controller writes config maps of its own.
-	o.ControllersOff = []string{"root-ca-certificate-publisher-controller"}
+	o.Controllers.Off = []string{"root-ca-certificate-publisher-controller"}
 	srv, err := server.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

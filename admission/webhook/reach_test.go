@@ -89,7 +89,7 @@ func TestConnections(t *testing.T) {
 // TestServices checks hooks that are services, and the errors for services without a backend.
 func TestServices(t *testing.T) {
 	f := start(t, server.Options{})
-	routed := start(t, server.Options{AggregatorRouting: true})
+	routed := start(t, server.Options{Aggregation: server.Aggregation{Routing: true}})
 	s := f.serve(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != fmt.Sprintf("hook.ns.svc:%s", strings.Split(r.Host, ":")[1]) || r.URL.Path != "/p" {
 			t.Errorf("asked for %s%s", r.Host, r.URL)
@@ -249,13 +249,13 @@ users:
 - {name: "127.0.0.1", user: {token: wrong}}
 - {name: "*", user: {tokenFile: token, client-certificate: client.crt, client-key: client.key}}
 `)
-	f := start(t, server.Options{AdmissionConfigFile: write("admission.yaml", fmt.Sprintf(`
+	f := start(t, server.Options{Admission: server.Admission{ConfigFile: write("admission.yaml", fmt.Sprintf(`
 apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
 plugins:
 - name: ValidatingAdmissionWebhook
   configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: %q}
-`, kubeconfig))})
+`, kubeconfig))}})
 	var shown []string
 	s := f.serve(func(w http.ResponseWriter, r *http.Request) {
 		shown = append(shown, fmt.Sprint(r.Header.Get("Authorization"), " ", len(r.TLS.PeerCertificates), " ", r.UserAgent()))
@@ -287,7 +287,7 @@ func TestBadCredentials(t *testing.T) {
 {name: MutatingAdmissionWebhook, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: here}}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.Start(t.Context(), server.Options{AdmissionConfigFile: path})
+	srv, err := server.Start(t.Context(), server.Options{Admission: server.Admission{ConfigFile: path}})
 	if err == nil {
 		_ = srv.Stop(context.Background())
 	}

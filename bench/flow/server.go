@@ -23,7 +23,7 @@ type running struct {
 // startServer starts a server without controllers, which would run functions of their
 // own during a request.
 func startServer(ctx context.Context) (*running, error) {
-	s, err := server.Start(ctx, server.Options{ControllersOff: controllers.Names()})
+	s, err := server.Start(ctx, server.Options{Controllers: server.Controllers{Off: controllers.Names()}})
 	if err != nil {
 		return nil, err
 	}

@@ -26,13 +26,15 @@ func TestParseFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Dir != ".miniapiserver" || o.Port != 6443 || o.BindAddress != "127.0.0.1" || o.NoAnonymous || o.InsecurePort != 0 {
+	if o.Dir != ".miniapiserver" || o.Serving.Port != 6443 || o.Serving.BindAddress != "127.0.0.1" ||
+		o.Authentication.NoAnonymous || o.Serving.InsecurePort != 0 {
 		t.Errorf("defaults: %+v", o)
 	}
-	if o.Authentication.BootstrapTokens || o.LoopbackKubelets || len(o.CORSAllowedOrigins) > 0 {
+	if o.Authentication.BootstrapTokens || o.Kubelets.AllowLoopback || len(o.Serving.CORSAllowedOrigins) > 0 {
 		t.Errorf("defaults: %+v", o)
 	}
-	if o.RequestTimeout != time.Minute || o.MinRequestTimeout != 30*time.Minute || o.MaxRequestsInflight != 400 || o.MaxMutatingRequestsInflight != 200 {
+	if o.Limits.RequestTimeout != time.Minute || o.Limits.MinRequestTimeout != 30*time.Minute ||
+		o.Limits.MaxRequestsInflight != 400 || o.Limits.MaxMutatingRequestsInflight != 200 {
 		t.Errorf("defaults: %+v", o)
 	}
 	c, o, err := parse([]string{
@@ -42,10 +44,11 @@ func TestParseFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.Authentication.BootstrapTokens || len(o.CORSAllowedOrigins) != 2 {
+	if !o.Authentication.BootstrapTokens || len(o.Serving.CORSAllowedOrigins) != 2 {
 		t.Errorf("got %+v", o)
 	}
-	if !c.Ephemeral || !o.Ephemeral() || !o.NoAnonymous || o.MinRequestTimeout != time.Minute || c.Verbosity != 4 || c.LoggingFormat != "json" || len(o.EtcdServers) != 2 {
+	if !c.Ephemeral || !o.Ephemeral() || !o.Authentication.NoAnonymous || o.Limits.MinRequestTimeout != time.Minute ||
+		c.Verbosity != 4 || c.LoggingFormat != "json" || len(o.Etcd.Servers) != 2 {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -108,9 +111,9 @@ func TestControllersFlag(t *testing.T) {
 			t.Errorf("%s: %v", value, err)
 			continue
 		}
-		slices.Sort(o.ControllersOff)
-		if slices.Sort(off); !slices.Equal(o.ControllersOff, off) {
-			t.Errorf("%q turns off %q, want %q", value, o.ControllersOff, off)
+		slices.Sort(o.Controllers.Off)
+		if slices.Sort(off); !slices.Equal(o.Controllers.Off, off) {
+			t.Errorf("%q turns off %q, want %q", value, o.Controllers.Off, off)
 		}
 	}
 	if _, _, err := parse([]string{"--controllers=*,-nothing"}); err == nil || !strings.HasPrefix(err.Error(), `--controllers: "nothing" is none of `) {

@@ -109,7 +109,8 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 	}
 	notifySystemd(o.Logger, daemon.SdNotifyStopping)
 	// Requests in flight may finish within their timeout.
-	stopCtx, stopCancel := context.WithTimeout(context.Background(), o.ShutdownDelay+o.ShutdownWatchGrace+cmp.Or(o.RequestTimeout, time.Minute))
+	stopCtx, stopCancel := context.WithTimeout(context.Background(),
+		o.Lifecycle.ShutdownDelay+o.Lifecycle.ShutdownWatchGrace+cmp.Or(o.Limits.RequestTimeout, time.Minute))
 	defer stopCancel()
 	return p.status(srv.Stop(stopCtx))
 }
@@ -188,8 +189,8 @@ func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 // dataLocation returns the sentence about the data that remains when the server has stopped.
 func dataLocation(o server.Options) string {
 	switch {
-	case len(o.EtcdServers) > 0:
-		return "Data is kept in etcd at " + strings.Join(o.EtcdServers, ", ") + "."
+	case len(o.Etcd.Servers) > 0:
+		return "Data is kept in etcd at " + strings.Join(o.Etcd.Servers, ", ") + "."
 	case o.Ephemeral():
 		return "Nothing is kept."
 	}

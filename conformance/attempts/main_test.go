@@ -39,8 +39,9 @@ type client struct {
 func startServer(t *testing.T) *client {
 	t.Helper()
 	s, err := server.Start(t.Context(), server.Options{
-		ControllersOff: controllers.Names(), RuntimeConfig: map[string]string{"api/all": "true"},
-		DisableAdmissionPlugins: []string{"ServiceAccount", "DefaultTolerationSeconds", "Priority", "TaintNodesByCondition", "DefaultIngressClass", "StorageObjectInUseProtection", "DefaultStorageClass", "PodTopologyLabels"},
+		Controllers: server.Controllers{Off: controllers.Names()}, RuntimeConfig: map[string]string{"api/all": "true"},
+		Admission: server.Admission{DisablePlugins: []string{"ServiceAccount", "DefaultTolerationSeconds", "Priority",
+			"TaintNodesByCondition", "DefaultIngressClass", "StorageObjectInUseProtection", "DefaultStorageClass", "PodTopologyLabels"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ func TestClockJump(t *testing.T) {
 	}
 	allow("AlwaysAllow")
 	tg := &target{}
-	o := server.Options{Dir: dir, RequestTimeout: requestTimeout, EventTTL: 2 * time.Second, Authorization: server.Authorization{ConfigFile: access}}
+	o := server.Options{Dir: dir, Limits: server.Limits{RequestTimeout: requestTimeout, EventTTL: 2 * time.Second},
+		Authorization: server.Authorization{ConfigFile: access}}
 	p, clock := startAdjustable(t, roleClockServer, o, tg)
 	defer func() { p.kill() }()
 	createNamespace(t, tg)

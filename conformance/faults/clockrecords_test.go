@@ -42,8 +42,8 @@ func TestClockJumpRecords(t *testing.T) {
 	log := filepath.Join(files, "audit.log")
 	tg := &target{}
 	p, clock := startAdjustable(t, roleClockServer, server.Options{
-		Dir: t.TempDir(), RequestTimeout: requestTimeout, EtcdCompactionInterval: time.Second,
-		ClientCAFile: write("ca.crt", ca),
+		Dir: t.TempDir(), Limits: server.Limits{RequestTimeout: requestTimeout}, Etcd: server.Etcd{CompactionInterval: time.Second},
+		Authentication: server.Authentication{ClientCAFile: write("ca.crt", ca)},
 		Audit: server.Audit{
 			PolicyFile: write("policy", []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")),
 			Log:        server.AuditLog{Path: log, Format: "json", Backend: server.AuditBackend{Mode: "blocking"}},

@@ -25,7 +25,8 @@ func startPair(t *testing.T) *pair {
 	p := &pair{cluster: startCluster(t, 3, 0)}
 	for n := range p.networks {
 		p.networks[n] = p.network()
-		s, tg := startServer(t, server.Options{EtcdServers: p.networks[n].endpoints(), RequestTimeout: requestTimeout})
+		s, tg := startServer(t, server.Options{Etcd: server.Etcd{Servers: p.networks[n].endpoints()},
+			Limits: server.Limits{RequestTimeout: requestTimeout}})
 		p.servers, p.targets = append(p.servers, s), append(p.targets, tg)
 	}
 	createNamespace(t, p.targets[0])

@@ -16,8 +16,10 @@ func TestCompacted(t *testing.T) {
 	c := startCluster(t, 1, 0)
 	near, far := c.network(), c.network()
 	// One server loses its connections while clients of the other one write.
-	s, blind := startServer(t, server.Options{EtcdServers: near.endpoints(), RequestTimeout: requestTimeout})
-	_, writer := startServer(t, server.Options{EtcdServers: far.endpoints(), RequestTimeout: requestTimeout})
+	s, blind := startServer(t, server.Options{Etcd: server.Etcd{Servers: near.endpoints()},
+		Limits: server.Limits{RequestTimeout: requestTimeout}})
+	_, writer := startServer(t, server.Options{Etcd: server.Etcd{Servers: far.endpoints()},
+		Limits: server.Limits{RequestTimeout: requestTimeout}})
 	createNamespace(t, writer)
 	tr := followTruth(t.Context(), c.client)
 	informer := startInformer(t, s.RESTConfig())

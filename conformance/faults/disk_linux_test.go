@@ -23,7 +23,7 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tg := mortalTarget()
-	o := server.Options{Dir: dir, RequestTimeout: requestTimeout}
+	o := server.Options{Dir: dir, Limits: server.Limits{RequestTimeout: requestTimeout}}
 	p := startProcess(t, o, tg)
 	defer func() { p.kill() }()
 	createNamespace(t, tg)

@@ -25,7 +25,8 @@ func TestEndpointsOfServers(t *testing.T) {
 	c := startCluster(t, 1, 0)
 	network := c.network()
 	startAt := func(address string) *server.Server {
-		s, _ := startServer(t, server.Options{EtcdServers: network.endpoints(), AdvertiseAddress: address})
+		s, _ := startServer(t, server.Options{Etcd: server.Etcd{Servers: network.endpoints()},
+			Serving: server.Serving{AdvertiseAddress: address}})
 		return s
 	}
 	first := startAt("192.0.2.1")

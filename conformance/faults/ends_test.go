@@ -42,12 +42,13 @@ func endSetups() map[string]func(*testing.T) []*rest.Config {
 	return map[string]func(*testing.T) []*rest.Config{
 		"embedded": func(t *testing.T) []*rest.Config { return []*rest.Config{start(t, server.Options{})} },
 		"two servers": func(t *testing.T) []*rest.Config {
-			o := server.Options{EtcdServers: startCluster(t, 1, 0).network().endpoints()}
+			o := server.Options{Etcd: server.Etcd{Servers: startCluster(t, 1, 0).network().endpoints()}}
 			return []*rest.Config{start(t, o), start(t, o)}
 		},
 		"two etcds": func(t *testing.T) []*rest.Config {
 			other := startCluster(t, 1, 0).members[0].ClientURL
-			return []*rest.Config{start(t, server.Options{EtcdServersOverrides: []string{"/configmaps#" + other}})}
+			return []*rest.Config{start(t,
+				server.Options{Etcd: server.Etcd{ServersOverrides: []string{"/configmaps#" + other}}})}
 		},
 	}
 }

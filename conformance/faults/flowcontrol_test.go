@@ -20,7 +20,8 @@ func TestFlowControlAgrees(t *testing.T) {
 	c := startCluster(t, 1, 0)
 	var servers [2]*server.Server
 	for i := range servers {
-		servers[i], _ = startServer(t, server.Options{EtcdServers: c.network().endpoints(), RequestTimeout: requestTimeout})
+		servers[i], _ = startServer(t, server.Options{Etcd: server.Etcd{Servers: c.network().endpoints()},
+			Limits: server.Limits{RequestTimeout: requestTimeout}})
 	}
 	client, err := kubernetes.NewForConfig(servers[0].RESTConfig())
 	if err != nil {

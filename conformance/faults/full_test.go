@@ -73,7 +73,8 @@ func writable(t *testing.T, tg *target) {
 // help.
 func TestFull(t *testing.T) {
 	t.Parallel()
-	_, tg := startServer(t, server.Options{EtcdQuotaBytes: quota, EtcdCompactionInterval: 300 * time.Millisecond})
+	_, tg := startServer(t, server.Options{Etcd: server.Etcd{QuotaBytes: quota,
+		CompactionInterval: 300 * time.Millisecond}})
 	createNamespace(t, tg)
 	for range 2 {
 		readableAndDeletable(t, tg, fill(t, tg))
@@ -86,7 +87,8 @@ func TestFull(t *testing.T) {
 func TestFullCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, quota)
-	_, tg := startServer(t, server.Options{EtcdServers: c.network().endpoints(), EtcdCompactionInterval: 300 * time.Millisecond})
+	_, tg := startServer(t, server.Options{Etcd: server.Etcd{Servers: c.network().endpoints(),
+		CompactionInterval: 300 * time.Millisecond}})
 	createNamespace(t, tg)
 	readableAndDeletable(t, tg, fill(t, tg))
 	eventually(t, "etcd is compacted and defragmented", func(ctx context.Context) error {

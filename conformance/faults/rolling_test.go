@@ -123,8 +123,9 @@ func TestRollingRestart(t *testing.T) {
 	network := c.network()
 	startNth := func(n int) *server.Server {
 		s, _ := startServer(t, server.Options{
-			EtcdServers: network.endpoints(), TokenFile: tokens,
-			ShutdownDelay: 300 * time.Millisecond, ShutdownRetryAfter: n == 0, ShutdownWatchGrace: time.Second,
+			Etcd: server.Etcd{Servers: network.endpoints()}, Authentication: server.Authentication{TokenFile: tokens},
+			Lifecycle: server.Lifecycle{ShutdownDelay: 300 * time.Millisecond, ShutdownRetryAfter: n == 0,
+				ShutdownWatchGrace: time.Second},
 		})
 		b.use(n, s.RESTConfig().Host[len("https://"):])
 		return s

@@ -19,7 +19,7 @@ import (
 // startTwo starts two servers on one etcd, and returns a client of each.
 func startTwo(t *testing.T, o server.Options) [2]*kubernetes.Clientset {
 	t.Helper()
-	o.EtcdServers, o.RequestTimeout = startCluster(t, 1, 0).network().endpoints(), requestTimeout
+	o.Etcd.Servers, o.Limits.RequestTimeout = startCluster(t, 1, 0).network().endpoints(), requestTimeout
 	var clients [2]*kubernetes.Clientset
 	for i := range clients {
 		s, _ := startServer(t, o)
@@ -59,7 +59,9 @@ func TestStartTogether(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 2 {
 			wg.Go(func() {
-				s, err := server.Start(t.Context(), server.Options{EtcdServers: endpoints, RequestTimeout: requestTimeout})
+				s, err := server.Start(t.Context(),
+					server.Options{Etcd: server.Etcd{Servers: endpoints},
+						Limits: server.Limits{RequestTimeout: requestTimeout}})
 				if err != nil {
 					t.Errorf("server %d: %v", i, err)
 					return
@@ -79,7 +81,8 @@ func TestStartTogether(t *testing.T) {
 func TestAllocationsOfTwoServers(t *testing.T) {
 	t.Parallel()
 	const ports = 40
-	clients := startTwo(t, server.Options{ServiceClusterIPRange: "10.9.0.0/24", ServiceNodePortRange: [2]int32{30000, 30000 + ports - 1}})
+	clients := startTwo(t, server.Options{
+		Services: server.Services{ClusterIPRange: "10.9.0.0/24", NodePortRange: [2]int32{30000, 30000 + ports - 1}}})
 	create := func(c *kubernetes.Clientset, name string) (*corev1.Service, error) {
 		return c.CoreV1().Services("default").Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}, metav1.CreateOptions{})

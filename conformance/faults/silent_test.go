@@ -15,7 +15,7 @@ func TestSilentMember(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3, 0)
 	n := c.network()
-	_, tg := startServer(t, server.Options{EtcdServers: n.endpoints()})
+	_, tg := startServer(t, server.Options{Etcd: server.Etcd{Servers: n.endpoints()}})
 	createNamespace(t, tg)
 	for i, p := range n {
 		p.set(silent, 0)

@@ -121,7 +121,7 @@ func historyOf(t *testing.T, dir string) []event {
 func TestSingle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, tg := startServer(t, server.Options{Dir: dir, RequestTimeout: requestTimeout})
+	s, tg := startServer(t, server.Options{Dir: dir, Limits: server.Limits{RequestTimeout: requestTimeout}})
 	createNamespace(t, tg)
 	c := startCrew(t, false, tg)
 	wait(t.Context(), time.Duration(factor())*4*time.Second)
@@ -178,7 +178,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tg := mortalTarget()
-	o := server.Options{Dir: dir, RequestTimeout: requestTimeout}
+	o := server.Options{Dir: dir, Limits: server.Limits{RequestTimeout: requestTimeout}}
 	p := startProcess(t, o, tg)
 	defer func() { p.kill() }()
 	createNamespace(t, tg)

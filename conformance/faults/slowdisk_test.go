@@ -23,7 +23,7 @@ func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tg := &target{}
-	o := server.Options{Dir: dir, RequestTimeout: requestTimeout}
+	o := server.Options{Dir: dir, Limits: server.Limits{RequestTimeout: requestTimeout}}
 	p, disk := startAdjustable(t, roleSlowServer, o, tg)
 	defer func() { p.kill() }()
 	createNamespace(t, tg)

@@ -19,9 +19,10 @@ func TestRecordedStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := server.Start(t.Context(), server.Options{
-		TokenFile: "../testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"},
-		Authentication: server.Authentication{BootstrapTokens: true}, NamespaceConditionDelay: 6 * time.Second,
-		FeatureGates: map[string]bool{"PersistentVolumeClaimUnusedSinceTime": false},
+		Authentication: server.Authentication{TokenFile: "../testdata/tokens.csv", BootstrapTokens: true},
+		Admission:      server.Admission{EnablePlugins: []string{"NodeRestriction"}},
+		Controllers:    server.Controllers{NamespaceConditionDelay: 6 * time.Second},
+		FeatureGates:   map[string]bool{"PersistentVolumeClaimUnusedSinceTime": false},
 	})
 	if err != nil {
 		t.Fatal(err)

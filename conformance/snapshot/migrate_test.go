@@ -34,7 +34,8 @@ func TestMigrateEveryKind(t *testing.T) {
 	resources := 0
 	t.Run("migrate", func(t *testing.T) {
 		off := slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == migratorName })
-		s, err := server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile, EncryptionConfigFile: encryption, ControllersOff: off,
+		s, err := server.Start(t.Context(), server.Options{Dir: dir, Etcd: server.Etcd{Snapshot: snapshotFile},
+			Encryption: server.Encryption{ConfigFile: encryption}, Controllers: server.Controllers{Off: off},
 			RuntimeConfig: map[string]string{"api/all": "true"}, FeatureGates: map[string]bool{"AllAlpha": true, "AllBeta": true}})
 		if err != nil {
 			t.Fatal(err)

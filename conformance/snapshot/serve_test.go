@@ -52,13 +52,13 @@ func readLists(t *testing.T) map[string]list {
 // restored starts a server on the snapshot.
 func restored(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
-	o.EtcdSnapshot = snapshotFile
+	o.Etcd.Snapshot = snapshotFile
 	return start(t, o)
 }
 
 func start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
-	o.ControllersOff = controllers.Names() // controllers would change the objects
+	o.Controllers.Off = controllers.Names() // controllers would change the objects
 	s, err := server.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,8 @@ func (c *client) do(method, path, body string) (int, []byte) {
 
 // TestServed lists every resource of the snapshot and compares the responses with kube-apiserver's.
 func TestServed(t *testing.T) {
-	c := newClient(t, restored(t, server.Options{KubernetesVersion: "1.36", EndpointReconciler: "none"}))
+	c := newClient(t, restored(t, server.Options{Emulation: server.Emulation{Version: "1.36"},
+		Services: server.Services{EndpointReconciler: "none"}}))
 	for path, want := range readLists(t) {
 		t.Run(path, func(t *testing.T) {
 			code, body := c.do(http.MethodGet, path, "")
@@ -232,7 +233,7 @@ func short(v any) string {
 // all objects exist, with the flag the start fails.
 func TestRestartAfterRestore(t *testing.T) {
 	dir := t.TempDir()
-	s, err := server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile})
+	s, err := server.Start(t.Context(), server.Options{Dir: dir, Etcd: server.Etcd{Snapshot: snapshotFile}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestRestartAfterRestore(t *testing.T) {
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile})
+	_, err = server.Start(t.Context(), server.Options{Dir: dir, Etcd: server.Etcd{Snapshot: snapshotFile}})
 	want := fmt.Sprintf("--etcd-snapshot: %s: data directory %s/etcd is not empty, a snapshot can only be restored into a new one", snapshotFile, dir)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)

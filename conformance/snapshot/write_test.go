@@ -66,7 +66,8 @@ func TestWritten(t *testing.T) {
 	// Controllers would change the objects, such as aggregated roles.
 	off := slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == "clusterrole-aggregation-controller" })
 	func() {
-		s, err := server.Start(t.Context(), server.Options{Dir: dir, KubernetesVersion: "1.36", TokenFile: "testdata/tokens.csv", ControllersOff: off})
+		s, err := server.Start(t.Context(), server.Options{Dir: dir, Emulation: server.Emulation{Version: "1.36"},
+			Authentication: server.Authentication{TokenFile: "testdata/tokens.csv"}, Controllers: server.Controllers{Off: off}})
 		if err != nil {
 			t.Fatal(err)
 		}

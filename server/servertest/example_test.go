@@ -25,7 +25,7 @@ func TestExampleVersions(t *testing.T) {
 	for _, version := range []string{"1.34", "1.35", "1.36", "1.37"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			s := servertest.New(t, server.Options{KubernetesVersion: version, FaithfulEmulation: true})
+			s := servertest.New(t, server.Options{Emulation: server.Emulation{Version: version, Faithful: true}})
 			info, err := s.Client.Discovery().ServerVersion()
 			if err != nil || info.Major+"."+info.Minor != version {
 				t.Fatal(info, err)

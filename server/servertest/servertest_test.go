@@ -96,7 +96,7 @@ func fatal(t *testing.T, f func(testing.TB)) (message string) {
 
 // TestFatal checks that a server which cannot start ends the test with the reason.
 func TestFatal(t *testing.T) {
-	wrong := server.Options{TokenFile: "no such file"}
+	wrong := server.Options{Authentication: server.Authentication{TokenFile: "no such file"}}
 	for name, tt := range map[string]struct {
 		get  func(testing.TB)
 		want string

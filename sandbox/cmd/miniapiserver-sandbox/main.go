@@ -151,7 +151,7 @@ const compactionInterval = 5 * time.Minute
 // parse reads the command line. The error is pflag.ErrHelp after --help.
 func parse(args []string, stdout io.Writer) (options, error) {
 	var o options
-	o.Server.EtcdCompactionInterval = compactionInterval
+	o.Server.Etcd.CompactionInterval = compactionInterval
 	var forward []string
 	f := pflag.NewFlagSet("miniapiserver-sandbox", pflag.ContinueOnError)
 	f.SetOutput(stdout)
@@ -167,9 +167,10 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	f.StringArrayVar(&o.SchedulerArgs, "scheduler-arg", nil, "Flag of the kube-scheduler. Can be repeated.")
 	f.StringVar(&o.name, "name", "", "Name of a sandbox whose data, port and kubeconfig file stay the same from start to start. If empty, nothing is kept.")
 	f.StringVar(&o.Server.Dir, "data-dir", "", "Directory of the data, instead of that of --name.")
-	f.StringVar(&o.Server.BindAddress, "bind-address", "127.0.0.1", "Address of the API server.")
-	f.IntVar(&o.Server.Port, "secure-port", 0, "Port of the API server; 0 picks a free one.")
-	f.StringVar(&o.Server.KubernetesVersion, "kubernetes-version", "", "Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
+	f.StringVar(&o.Server.Serving.BindAddress, "bind-address", "127.0.0.1", "Address of the API server.")
+	f.IntVar(&o.Server.Serving.Port, "secure-port", 0, "Port of the API server; 0 picks a free one.")
+	f.StringVar(&o.Server.Emulation.Version, "kubernetes-version", "",
+		"Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
 	f.BoolVar(&o.version, "version", false, "If true, the version is printed and no sandbox is started.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do, and the errors after which they try again.")
 	f.Usage = func() {

@@ -174,7 +174,7 @@ func TestMissing(t *testing.T) {
 // runs for days does not grow.
 func TestCompaction(t *testing.T) {
 	var out bytes.Buffer
-	if o, err := parse(nil, &out); err != nil || o.Server.EtcdCompactionInterval == 0 {
-		t.Errorf("interval %v, %v", o.Server.EtcdCompactionInterval, err)
+	if o, err := parse(nil, &out); err != nil || o.Server.Etcd.CompactionInterval == 0 {
+		t.Errorf("interval %v, %v", o.Server.Etcd.CompactionInterval, err)
 	}
 }

@@ -118,8 +118,8 @@ func (n *named) write() error {
 // configure sets the directory and the port.
 func (n *named) configure(o *sandbox.Options) {
 	o.Server.Dir = n.data()
-	if o.Server.Port == 0 {
-		o.Server.Port = n.record.Port
+	if o.Server.Serving.Port == 0 {
+		o.Server.Serving.Port = n.record.Port
 	}
 }
 
