@@ -25,9 +25,7 @@ func (h *Handler) get(c *call) error {
 			return err
 		}
 	}
-	if c.span != nil {
-		c.span.Event("About to Get from storage")
-	}
+	c.span.Event("About to Get from storage")
 	item, err := h.Registry.Get(c.r.Context(), c.Target, read)
 	if err != nil {
 		return err

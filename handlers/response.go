@@ -77,9 +77,7 @@ func addWarnings(header http.Header, texts []string) {
 func (w *responseWriter) WriteHeader(code int) {
 	if w.code == 0 {
 		w.code = code
-		if w.span != nil {
-			w.span.Event("About to write a response")
-		}
+		w.span.Event("About to write a response")
 		if texts := w.scope.Warnings(); len(texts) > 0 {
 			addWarnings(w.Header(), texts)
 		}

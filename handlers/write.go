@@ -37,9 +37,7 @@ func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, e
 	obj, err := c.codec.Decode(c.r, data, o.FieldValidation)
 	if err == nil {
 		c.auditBody(obj)
-		if c.span != nil {
-			c.span.Event("Conversion done")
-		}
+		c.span.Event("Conversion done")
 	}
 	return obj, o, err
 }
@@ -113,9 +111,7 @@ func (c *call) checkName(obj api.Object) error {
 
 // writeOutcome sends the object that a write returned.
 func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Outcome) error {
-	if c.span != nil {
-		c.span.Event(verbSpanOf(c.info.Verb).stored)
-	}
+	c.span.Event(verbSpanOf(c.info.Verb).stored)
 	code := http.StatusOK
 	switch {
 	case out.Created:
@@ -185,9 +181,7 @@ func (h *Handler) delete(c *call) error {
 	if !out.Deleted || c.Resource.Delete.ReturnDeletedObject || c.Version.ReturnDeletedObject {
 		return h.writeOutcome(c, &v, out)
 	}
-	if c.span != nil {
-		c.span.Event(verbSpanOf(c.info.Verb).stored)
-	}
+	c.span.Event(verbSpanOf(c.info.Verb).stored)
 	if err := v.TableFault(); err != nil {
 		return err
 	}

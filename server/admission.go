@@ -83,6 +83,7 @@ func (p *builder) buildPlugins(files map[string][]byte) error {
 	if err != nil {
 		return err
 	}
+	p.atEnd(func(context.Context) error { p.webhooks.Close(); return nil })
 	release, err := p.o.release()
 	if err != nil {
 		return err

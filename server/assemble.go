@@ -16,27 +16,35 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/admission/webhook"
+	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
+	"github.com/miniapiserver/miniapiserver/server/tracing"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
+	"github.com/miniapiserver/miniapiserver/storage/encryption"
 )
 
 // builder has the parts of a server while it starts, in the order in which start builds them.
-// A Server keeps only the parts that Stop closes.
+// A Server keeps only what Stop and its callers use.
 type builder struct {
 	*Server
+	ephemeral bool
 	logging   *logProgress
 	own       *credentials.Certificates                // as they were at the start
 	current   atomic.Pointer[credentials.Certificates] // the newest ones, which renew replaces
@@ -47,8 +55,14 @@ type builder struct {
 	// kubeletClient and proxyClient are the client certificates for kubelets and for API servers.
 	kubeletClient, proxyClient credentials.ReloadedPair
 
+	encryption *encryption.Encryption // nil without --encryption-provider-config
+	tracing    *tracing.Provider      // nil without --tracing-config-file
+	etcdCalls  *storage.CallMetrics
+	connecting <-chan error // the result of connecting the store; nil until that begins
+
 	gates     features.Gates
 	catalogue *api.Catalogue
+	others    []*storage.Store // of --etcd-servers-overrides
 	// otherStores are the stores of the resources that are in another etcd.
 	otherStores map[schema.GroupResource]*storage.Store
 	steps       *bootSteps
@@ -66,6 +80,11 @@ type builder struct {
 	webhookCertificates *peercert.Counters
 	// clientMetrics measures the requests to webhooks.
 	clientMetrics *outbound.Metrics
+	webhooks      *webhook.Webhooks // of admission
+	converters    *hooks.Clients    // of conversion webhooks
+	remotes       *aggregation.Services
+	signer        *externaljwt.Signer // nil without --service-account-signing-endpoint
+	auditor       *audit.Auditor      // nil if requests are not recorded
 	access        *accessControl
 	ledger        *quota.Ledger
 	admission     *admission.Chain
@@ -157,7 +176,9 @@ func (p *builder) buildProxies() (err error) {
 	if p.proxy, err = newConnections(&p.o, p.kubeletClient, p.ownAddresses()); err != nil {
 		return err
 	}
-	p.remotes, err = p.newRemotes()
+	if p.remotes, err = p.newRemotes(); err == nil {
+		p.atEnd(func(context.Context) error { p.remotes.Close(); return nil })
+	}
 	return err
 }
 

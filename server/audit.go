@@ -100,22 +100,17 @@ func (p *builder) buildAudit() (err error) {
 	if p.auditor, err = audit.New(config); err != nil {
 		return fmt.Errorf("--audit-log-path: %w", err)
 	}
+	p.atEnd(func(ctx context.Context) error { // after all requests, those of controllers too
+		ctx, cancel := withFlushTime(ctx)
+		defer cancel()
+		return p.auditor.Close(ctx)
+	})
 	return nil
 }
 
 // auditFlushTime is the minimum time that the backends of the audit log have for the events
 // that wait when the server stops.
 const auditFlushTime = 10 * time.Second
-
-// closeAudit sends the events that wait, and closes the audit log.
-func (s *Server) closeAudit(ctx context.Context) error {
-	if s.auditor == nil {
-		return nil
-	}
-	ctx, cancel := withFlushTime(ctx)
-	defer cancel()
-	return s.auditor.Close(ctx)
-}
 
 // withFlushTime returns ctx, or a context that ends after auditFlushTime if ctx has ended or ends
 // earlier.

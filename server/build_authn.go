@@ -159,6 +159,7 @@ func (p *builder) keys() (*authn.Keys, error) {
 	if p.signer, err = externaljwt.New(p.o.Authentication.SigningEndpoint, metrics, p.logger); err != nil {
 		return nil, fmt.Errorf("--service-account-signing-endpoint: %w", err)
 	}
+	p.atEnd(func(context.Context) error { return p.signer.Close() })
 	return authn.NewExternalKeys(p.signer), nil
 }
 

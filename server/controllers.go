@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
@@ -38,6 +39,7 @@ func (p *builder) buildControllers() (err error) {
 			Endpoints: p.o.Aggregation.Routing}, Dial: p.o.Dial, Guard: p.guard(), Certificates: p.webhookCertificates, Metrics: p.clientMetrics,
 		ResolveRequests: p.gates.Enabled(features.WebhookRoundTripLoadBalancing),
 	})
+	p.atEnd(func(context.Context) error { p.converters.Close(); return nil })
 	release, err := p.o.release()
 	if err != nil {
 		return err

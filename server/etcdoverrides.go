@@ -117,12 +117,9 @@ func (p *builder) connectOtherStores(ctx context.Context) error {
 	return nil
 }
 
-// allStores returns the store, if it was created, and those of other etcds.
-func (s *Server) allStores() []*storage.Store {
-	if s.store == nil {
-		return nil
-	}
-	return append([]*storage.Store{s.store}, s.others...)
+// allStores returns the store and those of other etcds.
+func (p *builder) allStores() []*storage.Store {
+	return append([]*storage.Store{p.store}, p.others...)
 }
 
 // otherStoreChecks returns the health checks of the other etcds, with kube-apiserver's names.

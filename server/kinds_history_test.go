@@ -177,7 +177,7 @@ func (h *history) scratch() (http.Handler, []string) {
 	}
 	scratch, err := handlers.New(handlers.Config{
 		Catalogue: catalogue, Registry: h.s.handler.Registry, Authenticator: anybody{}, Authorizer: allowed{},
-		Aggregation: h.s.remotes, Issuer: h.s.handler.Issuer, Version: Version(), Metrics: prometheus.NewRegistry(),
+		Aggregation: h.s.handler.Aggregation, Issuer: h.s.handler.Issuer, Version: Version(), Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		h.Fatal(err)

@@ -54,7 +54,7 @@ func (p *builder) serve() error {
 		}
 		s.runPart("serving HTTP", func() error { return plain.Serve(s.insecure) })
 	}
-	for _, store := range s.allStores() {
+	for _, store := range p.allStores() {
 		s.runPart("store", func() error {
 			select {
 			case err := <-store.Err():

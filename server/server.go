@@ -34,27 +34,19 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/miniapiserver/miniapiserver/admission/webhook"
-	"github.com/miniapiserver/miniapiserver/aggregation"
-	"github.com/miniapiserver/miniapiserver/audit"
-	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
-	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
-	"github.com/miniapiserver/miniapiserver/server/tracing"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
-	"github.com/miniapiserver/miniapiserver/storage/encryption"
 )
 
 // Server is a running API server. Start makes one and Stop ends it.
@@ -71,9 +63,7 @@ type Server struct {
 	// ephemeral server.
 	KubeconfigFile string
 
-	o         Options
-	lock      *os.File
-	ephemeral bool
+	o Options
 	// ephemeralDir is the directory of an ephemeral server; nil for others. Abandon uses it while a start runs.
 	ephemeralDir atomic.Pointer[string]
 	secure       net.Listener
@@ -85,24 +75,16 @@ type Server struct {
 	admin        credentials.Access
 	kubeconfig   []byte
 	tls          *tls.Config
-	encryption   *encryption.Encryption // nil without --encryption-provider-config
-	tracing      *tracing.Provider      // nil without --tracing-config-file
-	store        *storage.Store
-	etcdCalls    *storage.CallMetrics
 	waiting      waiting
-	connecting   <-chan error      // the result of connecting the store; nil until that begins
-	others       []*storage.Store  // of --etcd-servers-overrides
-	webhooks     *webhook.Webhooks // of admission
+	store        *storage.Store
 	proxy        *proxy.Proxy
-	remotes      *aggregation.Services
 	handler      *handlers.Handler
-	signer       *externaljwt.Signer  // nil without --service-account-signing-endpoint
 	endpoints    *bootstrap.Endpoints // nil if the server does not publish its address
-	auditor      *audit.Auditor       // nil if requests are not recorded
-	converters   *hooks.Clients       // of conversion webhooks
 	servers      []*http.Server
 	idle         transport.IdleConns
 	controllers  *controllers.Set
+	// closers close the other parts, in the order in which the parts were opened.
+	closers []func(context.Context) error
 
 	// lifetime ends when the server stops. The goroutines that wg counts end with it or
 	// with the request or the listener that they serve.

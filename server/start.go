@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -176,31 +177,34 @@ func bootConcurrently(steps ...func(context.Context) error) func(context.Context
 
 // openDataDir makes the data directory and locks it, and fills in the defaults of
 // the options, some of which are files in it.
-func (s *Server) openDataDir() (err error) {
-	if s.o.NoDataDir {
-		s.o = s.o.withDefaults()
+func (p *builder) openDataDir() (err error) {
+	if p.o.NoDataDir {
+		p.o = p.o.withDefaults()
 		return nil
 	}
-	if s.o.Ephemeral() {
-		log := cmp.Or(s.o.Logger, slog.New(slog.DiscardHandler))
-		if s.o.Dir, s.lock, err = makeEphemeralDir(log); err != nil {
+	var lock *os.File
+	if p.o.Ephemeral() {
+		log := cmp.Or(p.o.Logger, slog.New(slog.DiscardHandler))
+		if p.o.Dir, lock, err = makeEphemeralDir(log); err != nil {
 			return err
 		}
-		s.ephemeral = true
-		dir := s.o.Dir
-		s.ephemeralDir.Store(&dir)
+		p.ephemeral = true
+		dir := p.o.Dir
+		p.ephemeralDir.Store(&dir)
+		p.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
 	} else {
-		if s.o.Dir, err = filepath.Abs(s.o.Dir); err == nil {
-			err = safefile.MakeDir(s.o.Dir, 0o700)
+		if p.o.Dir, err = filepath.Abs(p.o.Dir); err == nil {
+			err = safefile.MakeDir(p.o.Dir, 0o700)
 		}
 		if err == nil {
-			s.lock, err = storage.LockDir(s.o.Dir)
+			lock, err = storage.LockDir(p.o.Dir)
 		}
 		if err != nil {
 			return dataDirError(err)
 		}
 	}
-	s.o = s.o.withDefaults()
+	p.atEnd(func(context.Context) error { return lock.Close() })
+	p.o = p.o.withDefaults()
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +55,11 @@ func (s *Server) Abandon() {
 	}
 }
 
-// stop closes what start has opened so far, in reverse order.
+// atEnd adds a function that closes a part, after all requests and loops have ended and the parts that
+// were opened later are closed.
+func (p *builder) atEnd(end func(context.Context) error) { p.closers = append(p.closers, end) }
+
+// stop ends the requests and loops, and then closes the parts that start has opened so far, in reverse order.
 func (s *Server) stop(ctx context.Context) {
 	defer close(s.done)
 	var errs []error
@@ -70,35 +75,8 @@ func (s *Server) stop(ctx context.Context) {
 	}
 	s.end()
 	s.wg.Wait()
-	errs = append(errs, s.closeAudit(ctx)) // after all requests, those of controllers too
-	if s.remotes != nil {
-		s.remotes.Close()
-	}
-	if s.webhooks != nil {
-		s.webhooks.Close()
-	}
-	if s.converters != nil {
-		s.converters.Close()
-	}
-	if s.signer != nil {
-		errs = append(errs, s.signer.Close())
-	}
-	for _, store := range s.allStores() {
-		if err := store.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("closing the store: %w", err))
-		}
-	}
-	if s.encryption != nil {
-		errs = append(errs, s.encryption.Close())
-	}
-	if s.tracing != nil {
-		s.tracing.Close(ctx)
-	}
-	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
-	}
-	if s.ephemeral {
-		errs = append(errs, os.RemoveAll(s.o.Dir))
+	for _, end := range slices.Backward(s.closers) {
+		errs = append(errs, end(ctx))
 	}
 	s.stopErr = errors.Join(errs...)
 }

@@ -20,9 +20,9 @@ import (
 // openStore creates the store, which connectStore connects later. Other parts can be built
 // on its caches before that. If a start that fails leaves nothing behind, the connection is
 // made in the background already while they are built.
-func (s *Server) openStore() error {
+func (p *builder) openStore() error {
 	for _, file := range []struct{ flag, path string }{
-		{"etcd-cafile", s.o.Etcd.CAFile}, {"etcd-certfile", s.o.Etcd.CertFile}, {"etcd-keyfile", s.o.Etcd.KeyFile},
+		{"etcd-cafile", p.o.Etcd.CAFile}, {"etcd-certfile", p.o.Etcd.CertFile}, {"etcd-keyfile", p.o.Etcd.KeyFile},
 	} {
 		if file.path == "" {
 			continue
@@ -31,46 +31,61 @@ func (s *Server) openStore() error {
 			return fileError(file.flag, file.path, err)
 		}
 	}
-	s.etcdCalls = storage.NewCallMetrics()
-	options := s.etcdOptions(s.o.Etcd.Servers)
-	options.Dir, options.Ephemeral, options.Progress = s.etcdDir(), s.ephemeral, s.waiting.progress
-	options.SnapshotFile, options.QuotaBytes = s.o.Etcd.Snapshot, s.o.Etcd.QuotaBytes
-	s.store = storage.NewStore(options)
-	if s.ephemeral || len(s.o.Etcd.Servers) > 0 {
+	p.etcdCalls = storage.NewCallMetrics()
+	options := p.etcdOptions(p.o.Etcd.Servers)
+	options.Dir, options.Ephemeral, options.Progress = p.etcdDir(), p.ephemeral, p.waiting.progress
+	options.SnapshotFile, options.QuotaBytes = p.o.Etcd.Snapshot, p.o.Etcd.QuotaBytes
+	p.store = storage.NewStore(options)
+	p.atEnd(p.closeStores)
+	if p.ephemeral || len(p.o.Etcd.Servers) > 0 {
 		connecting := make(chan error, 1)
-		s.wg.Go(func() {
-			if err := recovery.Call(s.logger, "connecting to etcd", func() { connecting <- s.connectWithRetries(s.lifetime) }); err != nil {
+		p.wg.Go(func() {
+			if err := recovery.Call(p.logger, "connecting to etcd", func() { connecting <- p.connectWithRetries(p.lifetime) }); err != nil {
 				connecting <- err
 			}
 		})
-		s.connecting = connecting
+		p.connecting = connecting
 	}
 	return nil
 }
 
+// closeStores closes all stores, and then the encryption of their values.
+func (p *builder) closeStores(context.Context) error {
+	var errs []error
+	for _, store := range p.allStores() {
+		if err := store.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("closing the store: %w", err))
+		}
+	}
+	if p.encryption != nil {
+		errs = append(errs, p.encryption.Close())
+	}
+	return errors.Join(errs...)
+}
+
 // etcdDir returns the directory of the embedded etcd.
-func (s *Server) etcdDir() string { return filepath.Join(s.o.Dir, "etcd") }
+func (p *builder) etcdDir() string { return filepath.Join(p.o.Dir, "etcd") }
 
 // cacheCheckInterval is the minimum interval at which caches are compared with etcd, as in kube-apiserver.
 const cacheCheckInterval = 5 * time.Minute
 
 // etcdOptions returns the options that the stores of all etcds have in common.
-func (s *Server) etcdOptions(servers []string) storage.Options {
+func (p *builder) etcdOptions(servers []string) storage.Options {
 	var checks time.Duration
-	if gates, err := s.o.gates(); err == nil && gates.Enabled(features.DetectCacheInconsistency) { // an error ends the start elsewhere
+	if gates, err := p.o.gates(); err == nil && gates.Enabled(features.DetectCacheInconsistency) { // an error ends the start elsewhere
 		checks = cacheCheckInterval
 	}
 	return storage.Options{
 		CheckInterval:      checks,
 		Servers:            servers,
-		CAFile:             s.o.Etcd.CAFile,
-		CertFile:           s.o.Etcd.CertFile,
-		KeyFile:            s.o.Etcd.KeyFile,
-		Prefix:             s.o.Etcd.Prefix,
-		CompactionInterval: s.o.Etcd.CompactionInterval,
-		Logger:             s.logger,
-		Tracer:             s.tracer(),
-		Calls:              s.etcdCalls,
+		CAFile:             p.o.Etcd.CAFile,
+		CertFile:           p.o.Etcd.CertFile,
+		KeyFile:            p.o.Etcd.KeyFile,
+		Prefix:             p.o.Etcd.Prefix,
+		CompactionInterval: p.o.Etcd.CompactionInterval,
+		Logger:             p.logger,
+		Tracer:             p.tracer(),
+		Calls:              p.etcdCalls,
 	}
 }
 
@@ -78,15 +93,15 @@ func (s *Server) etcdOptions(servers []string) storage.Options {
 const connectPause = 200 * time.Millisecond
 
 // connectStore returns when the embedded etcd runs, or another one is connected.
-func (s *Server) connectStore(ctx context.Context) error {
-	if len(s.o.Etcd.Servers) > 0 {
-		s.waiting.begin("etcd at " + strings.Join(s.o.Etcd.Servers, ","))
+func (p *builder) connectStore(ctx context.Context) error {
+	if len(p.o.Etcd.Servers) > 0 {
+		p.waiting.begin("etcd at " + strings.Join(p.o.Etcd.Servers, ","))
 	}
-	if s.connecting == nil {
-		return s.connectWithRetries(ctx)
+	if p.connecting == nil {
+		return p.connectWithRetries(ctx)
 	}
 	select {
-	case err := <-s.connecting:
+	case err := <-p.connecting:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -95,38 +110,38 @@ func (s *Server) connectStore(ctx context.Context) error {
 
 // connectWithRetries starts the embedded etcd, or connects to another one within
 // --storage-initialization-timeout.
-func (s *Server) connectWithRetries(ctx context.Context) error {
-	err := s.connect(ctx, s.store)
+func (p *builder) connectWithRetries(ctx context.Context) error {
+	err := p.connect(ctx, p.store)
 	var snapshot *storage.SnapshotError
 	var inFile *storage.TLSFileError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &inFile):
-		return s.tlsFileError(inFile)
+		return p.tlsFileError(inFile)
 	case errors.As(err, &snapshot):
 		return fmt.Errorf("--etcd-snapshot: %w", err)
-	case len(s.o.Etcd.Servers) == 0:
+	case len(p.o.Etcd.Servers) == 0:
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	return fmt.Errorf("--etcd-servers: %w", err)
 }
 
 // tlsFileError returns an error about a file of the flags for TLS connections to etcd.
-func (s *Server) tlsFileError(err *storage.TLSFileError) error {
+func (p *builder) tlsFileError(err *storage.TLSFileError) error {
 	flag := "etcd-certfile"
 	switch err.File {
-	case s.o.Etcd.CAFile:
+	case p.o.Etcd.CAFile:
 		flag = "etcd-cafile"
-	case s.o.Etcd.KeyFile:
+	case p.o.Etcd.KeyFile:
 		flag = "etcd-keyfile"
 	}
 	return fileError(flag, err.File, err)
 }
 
 // connect connects a store, and retries while the etcd of another process does not answer.
-func (s *Server) connect(ctx context.Context, store *storage.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Etcd.InitializationTimeout)
+func (p *builder) connect(ctx context.Context, store *storage.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, p.o.Etcd.InitializationTimeout)
 	defer cancel()
 	for {
 		err := store.Connect(ctx)
@@ -134,7 +149,7 @@ func (s *Server) connect(ctx context.Context, store *storage.Store) error {
 			return err
 		}
 		if ctx.Err() == nil {
-			s.logger.Warn("etcd does not answer, retrying", "error", err)
+			p.logger.Warn("etcd does not answer, retrying", "error", err)
 		}
 		if pause(ctx, connectPause); ctx.Err() != nil {
 			return err
@@ -157,22 +172,22 @@ func (p *builder) saveSnapshots(context.Context) error {
 
 // saveSnapshot saves a snapshot in the directory snapshots of --data-dir, and removes the oldest ones beyond
 // --snapshot-keep.
-func (s *Server) saveSnapshot(ctx context.Context, now time.Time) error {
-	dir := filepath.Join(s.o.Dir, "snapshots")
+func (p *builder) saveSnapshot(ctx context.Context, now time.Time) error {
+	dir := filepath.Join(p.o.Dir, "snapshots")
 	if err := safefile.MakeDir(dir, 0o700); err != nil {
 		return err
 	}
-	o := s.etcdOptions(s.o.Etcd.Servers)
+	o := p.etcdOptions(p.o.Etcd.Servers)
 	if len(o.Servers) == 0 {
-		o.Dir = s.etcdDir()
+		o.Dir = p.etcdDir()
 	}
 	file := filepath.Join(dir, now.UTC().Format(snapshotName))
 	size, err := storage.SaveSnapshot(ctx, o, file)
 	if err != nil {
 		return err
 	}
-	s.logger.Info("saved a snapshot", "file", file, "bytes", size)
-	return removeOldSnapshots(dir, s.o.Etcd.SnapshotKeep)
+	p.logger.Info("saved a snapshot", "file", file, "bytes", size)
+	return removeOldSnapshots(dir, p.o.Etcd.SnapshotKeep)
 }
 
 // removeOldSnapshots removes all but the newest snapshots in a directory. Other files stay.

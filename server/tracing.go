@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/miniapiserver/miniapiserver/server/tracing"
@@ -14,21 +16,22 @@ func tracingFlags(o *Options) []Flag {
 }
 
 // openTracing begins to export spans if --tracing-config-file is given.
-func (s *Server) openTracing() error {
-	if s.o.TracingConfigFile == "" {
+func (p *builder) openTracing() error {
+	if p.o.TracingConfigFile == "" {
 		return nil
 	}
 	var err error
-	if s.tracing, err = tracing.Open(s.o.TracingConfigFile, s.serverID, s.logger); err != nil {
-		return fileError("tracing-config-file", s.o.TracingConfigFile, err)
+	if p.tracing, err = tracing.Open(p.o.TracingConfigFile, p.serverID, p.logger); err != nil {
+		return fileError("tracing-config-file", p.o.TracingConfigFile, err)
 	}
+	p.atEnd(func(ctx context.Context) error { p.tracing.Close(ctx); return nil })
 	return nil
 }
 
 // tracer returns the provider of spans; nil if none are exported.
-func (s *Server) tracer() trace.TracerProvider {
-	if s.tracing == nil {
+func (p *builder) tracer() trace.TracerProvider {
+	if p.tracing == nil {
 		return nil
 	}
-	return s.tracing
+	return p.tracing
 }
