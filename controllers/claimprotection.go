@@ -10,6 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 const claimProtectionName = "persistentvolumeclaim-protection-controller"
@@ -23,7 +24,8 @@ func newClaimProtection(c Config) Controller {
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: plugins.PVCProtection}
 	p.inUse = usedBy(c, func(pod, claim api.Object) bool { return podUsesClaim(pod.(*corev1.Pod), claim) }, pods)
 	sync, usage := p.sync, &claimUsage{Config: c, client: p.client, claims: claims, pods: pods}
-	if c.RecordClaimUsage {
+	recordsUsage := c.Gates.Enabled(features.PersistentVolumeClaimUnusedSinceTime)
+	if recordsUsage {
 		sync = func(ctx context.Context, key objectName) (reconcile.Result, error) {
 			if result, err := usage.sync(ctx, key); err != nil || result != reconcile.Done {
 				return result, err
@@ -40,9 +42,9 @@ func newClaimProtection(c Config) Controller {
 			switch {
 			case !known:
 				return cachedKeys(c, claims, ch.Object.GetNamespace())
-			case ch.Deleted || podEnded(pod) || c.RecordClaimUsage && podTerminated(pod):
+			case ch.Deleted || podEnded(pod) || recordsUsage && podTerminated(pod):
 				return claimsOfPod(pod)
-			case c.RecordClaimUsage:
+			case recordsUsage:
 				return usage.affectedBy(pod)
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 const attributesClassProtectionName = "volumeattributesclass-protection-controller"
@@ -19,7 +20,7 @@ const attributesClassProtectionName = "volumeattributesclass-protection-controll
 func newAttributesClassProtection(c Config) Controller {
 	classes := c.Served(storagev1.SchemeGroupVersion, "volumeattributesclasses")
 	claims, volumes := c.Served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.Served(corev1.SchemeGroupVersion, "persistentvolumes")
-	if c.NoAttributesClasses || classes == nil || claims == nil || volumes == nil {
+	if !c.Gates.Enabled(features.VolumeAttributesClass) || classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: plugins.VACProtection}

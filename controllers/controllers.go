@@ -33,6 +33,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
@@ -91,14 +92,10 @@ type Config struct {
 	// Remotes are the remote servers whose objects are deleted with their namespace; nil means
 	// that there are none.
 	Remotes *aggregation.Services
-	// RecordClaimUsage sets the condition Unused of persistent volume claims.
-	RecordClaimUsage bool
+	// Gates are the feature gates of the server.
+	Gates features.Gates
 	// Ledger has the quota charges of admission; nil means no charges.
 	Ledger *quota.Ledger
-	// Uncounted are the parts of objects that quotas do not count.
-	Uncounted quota.Exclusions
-	// NoAttributesClasses leaves volume attributes classes that are in use without protection.
-	NoAttributesClasses bool
 	// Tokens signs the tokens in Secrets; nil turns such tokens off.
 	Tokens TokenSigner
 }

@@ -101,7 +101,7 @@ func (q *quotaController) affects(ctx context.Context, gr schema.GroupResource, 
 		return true // its usage is unknown
 	}
 	old, err := e.Previous.Object()
-	return err != nil || quota.Affects(gr, old, obj, q.Now(), q.Uncounted)
+	return err != nil || quota.Affects(gr, old, obj, q.Now(), quota.ExclusionsOf(q.Gates))
 }
 
 // hasCurrentLimits reports whether the status of a quota has the limits of its spec.
@@ -190,7 +190,7 @@ func (q *quotaController) read(ctx context.Context, key objectName) (api.Object,
 
 // usage counts the stored objects and the pending charges whose objects are not stored yet.
 func (q *quotaController) usage(ctx context.Context, is *corev1.ResourceQuota, pending []*quota.Charge) (*quota.Count, error) {
-	count := quota.NewCount(is, q.Now(), q.Uncounted)
+	count := quota.NewCount(is, q.Now(), quota.ExclusionsOf(q.Gates))
 	for _, res := range q.Catalogue.Resources() {
 		gr := res.GroupResource()
 		if !res.Namespaced || res.Virtual != nil || quota.Ignored(gr) || !count.Begin(gr) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/audit"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // auditLog collects the events of a Handler.
@@ -140,7 +141,7 @@ func TestAuditImpersonation(t *testing.T) {
 	var log auditLog
 	h := chainOnly(t, func(c *Config) {
 		audited(t, &log, "{level: Metadata}")(c)
-		c.ConstrainedImpersonation = true
+		c.Gates[features.ConstrainedImpersonation] = true
 	})
 	through(h, httptest.NewRequest(http.MethodGet, "/version", nil), "Impersonate-User", "jane")
 	last := log.take(t)[1]

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/histogram"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -86,7 +87,7 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 // closeUnauthenticated closes the connection after the response to an unauthenticated HTTP/2
 // request: over one HTTP/2 connection a client can cause much work at little cost.
 func (h *Handler) closeUnauthenticated(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor == 2 && !h.KeepUnauthenticated {
+	if r.ProtoMajor == 2 && h.Gates.Enabled(features.UnauthenticatedHTTP2DOSMitigation) {
 		w.Header().Set("Connection", "close")
 	}
 }

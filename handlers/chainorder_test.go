@@ -84,7 +84,7 @@ func chainOnly(t *testing.T, change func(*Config)) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Catalogue: catalogue, Registry: &registry.Registry{}, Authenticator: somebody{}, Authorizer: everyGroup}
+	c := Config{Catalogue: catalogue, Registry: &registry.Registry{}, Authenticator: somebody{}, Authorizer: everyGroup, Gates: testGates()}
 	change(&c)
 	h, err := New(c)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -66,21 +67,8 @@ type Config struct {
 	// Uncached reports whether kube-apiserver would have no watch cache for a resource. Lists of these at
 	// resourceVersion 0 honor their limit. Nil means that only the kind decides.
 	Uncached func(schema.GroupResource) bool
-	// ShardedLists serves lists and watches of a part of a collection, which shardSelector selects.
-	ShardedLists bool
-	// ConstrainedImpersonation allows impersonation that is limited to some requests.
-	ConstrainedImpersonation bool
-	// KeepUnauthenticated leaves HTTP/2 connections open after unauthenticated requests.
-	KeepUnauthenticated bool
-	// CBOR serves and accepts objects in CBOR.
-	CBOR bool
-	// NoWatchLists refuses the option sendInitialEvents of watches. NoCompression compresses no response.
-	NoWatchLists, NoCompression bool
-	// NoStorageHashes omits the hashes of storage versions of built-in kinds from discovery. NoEnums omits the
-	// values of enums from the definitions of published types.
-	NoStorageHashes, NoEnums bool
-	// CompressWatchLists compresses watches that begin with a list and end it with a bookmark.
-	CompressWatchLists bool
+	// Gates are the feature gates of the server; nil means their defaults.
+	Gates features.Gates
 	// Limiter decides when requests execute (priority and fairness). If nil, the plain
 	// bounds below apply.
 	Limiter *apf.Limiter
@@ -91,10 +79,8 @@ type Config struct {
 	// mutating requests are served at a time if there is no Limiter; further requests
 	// get 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
-	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path. Statusz serves
-	// /statusz.
-	Flags   map[string]string
-	Statusz bool
+	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path.
+	Flags map[string]string
 	// NoProfiling serves nothing at /debug/pprof/ and /debug/flags/.
 	NoProfiling bool
 	// SetVerbosity changes the verbosity of the log; nil means that it cannot be changed.
@@ -108,9 +94,6 @@ type Config struct {
 	// certificates of kubelets.
 	Kubelets api.Kubelets
 	Proxy    *proxy.Proxy
-	// NoStreamTranslation forwards WebSockets with the streams of a process, and NoPortTunnels those with
-	// the ports of a pod, to all kubelets rather than translate them to SPDY.
-	NoStreamTranslation, NoPortTunnels bool
 	// IsUnresolved reports whether a resource that is not in the catalogue is defined, but in a way in which it cannot be served;
 	// and whether its objects are in namespaces; nil means that none is.
 	IsUnresolved func(ctx context.Context, r schema.GroupVersionResource) (namespaced, ok bool)

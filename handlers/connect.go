@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // forwardsAnyPath reports whether a subresource takes requests with any method and any path
@@ -50,7 +51,8 @@ func (h *Handler) connect(c *call, to *api.Connection) error {
 		return h.serveText(c, to, loc, cancel)
 	}
 	fail := func(err error) { h.responder.WriteError(c.w, c.r, err) }
-	translates := to.Style == api.StyleStreams && !h.NoStreamTranslation || to.Style == api.StylePorts && !h.NoPortTunnels
+	translates := to.Style == api.StyleStreams && h.Gates.Enabled(features.TranslateStreamCloseWebsocketRequests) ||
+		to.Style == api.StylePorts && h.Gates.Enabled(features.PortForwardWebsockets)
 	if translates {
 		h.metrics.streams.requested(to.Name, loc.WebSockets)
 		translates = !loc.WebSockets

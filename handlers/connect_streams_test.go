@@ -25,6 +25,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/seriestest"
 )
 
@@ -342,10 +343,10 @@ func TestForwardedWebSockets(t *testing.T) {
 		label       string // empty if the request is not counted
 		configure   func(*Config)
 	}{
-		"no translation":        {true, `[]`, "exec?stdout=1&command=a", streams, true, "", func(config *Config) { config.NoStreamTranslation = true }},
-		"no tunnel":             {true, `[]`, "portforward?ports=80", ports, true, "", func(config *Config) { config.NoPortTunnels = true }},
-		"no tunnel, streams":    {true, `[]`, "exec?stdout=1&command=a", streams, false, translated, func(config *Config) { config.NoPortTunnels = true }},
-		"no translation, ports": {true, `[]`, "portforward?ports=80", ports, false, translated, func(config *Config) { config.NoStreamTranslation = true }},
+		"no translation":        {true, `[]`, "exec?stdout=1&command=a", streams, true, "", func(config *Config) { config.Gates[features.TranslateStreamCloseWebsocketRequests] = false }},
+		"no tunnel":             {true, `[]`, "portforward?ports=80", ports, true, "", func(config *Config) { config.Gates[features.PortForwardWebsockets] = false }},
+		"no tunnel, streams":    {true, `[]`, "exec?stdout=1&command=a", streams, false, translated, func(config *Config) { config.Gates[features.PortForwardWebsockets] = false }},
+		"no translation, ports": {true, `[]`, "portforward?ports=80", ports, false, translated, func(config *Config) { config.Gates[features.TranslateStreamCloseWebsocketRequests] = false }},
 		"older subprotocol":     {true, `[]`, "attach?stdout=1", older, true, translated, translates},
 		"declared":              {true, `["A","ExtendWebSocketsToKubelet"]`, "exec?stdout=1&command=a", streams, true, proxied, translates},
 		"declared, attach":      {true, `["ExtendWebSocketsToKubelet"]`, "attach?stdout=1", streams, true, proxied, translates},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -75,7 +76,7 @@ func TestGzipThreshold(t *testing.T) {
 // TestGzipWatchList checks that a watch that begins with a list is compressed, that each flush can be
 // read at once, and that other watches and other clients get plain events.
 func TestGzipWatchList(t *testing.T) {
-	h := newHandler(t, func(c *Config) { c.CompressWatchLists = true })
+	h := newHandler(t, func(c *Config) { c.Gates[features.WatchListCompression] = true })
 	addMaps(t, h, "a", "b")
 	s := serveOver(t, h, false)
 	begin := func(query, accepted string) *http.Response {
@@ -113,9 +114,9 @@ func TestGzipWatchList(t *testing.T) {
 			addMaps(t, h, "d")
 		}
 	}
-	h.CompressWatchLists = false
+	h.Gates[features.WatchListCompression] = false
 	off := begin(watchList, "gzip")
-	h.CompressWatchLists = true
+	h.Gates[features.WatchListCompression] = true
 	for name, w := range map[string]*http.Response{"off": off, "other client": begin(watchList, "identity"), "other watch": begin("resourceVersion=0", "gzip"), "no bookmarks": begin("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "gzip")} {
 		if w.Header.Get("Content-Encoding") != "" || w.StatusCode == http.StatusOK && next(t, json.NewDecoder(w.Body)).Object.Metadata.Name != "a" {
 			t.Errorf("%s: %d, headers %v", name, w.StatusCode, w.Header)

@@ -24,6 +24,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Handler serves the API. It is safe for concurrent use.
@@ -70,8 +71,15 @@ func New(c Config) (*Handler, error) {
 	if c.Proxy == nil {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
-	h := &Handler{Config: c, slow: slowRequest, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}}
-	h.codecs.CBOR = c.CBOR
+	if c.Gates == nil {
+		c.Gates = features.Default()
+	}
+	cbor := c.Gates.Enabled(features.CBORServingAndStorage)
+	h := &Handler{
+		Config: c, slow: slowRequest, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now),
+		responder: representation.Responder{Logger: c.Logger, CBOR: cbor},
+	}
+	h.codecs.CBOR = cbor
 	h.started.Store(!c.Starting)
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
@@ -80,8 +88,8 @@ func New(c Config) (*Handler, error) {
 	if h.description, err = description.New(description.Config{
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
 		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: h.shutdown.begun,
-		ExternalAddress: c.ExternalAddress, CBOR: c.CBOR, NoStorageHashes: c.NoStorageHashes, NoEnums: c.NoEnums,
-		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, Flags: c.Flags, Statusz: c.Statusz, ReportDeprecated: h.reportDeprecatedPage,
+		ExternalAddress: c.ExternalAddress, Gates: c.Gates, Version: c.Version, Limiter: c.Limiter,
+		Metrics: c.Metrics, SLIs: c.SLIs, Flags: c.Flags, ReportDeprecated: h.reportDeprecatedPage,
 		NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -285,7 +286,7 @@ func TestStrictPatches(t *testing.T) {
 // TestUnauthenticatedConnections checks that an unauthenticated request ends its HTTP/2 connection, unless that is turned off.
 func TestUnauthenticatedConnections(t *testing.T) {
 	for keep, want := range map[bool]string{false: "close", true: ""} {
-		h := newHandler(t, func(c *Config) { c.KeepUnauthenticated, c.Authenticator = keep, nil })
+		h := newHandler(t, func(c *Config) { c.Gates[features.UnauthenticatedHTTP2DOSMitigation], c.Authenticator = !keep, nil })
 		for proto, want := range map[int]string{1: "", 2: want} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, mapsPath, nil)
 			r.ProtoMajor = proto

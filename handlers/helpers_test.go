@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -64,7 +65,7 @@ func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Hand
 	if err := store.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Catalogue: catalogue, Registry: reg, Authenticator: somebody{}, Authorizer: everyGroup}
+	c := Config{Catalogue: catalogue, Registry: reg, Authenticator: somebody{}, Authorizer: everyGroup, Gates: testGates()}
 	if change != nil {
 		change(&c)
 	}
@@ -133,7 +134,14 @@ func newHandlerWithoutStore(t testing.TB) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Handler{Config: Config{Catalogue: catalogue}, codecs: representation.NewCodecs(catalogue, time.Now)}
+	return &Handler{Config: Config{Catalogue: catalogue, Gates: testGates()}, codecs: representation.NewCodecs(catalogue, time.Now)}
+}
+
+// testGates returns gates without features that add to responses or to the work for a request; their tests enable them.
+func testGates() features.Gates {
+	g := features.Default()
+	g[features.ConstrainedImpersonation], g[features.WatchListCompression], g[features.ComponentStatusz] = false, false, false
+	return g
 }
 
 // groups is an authorizer that allows everything to users whose first group it contains.

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -28,7 +29,8 @@ const (
 // authenticated user is authorized to do so. Later steps treat the request as the
 // impersonated user's, except for Scope.Impersonator.
 func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
-	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation, h.ConstrainedImpersonation)
+	constrained := h.Gates.Enabled(features.ConstrainedImpersonation)
+	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation, constrained)
 	return func(w http.ResponseWriter, r *http.Request) {
 		impersonates := false
 		for name := range r.Header {
@@ -38,7 +40,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		wanted, err := impersonatedUser(r.Header, h.ConstrainedImpersonation)
+		wanted, err := impersonatedUser(r.Header, constrained)
 		if err != nil {
 			h.writeRefusal(w, r, err)
 			return

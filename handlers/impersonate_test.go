@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -60,7 +61,7 @@ func impersonated(t *testing.T, authenticated *request.User, allowed permissions
 		}
 	}, func(c *Config) {
 		c.Authenticator, c.Authorizer, c.Metrics = fixedUser{authenticated}, allowed, prometheus.NewRegistry()
-		c.ConstrainedImpersonation = true
+		c.Gates[features.ConstrainedImpersonation] = true
 	})
 	r := httptest.NewRequest(http.MethodGet, mapsPath, nil)
 	for i := 0; i < len(headers); i += 2 {

@@ -112,7 +112,7 @@ func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
 		start := time.Now()
-		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, noCompression: h.NoCompression, timeout: h.RequestTimeout, received: start}
+		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, gates: h.Gates, timeout: h.RequestTimeout, received: start}
 		defer func() {
 			k := labelsOf(r, scope, sw.code)
 			c := h.metrics.child(k)

@@ -29,6 +29,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -103,8 +104,9 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&v1, &o, nil); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	internalversion.SetListOptionsDefaults(&o, !c.noWatchLists)
-	if errs := listvalidation.ValidateListOptions(&o, !c.noWatchLists); len(errs) > 0 {
+	watchLists := c.gates.Enabled(features.WatchList)
+	internalversion.SetListOptionsDefaults(&o, watchLists)
+	if errs := listvalidation.ValidateListOptions(&o, watchLists); len(errs) > 0 {
 		return nil, invalidOptions("ListOptions", errs)
 	}
 	return &o, nil
@@ -114,7 +116,7 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 func (c *call) selection(o *internalversion.ListOptions) (registry.Selection, error) {
 	s := registry.Selection{Labels: o.LabelSelector, Fields: o.FieldSelector}
 	var err error
-	if c.allowsShards && o.ShardSelector != "" {
+	if o.ShardSelector != "" && c.gates.Enabled(features.ShardedListAndWatch) {
 		if s.Shard, err = parseShardSelector(o.ShardSelector); err != nil {
 			return s, apierrors.NewBadRequest("invalid shard selector: " + err.Error())
 		}

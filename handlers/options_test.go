@@ -27,7 +27,7 @@ func callWith(t *testing.T, q url.Values) (*Handler, *call) {
 	}
 	r := httptest.NewRequest(http.MethodGet, mapsPath+"?"+q.Encode(), nil)
 	info := request.Parse(r)
-	return h, &call{r: r, metrics: h.metrics, codec: h.codecs.Codec(res, v), info: &info, Target: registry.Target{Resource: res, Version: v, Namespace: "ns"}}
+	return h, &call{r: r, metrics: h.metrics, gates: h.Gates, codec: h.codecs.Codec(res, v), info: &info, Target: registry.Target{Resource: res, Version: v, Namespace: "ns"}}
 }
 
 // readText returns a Read as text.

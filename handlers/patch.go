@@ -16,7 +16,7 @@ import (
 )
 
 func (h *Handler) patch(c *call) error {
-	kind, err := c.patchType(h.CBOR)
+	kind, err := c.patchType(h.codecs.CBOR)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -21,8 +22,7 @@ type responseWriter struct {
 	scope *request.Scope
 	r     *http.Request
 	code  int
-	// noCompression is Config.NoCompression.
-	noCompression bool
+	gates features.Gates
 	// timeout is the maximum time in which a client must read a large response.
 	timeout time.Duration
 	written int // bytes so far
@@ -128,7 +128,7 @@ func clearDeadlines(w http.ResponseWriter) {
 
 // AcceptsGzip reports whether the response may be compressed with gzip.
 func (w *responseWriter) AcceptsGzip() bool {
-	return !w.noCompression && representation.AcceptsGzip(w.r)
+	return representation.AcceptsGzip(w.r) && w.gates.Enabled(features.APIResponseCompression)
 }
 
 // Unwrap returns the wrapped writer to http.ResponseController.

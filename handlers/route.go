@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -30,11 +31,8 @@ type call struct {
 	info    *request.Info
 	metrics *metrics
 	// span is that of the verb; nil if the request is not traced.
-	span *request.Span
-	// allowsShards means that the option shardSelector has an effect.
-	allowsShards bool
-	// noWatchLists is Config.NoWatchLists.
-	noWatchLists bool
+	span  *request.Span
+	gates features.Gates
 	// uncached is Config.Uncached.
 	uncached func(schema.GroupResource) bool
 	// initialSent, if set, must be called when a watch has sent its initial events.
@@ -133,10 +131,14 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !res.Namespaced {
 		namespace = "" // in the path of a namespace, info has its name as the namespace
 	}
-	c := &call{w: w, r: r, info: info, allowsShards: h.ShardedLists, noWatchLists: h.NoWatchLists, uncached: h.Uncached, metrics: h.metrics, codec: h.codecs.Codec(res, v), offer: representation.OfferObject, Target: registry.Target{
-		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
-		Status: info.Subresource == "status", Sub: subresource,
-	}}
+	c := &call{
+		w: w, r: r, info: info, gates: h.Gates, uncached: h.Uncached, metrics: h.metrics,
+		codec: h.codecs.Codec(res, v), offer: representation.OfferObject,
+		Target: registry.Target{
+			Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
+			Status: info.Subresource == "status", Sub: subresource,
+		},
+	}
 	field, _ := subresource.(*api.Field)
 	if c.Status {
 		field = res.Status
@@ -177,7 +179,7 @@ func (h *Handler) isRefusedByMedia(c *call) bool {
 	if c.info.Verb != api.VerbPatch {
 		return false
 	}
-	_, err := c.patchType(h.CBOR)
+	_, err := c.patchType(h.codecs.CBOR)
 	return err != nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,7 +27,7 @@ const (
 // TestShards checks that the lists and the watches of two shards have every object once, page by
 // page, and that without the gate the selector has no effect.
 func TestShards(t *testing.T) {
-	h := newHandler(t, func(c *Config) { c.ShardedLists = true })
+	h := newHandler(t, func(c *Config) { c.Gates[features.ShardedListAndWatch] = true })
 	var names []string
 	for i := range 40 {
 		names = append(names, fmt.Sprintf("m%02d", i))
@@ -100,7 +101,7 @@ func TestShards(t *testing.T) {
 		open, known := got["apiserver_watch_shards_total"+labels]
 		return err == nil && known && open == 0
 	})
-	h.ShardedLists = false
+	h.Gates[features.ShardedListAndWatch] = false
 	if all := list(h, "junk", "", representation.MediaJSON); len(all.Items) != len(names) || all.ShardInfo != nil {
 		t.Errorf("without the gate: %+v", all.ListMeta)
 	}
@@ -142,7 +143,7 @@ func TestParseShardSelector(t *testing.T) {
 	if _, err := parseShardSelector(deep); err == nil {
 		t.Error("a deep expression is accepted")
 	}
-	h := newHandler(t, func(c *Config) { c.ShardedLists = true })
+	h := newHandler(t, func(c *Config) { c.Gates[features.ShardedListAndWatch] = true })
 	for _, query := range []string{"", "&watch=1"} {
 		if w := sendText(t, h, http.MethodGet, "/api/v1/configmaps?shardSelector=junk"+query, ""); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "invalid shard selector: ") {
 			t.Errorf("%d %s", w.Code, w.Body)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -37,7 +38,7 @@ func (h *Handler) watch(c *call) error {
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer h.shutdown.endWatch(ctx, cancel)()
-	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout, h.CompressWatchLists && opts.InitialEventsEnd)
+	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout, opts.InitialEventsEnd && h.Gates.Enabled(features.WatchListCompression))
 	if websocket.IsWebSocketUpgrade(c.r) {
 		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Framing(), cancel)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/authn"
@@ -69,10 +68,8 @@ func (p *builder) controllersConfig() (controllers.Config, error) {
 		SigningDuration:         p.o.Signing.Duration,
 		NamespaceConditionDelay: p.o.Controllers.NamespaceConditionDelay,
 		Remotes:                 p.remotes,
-		RecordClaimUsage:        p.gates.Enabled(features.PersistentVolumeClaimUnusedSinceTime),
+		Gates:                   p.gates,
 		Ledger:                  p.ledger,
-		Uncounted:               quota.ExclusionsOf(p.gates),
-		NoAttributesClasses:     !p.gates.Enabled(features.VolumeAttributesClass),
 		Tokens:                  p.identities.issuer,
 	}
 	var err error

@@ -172,8 +172,8 @@ func TestCountedUpdates(t *testing.T) {
 		t.Errorf("%s: %q, then %q", fast, before, after)
 	}
 	for _, enabled := range []bool{true, false} {
-		s := &Server{o: Options{FeatureGates: map[string]bool{"DetectCacheInconsistency": enabled}}}
-		if got := s.etcdOptions(nil).CheckInterval > 0; got != enabled {
+		p := &builder{Server: &Server{o: Options{FeatureGates: map[string]bool{"DetectCacheInconsistency": enabled}}}}
+		if got := p.etcdOptions(nil).CheckInterval > 0; got != enabled {
 			t.Errorf("enabled %t: checks %t", enabled, got)
 		}
 	}

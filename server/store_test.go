@@ -15,7 +15,7 @@ func TestSnapshotsKept(t *testing.T) {
 	srv, _ := startWithClient(t, Options{Dir: dir, Etcd: Etcd{SnapshotInterval: time.Hour, SnapshotKeep: 2}})
 	other := filepath.Join(dir, "snapshots", "mine.db")
 	for i := range 4 {
-		if err := srv.saveSnapshot(t.Context(), time.Date(2026, 1, 2, 3, i, 0, 0, time.UTC)); err != nil {
+		if err := (&builder{Server: srv}).saveSnapshot(t.Context(), time.Date(2026, 1, 2, 3, i, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(other, nil, 0o600); err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/openapi"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -55,20 +56,15 @@ type Config struct {
 	ShuttingDown func() bool
 	// Version is served at /version.
 	Version version.Info
-	// CBOR serves the documents of discovery in CBOR too, and describes that form of objects.
-	CBOR bool
-	// NoStorageHashes omits the hashes of storage versions of built-in kinds. NoEnums omits the values of
-	// enums from the OpenAPI definitions of published types.
-	NoStorageHashes, NoEnums bool
+	// Gates are the feature gates of the server.
+	Gates features.Gates
 	// Limiter is dumped at /debug/api_priority_and_fairness/; nil serves no dumps.
 	Limiter *apf.Limiter
 	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
 	// results of health checks, which /metrics/slis serves; nil means a new one.
 	Metrics, SLIs Metrics
-	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path. Statusz serves
-	// /statusz.
-	Flags   map[string]string
-	Statusz bool
+	// Flags are the values of the flags that /flagz shows, by name; nil serves no such path.
+	Flags map[string]string
 	// ReportDeprecated reports the use of a deprecated version of a page to the client, with a warning, and to the
 	// operator. It must be set if one of the pages is served.
 	ReportDeprecated func(scope *request.Scope, warning string)
@@ -100,10 +96,11 @@ func New(c Config) (*Handler, error) {
 	if c.Catalogue == nil || c.Metrics == nil || c.Logger == nil || c.Now == nil {
 		return nil, errors.New("description: Catalogue, Metrics, Logger and Now must be set")
 	}
-	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: c.CBOR}, aggregations: newAggregations()}
-	h.schemas = openAPIDocuments{
-		info: openapi.Info{Version: c.Version.EmulationMajor + "." + c.Version.EmulationMinor, NoEnums: c.NoEnums}, now: c.Now, cbor: c.CBOR, issuer: h.hasIssuer(),
-	}
+	cbor := c.Gates.Enabled(features.CBORServingAndStorage)
+	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: cbor}, aggregations: newAggregations()}
+	h.schemas = openAPIDocuments{now: c.Now, cbor: cbor, issuer: h.hasIssuer(), info: openapi.Info{
+		Version: c.Version.EmulationMajor + "." + c.Version.EmulationMinor, NoEnums: !c.Gates.Enabled(features.OpenAPIEnums),
+	}}
 	if err := c.Metrics.Register(h.aggregations); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/coldsort"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -136,7 +137,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, res := range resources {
 		entries := apiResources(res)
-		if res.IsCustom() || !h.NoStorageHashes { // kube-apiserver always has those of custom kinds
+		if res.IsCustom() || h.Gates.Enabled(features.StorageVersionHash) { // kube-apiserver always has those of custom kinds
 			entries[0].StorageVersionHash = api.StorageVersionHash(res)
 		}
 		list.APIResources = append(list.APIResources, entries...)

@@ -9,13 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestStorageVersionHashes checks the hashes of storage versions in discovery, which may be turned
 // off for built-in kinds only.
 func TestStorageVersionHashes(t *testing.T) {
 	for _, off := range []bool{false, true} {
-		h := newHandler(t, func(c *Config) { c.NoStorageHashes = off })
+		h := newHandler(t, func(c *Config) { c.Gates[features.StorageVersionHash] = !off })
 		if err := h.Catalogue.Change(nil, []*api.Resource{customResource("g.example.com", 1)}); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func TestSlashesAtTheEnd(t *testing.T) {
 func TestNoEnums(t *testing.T) {
 	const list = "Possible enum values:"
 	for _, off := range []bool{false, true} {
-		h := newHandler(t, func(c *Config) { c.NoEnums = off })
+		h := newHandler(t, func(c *Config) { c.Gates[features.OpenAPIEnums] = !off })
 		for _, path := range []string{"/openapi/v2", "/openapi/v3/api/v1"} {
 			body := send(t, h, http.MethodGet, path).Body.String()
 			if got := strings.Contains(body, list) && strings.Contains(body, `"enum":["`); got == off {

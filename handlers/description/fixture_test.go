@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -37,9 +38,10 @@ func newHandlerWith(t testing.TB, change func(*Config), resources ...*api.Resour
 		t.Fatal(err)
 	}
 	c := Config{
-		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Gates: features.Default(),
 		Version: version.Info{GitVersion: "v1.37.2", EmulationMajor: "1", EmulationMinor: "37"}, Now: func() time.Time { return time.Unix(1e9, 0) },
 	}
+	c.Gates[features.ComponentStatusz] = false // enabled by its tests
 	if change != nil {
 		change(&c)
 	}

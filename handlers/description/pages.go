@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -67,7 +68,7 @@ func (h *Handler) pageRoutes(m *mux.Router) {
 			return flagz{header, h.Flags}
 		}})
 	}
-	if h.Statusz {
+	if h.Gates.Enabled(features.ComponentStatusz) {
 		start, paths := h.Now(), debugPaths(h.listed)
 		status := func(header pageHeader) statusz {
 			return statusz{header, metav1.NewTime(start), max(0, int64(h.Now().Sub(start)/time.Second)), h.Version.GoVersion,

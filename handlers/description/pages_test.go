@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -21,7 +22,7 @@ func newPages(t *testing.T, change func(*Config)) *Handler {
 			now = now.Add(90 * time.Second)
 			return now
 		}
-		c.Flags, c.Statusz = map[string]string{"b": "2", "a": "x,y"}, true
+		c.Flags, c.Gates[features.ComponentStatusz] = map[string]string{"b": "2", "a": "x,y"}, true
 		c.Version = version.Info{GitVersion: "v1.37.2", GoVersion: "go1<2", EmulationMajor: "1", EmulationMinor: "36"}
 		c.ReportDeprecated = func(s *request.Scope, warning string) { s.Warn(warning) }
 		if change != nil {
@@ -55,7 +56,7 @@ func TestPageForms(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", c.accept, w.Body, const406)
 		}
 	}
-	w := send(t, newPages(t, func(c *Config) { c.CBOR = true }), http.MethodGet, "/statusz", "Accept", "application/cbor"+statusz)
+	w := send(t, newPages(t, func(c *Config) { c.Gates[features.CBORServingAndStorage] = true }), http.MethodGet, "/statusz", "Accept", "application/cbor"+statusz)
 	if got := w.Header().Get("Content-Type"); got != "application/cbor"+statusz {
 		t.Errorf("CBOR: %d %s", w.Code, got)
 	}
