@@ -12,8 +12,9 @@ import (
 const (
 	modelObjectMeta = modelMeta + "ObjectMeta"
 	modelListMeta   = modelMeta + "ListMeta"
-	// RefMetaV3 and RefMetaV2 are references to the definition of ObjectMeta.
+	// RefMetaV3 is the reference to the definition of ObjectMeta in OpenAPI v3.
 	RefMetaV3 = refV3 + modelObjectMeta
+	// RefMetaV2 is the reference to the definition of ObjectMeta in OpenAPI v2.
 	RefMetaV2 = refV2 + modelObjectMeta
 )
 

@@ -1,7 +1,10 @@
-// Package sandbox runs a whole control plane in one process: the API server of package server, the
-// real kube-controller-manager and kube-scheduler of k8s.io/kubernetes, and kwok, which plays the
-// kubelets of any number of nodes. Deployments become Pods, Pods are scheduled and turn
-// Running, Jobs complete, nodes fail; no container runs.
+// Package sandbox runs a whole control plane in one process, without containers: for tests of an
+// operator or a chart whose Deployments must become Pods that run, of schedulers and autoscalers with
+// any number of nodes, and for learning how the components work together. Jobs complete, nodes fail,
+// volumes are bound.
+//
+// It consists of the API server of package server, the real kube-controller-manager and kube-scheduler
+// of k8s.io/kubernetes, and kwok, which plays the kubelets.
 //
 // The parts are the projects' own: this package configures and connects them, and rewrites
 // nothing. They talk to the server through memory (server.Server.LocalConfig). The server's own

@@ -1,11 +1,17 @@
-// Package server assembles an API server: it opens the store, loads the catalogue, builds
-// authentication, authorization, admission and the handler, and listens. The command
-// miniapiserver runs it. Tests and other programs import it for a complete Kubernetes API
-// server in their process.
+// Package server runs a complete Kubernetes API server in the process of the program that
+// imports it:
 //
-// Options configure a server; their zero value is right for a test. A Server is a running
-// server. A Flag sets an option from the CommandLine. Servers share no state, so a process
-// can have any number of them.
+//   - A test of a controller or a client starts a server of its own with the zero Options,
+//     on a free port and in a temporary directory (package servertest does that for Go tests).
+//   - A program embeds a server: Options.Dir keeps its data, Server.LocalConfig connects
+//     clients in the process without a socket, Options.Dial reaches kubelets of its own.
+//   - A test of compatibility selects a release of Kubernetes (Options.Emulation), feature
+//     gates and APIs, for each of several servers side by side: servers share no state.
+//   - The command miniapiserver sets Options from its flags, by a CommandLine.
+//
+// Start returns a Server when it is ready, and Server.RESTConfig has the administrator's
+// access. Packages server and servertest, and module sandbox, are the API of this repository
+// for other modules; the README says how stable it is.
 //
 // The files form these groups, in reading order:
 //

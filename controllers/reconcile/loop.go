@@ -57,11 +57,11 @@ type Source[K comparable] struct {
 	Keys      func(Change) []K
 }
 
-// Result is the time after which a key is synced again; Done means that only a change
-// triggers the next sync.
+// Result is the time after which a key is synced again.
 type Result time.Duration
 
 const (
+	// Done means that only a change triggers the next sync.
 	Done Result = 0
 	// Retry is for a key that is not in the desired state and that no change will trigger.
 	// It is synced with increasing delays.

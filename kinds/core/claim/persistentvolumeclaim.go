@@ -50,6 +50,7 @@ func PersistentVolumeClaim(gates features.Gates) *api.Resource {
 	})
 }
 
+// DefaultClaim sets the defaults of a claim.
 func DefaultClaim(c *corev1.PersistentVolumeClaim) {
 	if c.Status.Phase == "" {
 		c.Status.Phase = corev1.ClaimPending

@@ -14,6 +14,7 @@ import (
 
 // Rules for volume sources of pods and persistent volumes.
 
+// HostPathRules checks the source of a directory of the node.
 func HostPathRules(at *validation.Path, h *corev1.HostPathVolumeSource) {
 	if !validation.Required(at.Child("path"), h.Path) {
 		return
@@ -28,6 +29,7 @@ func gceDiskRules(at *validation.Path, d *corev1.GCEPersistentDiskVolumeSource) 
 	partitionNumber(at.Child("partition"), d.Partition)
 }
 
+// AWSDiskRules checks the source of an AWS disk.
 func AWSDiskRules(at *validation.Path, d *corev1.AWSElasticBlockStoreVolumeSource) {
 	validation.Required(at.Child("volumeID"), d.VolumeID)
 	partitionNumber(at.Child("partition"), d.Partition)
@@ -41,6 +43,7 @@ func partitionNumber(at *validation.Path, n int32) {
 	}
 }
 
+// NFSRules checks the source of an NFS export.
 func NFSRules(at *validation.Path, n *corev1.NFSVolumeSource) {
 	validation.Required(at.Child("server"), n.Server)
 	validation.Required(at.Child("path"), n.Path)
@@ -55,6 +58,7 @@ const (
 	iscsiNameTooLong = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
 )
 
+// ISCSIRules checks the source of an iSCSI disk.
 func ISCSIRules(at *validation.Path, i *corev1.ISCSIVolumeSource) {
 	const start = "must be valid format starting with iqn, eui, or naa"
 	ISCSITargetRules(at, i.TargetPortal, i.IQN, i.Lun, start)
@@ -108,6 +112,7 @@ var compiledISCSIForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 	}
 })
 
+// FlockerRules checks the source of a Flocker dataset.
 func FlockerRules(at *validation.Path, f *corev1.FlockerVolumeSource) {
 	if f.DatasetName == "" && f.DatasetUUID == "" {
 		at.Required("one of datasetName and datasetUUID is required")
@@ -120,6 +125,7 @@ func FlockerRules(at *validation.Path, f *corev1.FlockerVolumeSource) {
 	}
 }
 
+// RBDRules checks the source of a RADOS block device.
 func RBDRules(at *validation.Path, monitors []string, image string) {
 	if len(monitors) == 0 {
 		at.Child("monitors").Required("")
@@ -141,6 +147,7 @@ func localSecretRules(at *validation.Path, r *corev1.LocalObjectReference) {
 	}
 }
 
+// QuobyteRules checks the source of a Quobyte volume.
 func QuobyteRules(at *validation.Path, q *corev1.QuobyteVolumeSource) {
 	const pairs = "must be a host:port pair or multiple pairs separated by commas"
 	switch {
@@ -158,6 +165,7 @@ func QuobyteRules(at *validation.Path, q *corev1.QuobyteVolumeSource) {
 	validation.Required(at.Child("volume"), q.Volume)
 }
 
+// FibreChannelRules checks the source of a Fibre Channel disk.
 func FibreChannelRules(at *validation.Path, f *corev1.FCVolumeSource) {
 	names := at.Child("targetWWNs")
 	if len(f.TargetWWNs) == 0 && len(f.WWIDs) == 0 {
@@ -189,18 +197,22 @@ func FlexVolumeRules(at *validation.Path, driver string, options map[string]stri
 	}
 }
 
+// VsphereRules checks the source of a vSphere disk.
 func VsphereRules(at *validation.Path, d *corev1.VsphereVirtualDiskVolumeSource) {
 	validation.Required(at.Child("volumePath"), d.VolumePath)
 }
 
+// PhotonRules checks the source of a Photon disk.
 func PhotonRules(at *validation.Path, d *corev1.PhotonPersistentDiskVolumeSource) {
 	validation.Required(at.Child("pdID"), d.PdID)
 }
 
+// PortworxRules checks the source of a Portworx volume.
 func PortworxRules(at *validation.Path, d *corev1.PortworxVolumeSource) {
 	validation.Required(at.Child("volumeID"), d.VolumeID)
 }
 
+// AzureDiskRules checks the source of an Azure disk.
 func AzureDiskRules(at *validation.Path, d *corev1.AzureDiskVolumeSource) {
 	validation.Required(at.Child("diskName"), d.DiskName)
 	validation.Required(at.Child("diskURI"), d.DataDiskURI)
@@ -216,6 +228,7 @@ func AzureDiskRules(at *validation.Path, d *corev1.AzureDiskVolumeSource) {
 	}
 }
 
+// ScaleIORules checks the source of a ScaleIO volume.
 func ScaleIORules(at *validation.Path, gateway, system, volume string) {
 	validation.Required(at.Child("gateway"), gateway)
 	validation.Required(at.Child("system"), system)
