@@ -168,7 +168,7 @@ soak: build ## Run a server under load that leaves nothing behind for SOAK (defa
 	$(GO) run -pgo=off ./bench/soak -binary $(BIN) -duration $${SOAK:-1h}
 
 .PHONY: field-coverage
-field-coverage: ## Write docs/field-coverage: what the server checks of each field of each kind.
+field-coverage: ## Write conformance/attempts/field-coverage: what the server checks of each field of each kind.
 	$(GO) test -pgo=off -count=1 ./conformance/attempts -run TestFieldCoverage -update
 
 .PHONY: flow

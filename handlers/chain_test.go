@@ -17,7 +17,7 @@ import (
 // behind returns the steps of the chain in front of next, without a store.
 func behind(t *testing.T, next http.HandlerFunc, change func(*Config)) http.Handler {
 	h := newHandlerWithoutStore(t)
-	c := Config{Catalogue: h.Catalogue, Authenticator: somebody{}, Authorizer: everyGroup, RequestTimeout: time.Minute}
+	c := Config{Catalogue: h.Catalogue, Authenticator: somebody{}, Authorizer: everyGroup, RequestTimeout: time.Minute, Gates: testGates()}
 	if change != nil {
 		change(&c)
 	}

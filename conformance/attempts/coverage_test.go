@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write docs/field-coverage from the answers of the server")
+var update = flag.Bool("update", false, "write field-coverage from the answers of the server")
 
 const (
-	coverageDir = "../../docs/field-coverage"
+	coverageDir = "field-coverage"
 	rulesFile   = "../../api/validation/declarative/rules.txt"
 )
 
-// TestFieldCoverage checks that docs/field-coverage has a line for each field of each kind, and no
+// TestFieldCoverage checks that field-coverage has a line for each field of each kind, and no
 // other, and that a sample of the lines is true. With -update it writes them.
 func TestFieldCoverage(t *testing.T) {
 	c := startServer(t)
