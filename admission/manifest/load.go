@@ -35,7 +35,8 @@ type loader struct {
 
 func newLoader(kinds []*api.Resource, check func(api.Object, string) error) (*loader, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(admissionv1.AddToScheme(scheme), admissionv1beta1.AddToScheme(scheme), admissionv1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(admissionv1.AddToScheme(scheme), admissionv1beta1.AddToScheme(scheme),
+		admissionv1alpha1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	scheme.AddUnversionedTypes(metav1.SchemeGroupVersion, &metav1.List{}, &metav1.Status{})

@@ -51,7 +51,8 @@ func (q *cachedAuthorizer) Authorize(ctx context.Context, a authorizer.Attribute
 	info := requestInfo(a)
 	// Expressions of one request authorize at most its own user and service accounts, whose names
 	// differ, so the name suffices.
-	key := strings.Join([]string{user.Name, info.Verb, info.Path, info.Group, info.Resource, info.Subresource, info.Namespace, info.Name, info.FieldSelector, info.LabelSelector}, "\x00")
+	key := strings.Join([]string{user.Name, info.Verb, info.Path, info.Group, info.Resource, info.Subresource,
+		info.Namespace, info.Name, info.FieldSelector, info.LabelSelector}, "\x00")
 	if known, ok := q.decisions[key]; ok {
 		return known.decision, known.reason, known.err
 	}

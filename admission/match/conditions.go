@@ -31,7 +31,8 @@ type Conditions struct {
 
 // NewConditions compiles match conditions with the variables of the compiler. If the failure policy
 // is Ignore, a condition that fails does not match.
-func NewConditions(owner Owner, c *expression.Compiler, list []admissionv1.MatchCondition, failure *admissionv1.FailurePolicyType, m *Metrics) *Conditions {
+func NewConditions(owner Owner, c *expression.Compiler, list []admissionv1.MatchCondition,
+	failure *admissionv1.FailurePolicyType, m *Metrics) *Conditions {
 	if len(list) == 0 {
 		return nil
 	}

@@ -83,7 +83,8 @@ func (r *Request) describe(f Form) map[string]any {
 		"kind": kindMap(f.Kind), "resource": resourceMap(f.Resource),
 		"requestKind": kindMap(asked.Kind), "requestResource": resourceMap(asked.Resource),
 	}
-	for key, value := range map[string]string{"name": r.Name, "namespace": r.In, "subResource": r.Subresource, "requestSubResource": r.Subresource} {
+	for key, value := range map[string]string{"name": r.Name, "namespace": r.In, "subResource": r.Subresource,
+		"requestSubResource": r.Subresource} {
 		if value != "" {
 			m[key] = value
 		}

@@ -21,12 +21,19 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	const broken = ", identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit)."
 	labels := []string{"name", "kind", "type", "operation"}
 	m := &Metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_match_condition_evaluation_seconds", Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
-			Help: "[ALPHA] Admission match condition evaluation time in seconds, identified by name and broken out for each kind containing matchConditions (webhook or policy), operation and type (validate or admit)."}, labels),
-		errors:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_match_condition_evaluation_errors_total", Help: "[ALPHA] Admission match condition evaluation errors count" + broken}, labels),
-		exclusions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_match_condition_exclusions_total", Help: "[ALPHA] Admission match condition evaluation exclusions count" + broken}, labels),
-		compile:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_compilation_duration_seconds", Help: "[BETA] CEL compilation time in seconds."}),
-		evaluate:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_evaluation_duration_seconds", Help: "[BETA] CEL evaluation time in seconds."}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_match_condition_evaluation_seconds",
+			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
+			Help: "[ALPHA] Admission match condition evaluation time in seconds, identified by name and broken out " +
+				"for each kind containing matchConditions (webhook or policy), operation and type (validate or " +
+				"admit)."}, labels),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_match_condition_evaluation_errors_total",
+			Help: "[ALPHA] Admission match condition evaluation errors count" + broken}, labels),
+		exclusions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_match_condition_exclusions_total",
+			Help: "[ALPHA] Admission match condition evaluation exclusions count" + broken}, labels),
+		compile: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_compilation_duration_seconds",
+			Help: "[BETA] CEL compilation time in seconds."}),
+		evaluate: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_evaluation_duration_seconds",
+			Help: "[BETA] CEL evaluation time in seconds."}),
 	}
 	if reg == nil {
 		return m, nil

@@ -29,7 +29,8 @@ type Criteria struct {
 // NewCriteria returns the criteria of a policy or binding; a webhook's have unnamed rules and no
 // exclusions. An invalid selector fails every request that the rules match.
 func NewCriteria(m *admissionv1.MatchResources) *Criteria {
-	c := &Criteria{rules: m.ResourceRules, excluded: m.ExcludeResourceRules, exact: m.MatchPolicy == nil || *m.MatchPolicy == admissionv1.Exact}
+	c := &Criteria{rules: m.ResourceRules, excluded: m.ExcludeResourceRules, exact: m.MatchPolicy == nil ||
+		*m.MatchPolicy == admissionv1.Exact}
 	var err error
 	if c.namespace, err = metav1.LabelSelectorAsSelector(m.NamespaceSelector); err != nil {
 		c.namespace, c.err = labels.Everything(), apierrors.NewInternalError(err)

@@ -42,27 +42,33 @@ func (n nodeRestrictionPlugin) podCertificate(ctx context.Context, a *registry.A
 	}
 	name := a.Namespace + "/" + s.PodName
 	if machine.UID != s.NodeUID {
-		return fmt.Errorf("PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)", name, s.NodeUID, machine.UID)
+		return fmt.Errorf("PodCertificateRequest for pod %q names node UID %q, inconsistent with the running node (%q)",
+			name, s.NodeUID, machine.UID)
 	}
 	pod, err := n.pods.GetSingular(ctx, a.Namespace, s.PodName)
 	switch {
 	case err != nil:
 		return forbiddenUnlessMissing(a, err, "while retrieving pod %q named in the PodCertificateRequest", name)
 	case pod.UID != s.PodUID:
-		return fmt.Errorf("PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q", name, s.PodUID, string(pod.UID))
+		return fmt.Errorf("PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q",
+			name, s.PodUID, string(pod.UID))
 	case pod.Spec.NodeName != node:
 		return admission.Forbiddenf(a, "pod %q is not running on node %q named in the PodCertificateRequest", name, s.NodeName)
 	case podkind.IsMirrorPod(pod):
 		return admission.Forbiddenf(a, "pod %q is a mirror pod", name)
 	case pod.Spec.ServiceAccountName != s.ServiceAccountName:
-		return admission.Forbiddenf(a, "PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)", name, s.ServiceAccountName, pod.Spec.ServiceAccountName)
+		return admission.Forbiddenf(a, "PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)",
+			name, s.ServiceAccountName, pod.Spec.ServiceAccountName)
 	}
 	account, err := n.accounts.GetSingular(ctx, a.Namespace, s.ServiceAccountName)
 	switch {
 	case err != nil:
-		return forbiddenUnlessMissing(a, err, "while retrieving service account %q named in the PodCertificateRequest", a.Namespace+"/"+s.ServiceAccountName)
+		return forbiddenUnlessMissing(a, err,
+			"while retrieving service account %q named in the PodCertificateRequest", a.Namespace+"/"+
+				s.ServiceAccountName)
 	case account.UID != s.ServiceAccountUID:
-		return fmt.Errorf("PodCertificateRequest for pod %q names service account UID %q, which differs from the running service account (%q)", name, s.ServiceAccountUID, account.UID)
+		return fmt.Errorf("PodCertificateRequest for pod %q names service account UID %q, which differs from the running service account (%q)",
+			name, s.ServiceAccountUID, account.UID)
 	case requiresCertificate(pod, s.SignerName):
 		return nil
 	}

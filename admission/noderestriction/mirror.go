@@ -18,7 +18,8 @@ func (n nodeRestrictionPlugin) mirror(ctx context.Context, a *registry.Attribute
 	pod := a.Object.(*corev1.Pod)
 	switch {
 	case !podkind.IsMirrorPod(pod):
-		return admission.Forbiddenf(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
+		return admission.Forbiddenf(a, "pod does not have %q annotation, node %q can only create mirror pods",
+			corev1.MirrorPodAnnotationKey, node)
 	case pod.Spec.NodeName != node:
 		return admission.Forbiddenf(a, "node %q can only create pods with spec.nodeName set to itself", node)
 	}

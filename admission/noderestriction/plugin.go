@@ -60,7 +60,8 @@ func New(o *admission.Objects, allowed admission.Allowed, gates features.Gates) 
 		rules = append(rules, nodeRule{[]schema.GroupResource{certificatesv1.Resource("certificatesigningrequests")}, n.signingRequest})
 	}
 	if requests := certificatesv1beta1.Resource("podcertificaterequests"); o.Serves(requests) {
-		rules = append(rules, nodeRule{[]schema.GroupResource{requests, certificatesv1beta1.Resource("podcertificaterequests/status")}, n.podCertificate})
+		rules = append(rules, nodeRule{[]schema.GroupResource{requests,
+			certificatesv1beta1.Resource("podcertificaterequests/status")}, n.podCertificate})
 	}
 	check := map[string]func(context.Context, *registry.Attributes, string) error{}
 	var all []schema.GroupResource
@@ -181,7 +182,8 @@ func (n nodeRestrictionPlugin) claimStatus(_ context.Context, a *registry.Attrib
 		return c
 	}
 	if old, is := strip(a.Old), strip(a.Object); !equality.Semantic.DeepEqual(old, is) {
-		return admission.Forbiddenf(a, "node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node, validation.InternalDiff(old, is))
+		return admission.Forbiddenf(a, "node %q is not allowed to update fields other than status.quantity and status.conditions: %v",
+			node, validation.InternalDiff(old, is))
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ func certificateSigning(c *Config, _ []byte) (admission.Plugin, error) {
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			old, is := a.Old.(*certificatesv1.CertificateSigningRequest), a.Object.(*certificatesv1.CertificateSigningRequest)
 			// An empty certificate differs from none, as in kube-apiserver.
-			same := reflect.DeepEqual(old.Status.Certificate, is.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
+			same := reflect.DeepEqual(old.Status.Certificate, is.Status.Certificate) &&
+				equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
 			if !same && !maySigner(ctx, c.Allowed, a.User, "sign", old.Spec.SignerName) {
 				return admission.Forbiddenf(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 			}
@@ -90,7 +91,8 @@ type durationMetrics struct{ requested, honored *prometheus.CounterVec }
 func newDurationMetrics(reg prometheus.Registerer) (*durationMetrics, error) {
 	counter := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: "certificates_registry", Name: name,
-			Help: "[ALPHA] Number of issued certificates " + help + ", by signer. Signers outside of kubernetes.io count as other."}, []string{"signerName"})
+			Help: "[ALPHA] Number of issued certificates " + help +
+				", by signer. Signers outside of kubernetes.io count as other."}, []string{"signerName"})
 	}
 	m := &durationMetrics{
 		requested: counter("csr_requested_duration_total", "whose client requested a duration"),
@@ -143,7 +145,8 @@ func certificateSubjectRestriction() admission.Plugin {
 			case err != nil:
 				return admission.Forbiddenf(a, "failed to parse CSR: %w", err)
 			case slices.Contains(parsed.Subject.Organization, request.GroupMasters):
-				return admission.Forbiddenf(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, request.GroupMasters)
+				return admission.Forbiddenf(a, "use of %s signer with %s group is not allowed",
+					certificatesv1.KubeAPIServerClientSignerName, request.GroupMasters)
 			}
 			return nil
 		},

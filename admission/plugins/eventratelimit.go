@@ -46,7 +46,8 @@ func eventRateLimit(_ *Config, file []byte) (admission.Plugin, error) {
 		buckets = append(buckets, &eventBuckets{limit: l, now: time.Now, tokens: lru.New(int(l.CacheSize))})
 	}
 	return admission.Plugin{
-		Handles: admission.HandlesFor([]schema.GroupResource{corev1.Resource("events"), eventsv1.Resource("events")}, api.VerbCreate, api.VerbUpdate),
+		Handles: admission.HandlesFor([]schema.GroupResource{corev1.Resource("events"), eventsv1.Resource("events")},
+			api.VerbCreate, api.VerbUpdate),
 		Validate: func(_ context.Context, a *registry.Attributes) error {
 			if a.DryRun {
 				return nil
@@ -131,7 +132,8 @@ func sourceAndObject(obj api.Object) string {
 	case *eventsv1.Event:
 		component, host, attributesFor = e.DeprecatedSource.Component, e.DeprecatedSource.Host, e.Regarding
 	}
-	return strings.Join([]string{component, host, attributesFor.Kind, attributesFor.Namespace, attributesFor.Name, string(attributesFor.UID), attributesFor.APIVersion}, "")
+	return strings.Join([]string{component, host, attributesFor.Kind, attributesFor.Namespace, attributesFor.Name,
+		string(attributesFor.UID), attributesFor.APIVersion}, "")
 }
 
 // takeToken takes a token from the bucket of key and reports whether there was one.

@@ -22,7 +22,8 @@ func limitPodHardAntiAffinityTopology() admission.Plugin {
 			}
 			for _, term := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 				if term.TopologyKey != corev1.LabelHostname {
-					return admission.Forbiddenf(a, "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname)
+					return admission.Forbiddenf(a,
+						"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname)
 				}
 			}
 			return nil

@@ -54,7 +54,8 @@ func nodeOfPodDeclares(ctx context.Context, a *registry.Attributes, nodes *admis
 	}
 	missing := slices.DeleteFunc(needs, func(f string) bool { return slices.Contains(node.Status.DeclaredFeatures, f) })
 	if len(missing) > 0 {
-		return admission.Forbiddenf(a, "pod update requires features %s which are not available on node %q", strings.Join(missing, ", "), node.Name)
+		return admission.Forbiddenf(a, "pod update requires features %s which are not available on node %q",
+			strings.Join(missing, ", "), node.Name)
 	}
 	return nil
 }
@@ -80,7 +81,8 @@ func featuresOfChange(is, was *corev1.PodSpec) (names []string) {
 }
 
 // nodesOfSliceDeclare requires that the nodes of devices that count as resources of their node support it.
-func nodesOfSliceDeclare(ctx context.Context, a *registry.Attributes, s *resourcev1.ResourceSliceSpec, nodes *admission.Reader[*corev1.Node]) error {
+func nodesOfSliceDeclare(ctx context.Context, a *registry.Attributes, s *resourcev1.ResourceSliceSpec,
+	nodes *admission.Reader[*corev1.Node]) error {
 	isTrue := func(b *bool) bool { return b != nil && *b }
 	for i := range s.Devices {
 		d := &s.Devices[i]

@@ -44,7 +44,8 @@ func ownerReferencesPermissionEnforcement(o *admission.Objects, allowed admissio
 	}
 }
 
-func checkBlockOwnerDeletion(ctx context.Context, o *admission.Objects, allowed admission.Allowed, a *registry.Attributes, old []metav1.OwnerReference) error {
+func checkBlockOwnerDeletion(ctx context.Context, o *admission.Objects, allowed admission.Allowed,
+	a *registry.Attributes, old []metav1.OwnerReference) error {
 	blocks := func(r metav1.OwnerReference) bool { return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion }
 	for _, ref := range a.Object.GetOwnerReferences() {
 		before := slices.ContainsFunc(old, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && blocks(r) })
@@ -53,10 +54,12 @@ func checkBlockOwnerDeletion(ctx context.Context, o *admission.Objects, allowed 
 		}
 		info, err := finalizersRequest(o, ref, a.Namespace)
 		if err != nil {
-			return admission.Forbiddenf(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v: %w", ref.APIVersion, ref.Kind, err)
+			return admission.Forbiddenf(a,
+				"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v: %w", ref.APIVersion, ref.Kind, err)
 		}
 		if ok, reason, err := allowed(ctx, a.User, info); !ok {
-			return admission.Forbiddenf(a, "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
+			return admission.Forbiddenf(a,
+				"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
 		}
 	}
 	return nil

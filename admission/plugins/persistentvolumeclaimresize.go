@@ -33,7 +33,8 @@ func persistentVolumeClaimResize(o *admission.Objects) admission.Plugin {
 			case old.Status.Phase != corev1.ClaimBound:
 				return admission.Forbiddenf(a, "Only bound persistent volume claims can be expanded")
 			case !isExpandable(ctx, claim, old):
-				return admission.Forbiddenf(a, "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
+				return admission.Forbiddenf(a,
+					"only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
 			}
 			return nil
 		},

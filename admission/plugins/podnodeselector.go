@@ -60,7 +60,8 @@ func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
 	}
 	checkListed := func(a *registry.Attributes, pod *corev1.Pod) error {
 		if !allLabelsListed(pod.Spec.NodeSelector, listed[a.Namespace]) {
-			return apierrors.NewForbidden(a.GroupResource(), pod.Name, errors.New("pod node label selector labels conflict with its namespace whitelist"))
+			return apierrors.NewForbidden(a.GroupResource(), pod.Name,
+				errors.New("pod node label selector labels conflict with its namespace whitelist"))
 		}
 		return nil
 	}

@@ -35,7 +35,8 @@ func podResizeValidator(o *admission.Objects) admission.Plugin {
 				return err
 			}
 			if system, ok := node.Labels[corev1.LabelOSStable]; ok && system != string(corev1.Linux) {
-				return forbiddenResize(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", node.Name, system), causeUnsupportedPlatform)
+				return forbiddenResize(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q",
+					node.Name, system), causeUnsupportedPlatform)
 			}
 			if err := fitsAllocatable(pod, node.Status.Allocatable); err != nil {
 				return forbiddenResize(a, err, causeNodeCapacity)

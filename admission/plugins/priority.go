@@ -20,7 +20,8 @@ import (
 // priority sets the priority of pods, and of pod groups if they are served, to that of their class,
 // and allows only one default class.
 func priority(o *admission.Objects, gates features.Gates) admission.Plugin {
-	p := priorityPlugin{admission.NewReader[*schedulingv1.PriorityClass](o, schedulingv1.Resource("priorityclasses")), gates.Enabled(features.PodGroupPreemptionPolicy)}
+	p := priorityPlugin{admission.NewReader[*schedulingv1.PriorityClass](o, schedulingv1.Resource("priorityclasses")),
+		gates.Enabled(features.PodGroupPreemptionPolicy)}
 	handles := []admission.Handles{
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: admission.CoreResources("pods")},
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []schema.GroupResource{schedulingv1.Resource("priorityclasses")}},
@@ -51,7 +52,8 @@ func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) erro
 	case *schedulingv1beta1.PodGroup:
 		return setGroupPriority(ctx, p, a, "pod group", &group.Spec.PriorityClassName, &group.Spec.Priority, &group.Spec.PreemptionPolicy)
 	case *schedulingv1alpha3.CompositePodGroup:
-		return setGroupPriority(ctx, p, a, "composite pod group", &group.Spec.PriorityClassName, &group.Spec.Priority, &group.Spec.PreemptionPolicy)
+		return setGroupPriority(ctx, p, a, "composite pod group", &group.Spec.PriorityClassName, &group.Spec.Priority,
+			&group.Spec.PreemptionPolicy)
 	}
 	pod, ok := a.Object.(*corev1.Pod)
 	if !ok {
@@ -87,7 +89,8 @@ func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) erro
 }
 
 // setGroupPriority is mutate for a new group of pods, whose kind is that of the message.
-func setGroupPriority[P ~string](ctx context.Context, p priorityPlugin, a *registry.Attributes, kind string, class *string, priority **int32, preemption **P) error {
+func setGroupPriority[P ~string](ctx context.Context, p priorityPlugin, a *registry.Attributes, kind string,
+	class *string, priority **int32, preemption **P) error {
 	value, policy, err := p.resolve(ctx, a, class)
 	if err != nil {
 		return err

@@ -80,7 +80,8 @@ func applyRuntimeClass(a *registry.Attributes, spec *corev1.PodSpec, class *node
 	for _, key := range slices.Sorted(maps.Keys(class.Scheduling.NodeSelector)) {
 		wanted := class.Scheduling.NodeSelector[key]
 		if is, ok := spec.NodeSelector[key]; ok && is != wanted {
-			return admission.Forbiddenf(a, "conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, wanted, key, is)
+			return admission.Forbiddenf(a,
+				"conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, wanted, key, is)
 		}
 		if spec.NodeSelector == nil {
 			spec.NodeSelector = map[string]string{}

@@ -109,7 +109,8 @@ const (
 func (p serviceAccountPlugin) account(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := pod.Spec.ServiceAccountName
 	if faults := path.IsValidPathSegmentName(name); len(faults) > 0 {
-		return nil, admission.Forbiddenf(a, "error looking up service account %s/%s: invalid resource name %q: %v", a.Namespace, name, name, faults)
+		return nil, admission.Forbiddenf(a, "error looking up service account %s/%s: invalid resource name %q: %v",
+			a.Namespace, name, name, faults)
 	}
 	account, err := p.accounts.Get(ctx, a.Namespace, name)
 	if apierrors.IsNotFound(err) && name == defaultAccount {
@@ -238,7 +239,8 @@ func checkMountable(account *corev1.ServiceAccount, pod *corev1.Pod, create bool
 		pulled[s.Name] = true
 	}
 	unlisted := func(what, name string) error {
-		return fmt.Errorf("%s secret.secretName=%q is not allowed because service account %s does not reference that secret", what, name, account.Name)
+		return fmt.Errorf("%s secret.secretName=%q is not allowed because service account %s does not reference that secret",
+			what, name, account.Name)
 	}
 	environment := func(kind, container string, env []corev1.EnvVar, from []corev1.EnvFromSource) error {
 		for _, e := range env {
@@ -278,7 +280,8 @@ func checkMountable(account *corev1.ServiceAccount, pod *corev1.Pod, create bool
 	}
 	for i, s := range pod.Spec.ImagePullSecrets {
 		if !pulled[s.Name] {
-			return fmt.Errorf("imagePullSecrets[%d].name=%q is not allowed because service account %s does not reference that imagePullSecret", i, s.Name, account.Name)
+			return fmt.Errorf("imagePullSecrets[%d].name=%q is not allowed because service account %s does not reference that imagePullSecret",
+				i, s.Name, account.Name)
 		}
 	}
 	return nil

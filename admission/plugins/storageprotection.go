@@ -30,7 +30,8 @@ func storageObjectInUseProtection(gates features.Gates) admission.Plugin {
 		finalizers["volumeattributesclasses"] = VACProtection
 	}
 	return admission.Plugin{
-		Handles: admission.HandlesFor(append(admission.CoreResources("persistentvolumeclaims", "persistentvolumes"), storagev1.Resource("volumeattributesclasses")), api.VerbCreate),
+		Handles: admission.HandlesFor(append(admission.CoreResources("persistentvolumeclaims", "persistentvolumes"),
+			storagev1.Resource("volumeattributesclasses")), api.VerbCreate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			f := finalizers[a.Resource.Name]
 			if f != "" && !slices.Contains(a.Object.GetFinalizers(), f) {

@@ -50,5 +50,6 @@ func tolerationCovers(wide, t *corev1.Toleration) bool {
 	case exists:
 		return true
 	}
-	return (wide.Operator == "" || wide.Operator == corev1.TolerationOpEqual) && t.Operator == corev1.TolerationOpEqual && t.Value == wide.Value
+	return (wide.Operator == "" || wide.Operator == corev1.TolerationOpEqual) &&
+		t.Operator == corev1.TolerationOpEqual && t.Value == wide.Value
 }

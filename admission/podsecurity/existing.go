@@ -55,7 +55,8 @@ func (p *podSecurity) existingViolations(ctx context.Context, namespace string, 
 	}
 	var warnings, lines []string
 	if checked < len(pods) {
-		warnings = append(warnings, fmt.Sprintf("new PodSecurity enforce level only checked against the first %d of %d existing pods", checked, len(pods)))
+		warnings = append(warnings, fmt.Sprintf("new PodSecurity enforce level only checked against the first %d of %d existing pods",
+			checked, len(pods)))
 	}
 	for reason, f := range found {
 		switch others := f.count - 1; others {
@@ -68,7 +69,8 @@ func (p *podSecurity) existingViolations(ctx context.Context, namespace string, 
 		}
 	}
 	if len(lines) > 0 {
-		warnings = append(warnings, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q", namespace, enforce.String()))
+		warnings = append(warnings, fmt.Sprintf("existing pods in namespace %q violate the new PodSecurity enforce level %q",
+			namespace, enforce.String()))
 	}
 	slices.Sort(lines)
 	return append(warnings, lines...)

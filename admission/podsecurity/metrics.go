@@ -31,15 +31,17 @@ type metrics struct {
 // newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "[ALPHA] " + help}, append(labels, "request_operation", "resource", "subresource"))
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "[ALPHA] " + help},
+			append(labels, "request_operation", "resource", "subresource"))
 	}
 	v := kubeversion.Binary()
 	m := &metrics{
 		evaluations: counter("pod_security_evaluations_total", "Number of evaluations of a Pod Security level, without those of exempt requests.",
 			"decision", "policy_level", "policy_version", "mode"),
 		exemptions: counter("pod_security_exemptions_total", "Number of requests that are exempt from Pod Security."),
-		errors:     counter("pod_security_errors_total", "Number of errors that prevent the evaluation of a Pod Security level. After one that is not fatal, the level may be restricted.", "fatal"),
-		version:    psa.MajorMinorVersion(v.Major, v.Minor),
+		errors: counter("pod_security_errors_total",
+			"Number of errors that prevent the evaluation of a Pod Security level. After one that is not fatal, the level may be restricted.", "fatal"),
+		version: psa.MajorMinorVersion(v.Major, v.Minor),
 	}
 	if reg == nil {
 		return m, nil

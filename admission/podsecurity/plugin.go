@@ -146,7 +146,8 @@ func (p *podSecurity) workload(ctx context.Context, a *registry.Attributes) erro
 
 // evaluate checks a pod against the three levels of a policy. A violation of the enforced level
 // rejects it, violations of the others annotate the audit event or warn.
-func (p *podSecurity) evaluate(a *registry.Attributes, levels psa.Policy, labels error, meta *metav1.ObjectMeta, spec *corev1.PodSpec, enforce bool) error {
+func (p *podSecurity) evaluate(a *registry.Attributes, levels psa.Policy, labels error, meta *metav1.ObjectMeta,
+	spec *corev1.PodSpec, enforce bool) error {
 	if p.exemptClass(spec.RuntimeClassName) {
 		p.metrics.exempted(a)
 		annotatePodSecurity(a, psa.ExemptionReasonAnnotationKey, "runtimeClass")
@@ -177,7 +178,8 @@ func (p *podSecurity) evaluate(a *registry.Attributes, levels psa.Policy, labels
 	}
 	if r := at(levels.Audit); !r.Allowed {
 		p.metrics.evaluated(a, modeAudit, decisionDeny, levels.Audit)
-		annotatePodSecurity(a, psa.AuditViolationsAnnotationKey, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
+		annotatePodSecurity(a, psa.AuditViolationsAnnotationKey,
+			fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
 	}
 	if refusal != nil {
 		return refusal

@@ -79,7 +79,8 @@ type binding struct {
 	actions      []admissionv1.ValidationAction
 }
 
-func newBinding(name, policy string, m *admissionv1.MatchResources, ref *admissionv1.ParamRef, actions []admissionv1.ValidationAction) *binding {
+func newBinding(name, policy string, m *admissionv1.MatchResources, ref *admissionv1.ParamRef,
+	actions []admissionv1.ValidationAction) *binding {
 	b := &binding{name: name, policy: policy, ref: ref, actions: actions}
 	if m != nil {
 		b.criteria = match.NewCriteria(m)

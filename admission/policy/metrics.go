@@ -27,15 +27,19 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		validating: checkMetrics{
-			count("apiserver_validating_admission_policy_check_total", "[BETA] Validation admission policy check total, labeled by policy and further identified by binding and enforcement action taken.",
+			count("apiserver_validating_admission_policy_check_total",
+				"[BETA] Validation admission policy check total, labeled by policy and further identified by binding and enforcement action taken.",
 				"policy", "policy_binding", "error_type", "enforcement_action"),
-			seconds("apiserver_validating_admission_policy_check_duration_seconds", "[BETA] Validation admission latency for individual validation expressions in seconds, labeled by policy and further including binding and enforcement action taken.",
+			seconds("apiserver_validating_admission_policy_check_duration_seconds",
+				"[BETA] Validation admission latency for individual validation expressions in seconds, labeled by policy and further including binding and enforcement action taken.",
 				"policy", "policy_binding", "error_type", "enforcement_action"),
 		},
 		mutating: checkMetrics{
-			count("apiserver_mutating_admission_policy_check_total", "[ALPHA] Mutation admission policy check total, labeled by policy and further identified by binding.",
+			count("apiserver_mutating_admission_policy_check_total",
+				"[ALPHA] Mutation admission policy check total, labeled by policy and further identified by binding.",
 				"policy", "policy_binding", "error_type"),
-			seconds("apiserver_mutating_admission_policy_check_duration_seconds", "[ALPHA] Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.",
+			seconds("apiserver_mutating_admission_policy_check_duration_seconds",
+				"[ALPHA] Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.",
 				"policy", "policy_binding", "error_type"),
 		},
 	}

@@ -47,9 +47,12 @@ func compileMutating(m *match.Metrics) func(*admissionv1.MutatingAdmissionPolicy
 		for _, m := range s.Mutations {
 			switch {
 			case m.PatchType == admissionv1.PatchTypeApplyConfiguration && m.ApplyConfiguration != nil:
-				out.mutations = append(out.mutations, mutation{out.compiler.CompileMutation(m.ApplyConfiguration.Expression, expression.ApplyConfiguration()), applyConfiguration})
+				out.mutations = append(out.mutations,
+					mutation{out.compiler.CompileMutation(m.ApplyConfiguration.Expression,
+						expression.ApplyConfiguration()), applyConfiguration})
 			case m.PatchType == admissionv1.PatchTypeJSONPatch && m.JSONPatch != nil:
-				out.mutations = append(out.mutations, mutation{out.compiler.CompileMutation(m.JSONPatch.Expression, expression.Patches()), applyPatches})
+				out.mutations = append(out.mutations,
+					mutation{out.compiler.CompileMutation(m.JSONPatch.Expression, expression.Patches()), applyPatches})
 			}
 		}
 		return out

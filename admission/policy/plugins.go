@@ -110,7 +110,8 @@ func New(c Config) (*Policies, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{namespaces: c.Objects.Namespaces(), params: paramReader{c.Objects}, ask: c.Authorizer, metrics: m, kinds: c.Objects.RegisteredKind,
+	s := &shared{namespaces: c.Objects.Namespaces(), params: paramReader{c.Objects}, ask: c.Authorizer, metrics: m,
+		kinds:   c.Objects.RegisteredKind,
 		schemas: &schemaCache{find: c.Schemas, state: c.Objects.CatalogueState}}
 	compileV, compileM := compileValidating(c.Conditions), compileMutating(c.Conditions)
 	v := &validator{shared: s, hooks: hookIndex[*validatingPolicy]{

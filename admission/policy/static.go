@@ -13,7 +13,8 @@ import (
 
 // openManifests opens the directory with the policies of type T and bindings of type B that the
 // configuration of a plugin names. It returns nil if it names none.
-func openManifests[T, B api.Object, P interface{ policyName() string }](c *Config, plugin string, compile func(T) P, toBinding func(B) *binding) (*manifest.Source[[]hook[P]], error) {
+func openManifests[T, B api.Object, P interface{ policyName() string }](c *Config, plugin string, compile func(T) P,
+	toBinding func(B) *binding) (*manifest.Source[[]hook[P]], error) {
 	dir, err := manifest.Dir(c.Files[plugin], plugin+"Configuration")
 	if err != nil {
 		return nil, admission.PluginError(plugin, err)

@@ -93,7 +93,8 @@ func (q *validationRun) binding(ctx context.Context, p *validatingPolicy, b *bin
 		if err := ctx.Err(); err != nil { // expressions fail then, which a policy may ignore
 			return err
 		}
-		decisions, annotations := p.evaluate(ctx, &match.Input{Request: q.r, Form: form, Params: list[i].value, Namespace: namespace, Authorizer: q.ask})
+		decisions, annotations := p.evaluate(ctx,
+			&match.Input{Request: q.r, Form: form, Params: list[i].value, Namespace: namespace, Authorizer: q.ask})
 		for n := range decisions {
 			q.enforce(p, b, &decisions[n])
 		}

@@ -40,7 +40,8 @@ type audit struct {
 func compileValidating(m *match.Metrics) func(*admissionv1.ValidatingAdmissionPolicy) *validatingPolicy {
 	return timed(m, func(p *admissionv1.ValidatingAdmissionPolicy) *validatingPolicy {
 		s := &p.Spec
-		v := &validatingPolicy{compiledPolicy: (&policySpec{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m)}
+		v := &validatingPolicy{compiledPolicy: (&policySpec{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy,
+			s.Variables, s.MatchConditions}).compile(m)}
 		for i := range s.Validations {
 			v.validations = append(v.validations, v.validation(&s.Validations[i]))
 		}

@@ -106,7 +106,8 @@ func isCharged(a *registry.Attributes) bool {
 // check compares a charge with the cached quotas and returns the names of the quotas to which
 // it must be added. Most writes that exceed a quota are rejected here, without a write to
 // etcd.
-func (r *resourceQuota) check(a *registry.Attributes, charge *Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) ([]string, error) {
+func (r *resourceQuota) check(a *registry.Attributes, charge *Charge, quotas []*corev1.ResourceQuota,
+	limited []limitedResource) ([]string, error) {
 	if len(quotas) > 1 || len(limited) > 0 { // all quotas must be able to count the object, before one limits it
 		for _, q := range quotas {
 			if _, err := charge.Countable(q); err != nil {

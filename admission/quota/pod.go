@@ -66,7 +66,8 @@ func isCompute(name corev1.ResourceName) bool {
 // IsExtended reports whether a resource name is an extended resource.
 func IsExtended(name corev1.ResourceName) bool {
 	s := string(name)
-	return strings.Contains(s, "/") && !strings.Contains(s, corev1.ResourceDefaultNamespacePrefix) && !strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix)
+	return strings.Contains(s, "/") && !strings.Contains(s, corev1.ResourceDefaultNamespacePrefix) &&
+		!strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix)
 }
 
 // countsPods reports whether a quota name counts pods.

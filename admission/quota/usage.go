@@ -65,7 +65,8 @@ func usageOf(gr schema.GroupResource, obj api.Object, now time.Time, x Exclusion
 // scopes match it by its content.
 func HasVariableUsage(gr schema.GroupResource) bool {
 	switch gr {
-	case corev1.Resource("pods"), corev1.Resource("services"), corev1.Resource("persistentvolumeclaims"), resourcev1.Resource("resourceclaims"):
+	case corev1.Resource("pods"), corev1.Resource("services"), corev1.Resource("persistentvolumeclaims"),
+		resourcev1.Resource("resourceclaims"):
 		return true
 	}
 	return false

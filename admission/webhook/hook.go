@@ -45,7 +45,8 @@ func compileHooks(config string, webhooks []admissionv1.MutatingWebhook, kind st
 }
 
 func newHook(config string, n int, w *admissionv1.MutatingWebhook, kind string, m *match.Metrics) *hook {
-	resources := &admissionv1.MatchResources{NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, MatchPolicy: w.MatchPolicy}
+	resources := &admissionv1.MatchResources{NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector,
+		MatchPolicy: w.MatchPolicy}
 	for _, rule := range w.Rules {
 		resources.ResourceRules = append(resources.ResourceRules, admissionv1.NamedRuleWithOperations{RuleWithOperations: rule})
 	}

@@ -29,14 +29,24 @@ const maxCodeLabel = 600
 // newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_webhook_admission_duration_seconds", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
-			Help: "[STABLE] Admission webhook latency histogram in seconds, identified by name and broken out for each operation and API resource and type (validate or admit).",
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_webhook_admission_duration_seconds",
+			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
+			Help: "[STABLE] Admission webhook latency histogram in seconds, identified by name and broken out for " +
+				"each operation and API resource and type (validate or admit).",
 		}, []string{"name", "type", "operation", "rejected"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_request_total",
-			Help: "[ALPHA] Admission webhook request total, identified by name and broken out for each admission type (validating or admit) and operation. Additional labels specify whether the request was rejected or not and an HTTP status code. Codes greater than 600 are truncated to 600, to keep the metrics cardinality bounded.",
+			Help: "[ALPHA] Admission webhook request total, identified by name and broken out for each admission " +
+				"type (validating or admit) and operation. Additional labels specify whether the request was " +
+				"rejected or not and an HTTP status code. Codes greater than 600 are truncated to 600, to keep the " +
+				"metrics cardinality bounded.",
 		}, []string{"name", "type", "operation", "code", "rejected"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_rejection_count",
-			Help: "[ALPHA] Admission webhook rejection count, identified by name and broken out for each admission type (validating or admit) and operation. Additional labels specify an error type (calling_webhook_error or apiserver_internal_error if an error occurred; no_error otherwise) and optionally a non-zero rejection code if the webhook rejects the request with an HTTP status code (honored by the apiserver when the code is greater or equal to 400). Codes greater than 600 are truncated to 600, to keep the metrics cardinality bounded.",
+			Help: "[ALPHA] Admission webhook rejection count, identified by name and broken out for each admission " +
+				"type (validating or admit) and operation. Additional labels specify an error type " +
+				"(calling_webhook_error or apiserver_internal_error if an error occurred; no_error otherwise) and " +
+				"optionally a non-zero rejection code if the webhook rejects the request with an HTTP status code " +
+				"(honored by the apiserver when the code is greater or equal to 400). Codes greater than 600 are " +
+				"truncated to 600, to keep the metrics cardinality bounded.",
 		}, []string{"name", "type", "operation", "error_type", "rejection_code"}),
 		opening: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_fail_open_count",
 			Help: "[ALPHA] Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",

@@ -154,7 +154,8 @@ func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent 
 	case s.Sent() == nil:
 		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
 	case p.Len() > maxOperations:
-		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, p.Len()))
+		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d",
+			maxOperations, p.Len()))
 	case response.patchType != admissionv1.PatchTypeJSONPatch:
 		return false, &callError{hook: h.name, reason: fmt.Errorf("unsupported patch type %q", response.patchType), code: 400}
 	}
@@ -189,7 +190,8 @@ func errPatched(h *hook, err error) error {
 	var limit *bounds.Error
 	var size *api.ObjectSizeError
 	if errors.As(err, &limit) || errors.As(err, &size) {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object with the patch of admission webhook %q is out of bounds: %v", h.name, err))
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object with the patch of admission webhook %q is out of bounds: %v",
+			h.name, err))
 	}
 	return apierrors.NewInternalError(err)
 }

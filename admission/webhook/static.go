@@ -23,7 +23,8 @@ func (w *Webhooks) openManifests(c *Config, plugin, dir string) (err error) {
 }
 
 // openHooks opens a directory with configurations of type T. It returns nil if dir is empty.
-func openHooks[T api.Object](c *Config, plugin, kind, dir string, compile func(T, *match.Metrics) []*hook) (*manifest.Source[[]*hook], error) {
+func openHooks[T api.Object](c *Config, plugin, kind, dir string,
+	compile func(T, *match.Metrics) []*hook) (*manifest.Source[[]*hook], error) {
 	return manifest.Open(c.Manifests, dir, manifest.Plugin[[]*hook]{
 		Name: plugin, Noun: "webhook", Kinds: []string{kind},
 		Check: checkStatic,

@@ -116,7 +116,8 @@ func New(c Config) (*Webhooks, error) {
 			return nil, admission.PluginError(plugin.name, err)
 		}
 		*plugin.to = &caller{clients: hooks.New(hooks.Config{
-			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Guard: c.Guard, Certificates: c.Certificates, Metrics: c.ClientMetrics,
+			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry,
+				Endpoints: c.Endpoints}, Dial: c.Dial, Guard: c.Guard, Certificates: c.Certificates, Metrics: c.ClientMetrics,
 			ResolveRequests: c.Gates.Enabled(features.WebhookRoundTripLoadBalancing),
 		}), decoder: decoder, mutating: plugin.name == mutatingName}
 		if err := w.openManifests(&c, plugin.name, settings.StaticManifestsDir); err != nil {
@@ -157,7 +158,8 @@ func (w *Webhooks) Close() {
 }
 
 // applicable returns the hooks for a request: those of manifests, and then those of the API.
-func applicable[T api.Object](ctx context.Context, w *Webhooks, a *registry.Attributes, static *manifest.Source[[]*hook], x *index[T]) ([]*hook, error) {
+func applicable[T api.Object](ctx context.Context, w *Webhooks, a *registry.Attributes,
+	static *manifest.Source[[]*hook], x *index[T]) ([]*hook, error) {
 	if w.exemptsReviews && match.IsReview(a) {
 		return nil, nil
 	}
@@ -204,7 +206,8 @@ type formRequest struct {
 }
 
 func (w *Webhooks) newHookRequest(a *registry.Attributes) *hookRequest {
-	return &hookRequest{Request: match.NewRequest(a, w.namespaces), authorizer: match.NewRequestAuthorizer(w.authorizer), kinds: w.objects.RegisteredKind}
+	return &hookRequest{Request: match.NewRequest(a, w.namespaces),
+		authorizer: match.NewRequestAuthorizer(w.authorizer), kinds: w.objects.RegisteredKind}
 }
 
 // admissionRequest returns the AdmissionRequest in a form, which is cached until the object
