@@ -70,7 +70,8 @@ func (r *Remote) checkService(ctx context.Context) CheckResult {
 	}
 	port := services.FindPort(svc, r.Service.Port)
 	if port == nil {
-		return CheckResult{Completed: true, Reason: "ServicePortError", Message: fmt.Sprintf("%s is not listening on port %d", named, r.Service.Port)}
+		return CheckResult{Completed: true, Reason: "ServicePortError",
+			Message: fmt.Sprintf("%s is not listening on port %d", named, r.Service.Port)}
 	}
 	found, err := r.resolver.EndpointSlices(ctx, r.Service)
 	switch {
@@ -149,7 +150,8 @@ func aggregatorUser() *request.User {
 }
 
 // get sends a GET request to a remote server with the headers of a user.
-func (r *Remote) get(ctx context.Context, transport http.RoundTripper, as *request.User, url string, header http.Header) (*http.Response, error) {
+func (r *Remote) get(ctx context.Context, transport http.RoundTripper, as *request.User, url string,
+	header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err

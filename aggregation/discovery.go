@@ -89,7 +89,8 @@ func (r *Remote) fetch(ctx context.Context, was *DiscoveryDocument) (*DiscoveryD
 	case resp.StatusCode == http.StatusNotModified && was != nil:
 		return was, nil
 	case resp.StatusCode == http.StatusServiceUnavailable:
-		return nil, fmt.Errorf("service %s/%s:%d returned non-success response code: %d", r.Service.Namespace, r.Service.Name, r.Service.Port, resp.StatusCode)
+		return nil, fmt.Errorf("service %s/%s:%d returned non-success response code: %d", r.Service.Namespace,
+			r.Service.Name, r.Service.Port, resp.StatusCode)
 	case resp.StatusCode == http.StatusOK && isAggregated(resp.Header.Get("Content-Type")):
 		return r.findVersion(body, resp.Header.Get("Etag"))
 	}

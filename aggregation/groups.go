@@ -162,7 +162,8 @@ func sortGroups(groups []v2.APIGroupDiscovery, priorityOf func(schema.GroupVersi
 		}
 		coldsort.Func(g.Versions, func(a, b v2.APIVersionDiscovery) int {
 			return cmp.Or(
-				cmp.Compare(priorityOf(schema.GroupVersion{Group: g.Name, Version: b.Version}).Version, priorityOf(schema.GroupVersion{Group: g.Name, Version: a.Version}).Version),
+				cmp.Compare(priorityOf(schema.GroupVersion{Group: g.Name, Version: b.Version}).Version,
+					priorityOf(schema.GroupVersion{Group: g.Name, Version: a.Version}).Version),
 				version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 		})
 	}

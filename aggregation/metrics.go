@@ -18,7 +18,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
 			Help: "[ALPHA] Gauge of APIServices which are marked as unavailable broken down by APIService name."}, []string{"name"}),
 		became: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
-			Help: "[ALPHA] Counter of APIServices which are marked as unavailable broken down by APIService name and reason."}, []string{"name", "reason"}),
+			Help: "[ALPHA] Counter of APIServices which are marked as unavailable broken down by APIService name and reason."},
+			[]string{"name", "reason"}),
 	}
 	if reg == nil {
 		return m, nil

@@ -71,7 +71,8 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 
 // dial returns a dial function that replaces the cluster address of the service by its
 // resolved address.
-func (r *Remote) dial(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+func (r *Remote) dial(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string,
+	string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if at, err := r.resolver.Resolve(ctx, r.Service); err == nil && at.Host == address {
 			address = at.Dial
