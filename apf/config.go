@@ -131,7 +131,8 @@ func (l *Limiter) Configure(schemas []*flowcontrolv1.FlowSchema, levels []*flowc
 }
 
 // withMandatory adds the mandatory objects that are missing and sorts the schemas by precedence.
-func withMandatory(levels []*flowcontrolv1.PriorityLevelConfiguration, schemas []*flowcontrolv1.FlowSchema) ([]*flowcontrolv1.PriorityLevelConfiguration, []*flowcontrolv1.FlowSchema) {
+func withMandatory(levels []*flowcontrolv1.PriorityLevelConfiguration,
+	schemas []*flowcontrolv1.FlowSchema) ([]*flowcontrolv1.PriorityLevelConfiguration, []*flowcontrolv1.FlowSchema) {
 	levels, schemas = slices.Clone(levels), slices.Clone(schemas)
 	d := mandatoryObjects()
 	for _, m := range d.levels {

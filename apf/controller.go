@@ -172,7 +172,8 @@ func (k *Controller) Configure(ctx context.Context) error {
 	return err
 }
 
-func (k *Controller) configure(ctx context.Context) (levels []*flowcontrolv1.PriorityLevelConfiguration, schemas []*flowcontrolv1.FlowSchema, err error) {
+func (k *Controller) configure(ctx context.Context) (levels []*flowcontrolv1.PriorityLevelConfiguration,
+	schemas []*flowcontrolv1.FlowSchema, err error) {
 	if levels, err = listObjects[*flowcontrolv1.PriorityLevelConfiguration](ctx, k.reg, k.levels); err != nil {
 		return nil, nil, err
 	}

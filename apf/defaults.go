@@ -44,9 +44,11 @@ func suggestedObjects() defaultObjects {
 		},
 		schemas: []*flowcontrolv1.FlowSchema{
 			newFlowSchema("system-nodes", "system", 500, byUser, allRequestsRule(groupSubject("system:nodes"))),
-			newFlowSchema("system-node-high", "node-high", 400, byUser, resourceRule([]flowcontrolv1.ResourcePolicyRule{nodes, lease}, groupSubject("system:nodes"))),
+			newFlowSchema("system-node-high", "node-high", 400, byUser,
+				resourceRule([]flowcontrolv1.ResourcePolicyRule{nodes, lease}, groupSubject("system:nodes"))),
 			newFlowSchema("probes", "exempt", 2, "", nonResourceRule([]string{"/healthz", "/readyz", "/livez"}, all[0].Subjects...)),
-			newFlowSchema("system-leader-election", "leader-election", 100, byUser, resourceRule([]flowcontrolv1.ResourcePolicyRule{election}, manager, scheduler, system)),
+			newFlowSchema("system-leader-election", "leader-election", 100, byUser,
+				resourceRule([]flowcontrolv1.ResourcePolicyRule{election}, manager, scheduler, system)),
 			newFlowSchema("kube-controller-manager", "workload-high", 800, byNamespace, allRequestsRule(manager)),
 			newFlowSchema("kube-scheduler", "workload-high", 800, byNamespace, allRequestsRule(scheduler)),
 			newFlowSchema("kube-system-service-accounts", "workload-high", 900, byNamespace, allRequestsRule(system)),
@@ -86,7 +88,8 @@ func newQueuingLevel(name string, shares, lendable, queues, hand int32) *flowcon
 	}}
 }
 
-func newFlowSchema(name, level string, precedence int32, by flowcontrolv1.FlowDistinguisherMethodType, rules ...flowcontrolv1.PolicyRulesWithSubjects) *flowcontrolv1.FlowSchema {
+func newFlowSchema(name, level string, precedence int32, by flowcontrolv1.FlowDistinguisherMethodType,
+	rules ...flowcontrolv1.PolicyRulesWithSubjects) *flowcontrolv1.FlowSchema {
 	s := &flowcontrolv1.FlowSchema{ObjectMeta: maintainedMeta(name), Spec: flowcontrolv1.FlowSchemaSpec{
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: level},
 		MatchingPrecedence:         precedence, Rules: rules,

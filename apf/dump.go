@@ -164,7 +164,8 @@ func (d *requestSnapshot) cells(details bool) []string {
 		strconv.Itoa(d.width.Initial), strconv.Itoa(d.width.Final), d.width.Extra.String(), stamp(d.started)}
 	if details {
 		gv := schema.GroupVersion{Group: d.info.Group, Version: d.info.Version}
-		cells = append(cells, d.user.Name, d.info.Verb, d.info.Path, d.info.Namespace, d.info.Name, gv.String(), d.info.Resource, d.info.Subresource)
+		cells = append(cells, d.user.Name, d.info.Verb, d.info.Path, d.info.Namespace, d.info.Name, gv.String(),
+			d.info.Resource, d.info.Subresource)
 	}
 	return cells
 }

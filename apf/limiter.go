@@ -73,7 +73,8 @@ func New(o Options) (*Limiter, error) {
 	if o.Seats <= 0 {
 		return nil, errors.New("apf: the number of seats must be positive")
 	}
-	l := &Limiter{total: o.Seats, waitLimit: o.WaitLimit, clock: o.Clock, log: o.Logger, objects: o.Objects, silent: o.Silent, countsLists: o.CountLists,
+	l := &Limiter{total: o.Seats, waitLimit: o.WaitLimit, clock: o.Clock, log: o.Logger, objects: o.Objects,
+		silent: o.Silent, countsLists: o.CountLists,
 		inflight: o.Inflight, levels: map[string]*level{}, past: map[string]setStats{}}
 	if l.waitLimit == 0 {
 		l.waitLimit = 15 * time.Second

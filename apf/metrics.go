@@ -23,39 +23,60 @@ func newDesc(name, help string, labels []string, more ...string) *prometheus.Des
 
 // Metric descriptions; they are immutable.
 var (
-	rejectedDesc   = newDesc("rejected_requests_total", "[BETA] Number of requests rejected by API Priority and Fairness subsystem", flowLabels, "reason")
-	dispatchedDesc = newDesc("dispatched_requests_total", "[BETA] Number of requests executed by API Priority and Fairness subsystem", flowLabels)
-	blockedDesc    = newDesc("request_dispatch_no_accommodation_total", "[ALPHA] Number of times a dispatch attempt resulted in a non accommodation due to lack of available seats", flowLabels)
-	inqueueReqDesc = newDesc("current_inqueue_requests", "[BETA] Number of requests currently pending in queues of the API Priority and Fairness subsystem", flowLabels)
-	inqueueSeats   = newDesc("current_inqueue_seats", "[ALPHA] Number of seats currently pending in queues of the API Priority and Fairness subsystem", flowLabels)
-	executingReqs  = newDesc("current_executing_requests", "[BETA] Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the API Priority and Fairness subsystem", flowLabels)
-	executingSeats = newDesc("current_executing_seats", "[BETA] Concurrency (number of seats) occupied by the currently executing (initial stage for a WATCH, any stage otherwise) requests in the API Priority and Fairness subsystem", flowLabels)
-	lengthDesc     = newDesc("request_queue_length_after_enqueue", "[ALPHA] Length of queue in the API Priority and Fairness subsystem, as seen by each request after it is enqueued", flowLabels)
-	waitDesc       = newDesc("request_wait_duration_seconds", "[BETA] Length of time a request spent waiting in its queue", flowLabels, "execute")
-	executionDesc  = newDesc("request_execution_seconds", "[ALPHA] Duration of initial stage (for a WATCH) or any (for a non-WATCH) stage of request execution in the API Priority and Fairness subsystem", flowLabels, "type")
-	watchersDesc   = newDesc("watch_count_samples", "[ALPHA] count of watchers for mutating requests in API Priority and Fairness", flowLabels)
-	seatsDesc      = newDesc("work_estimated_seats", "[ALPHA] Number of estimated seats (maximum of initial and final seats) associated with requests in API Priority and Fairness", flowLabels)
+	rejectedDesc = newDesc("rejected_requests_total",
+		"[BETA] Number of requests rejected by API Priority and Fairness subsystem", flowLabels, "reason")
+	dispatchedDesc = newDesc("dispatched_requests_total",
+		"[BETA] Number of requests executed by API Priority and Fairness subsystem", flowLabels)
+	blockedDesc = newDesc("request_dispatch_no_accommodation_total",
+		"[ALPHA] Number of times a dispatch attempt resulted in a non accommodation due to lack of available seats", flowLabels)
+	inqueueReqDesc = newDesc("current_inqueue_requests",
+		"[BETA] Number of requests currently pending in queues of the API Priority and Fairness subsystem", flowLabels)
+	inqueueSeats = newDesc("current_inqueue_seats",
+		"[ALPHA] Number of seats currently pending in queues of the API Priority and Fairness subsystem", flowLabels)
+	executingReqs = newDesc("current_executing_requests",
+		"[BETA] Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the API Priority and Fairness subsystem", flowLabels)
+	executingSeats = newDesc("current_executing_seats",
+		"[BETA] Concurrency (number of seats) occupied by the currently executing (initial stage for a WATCH, any stage otherwise) requests in the API Priority and Fairness subsystem", flowLabels)
+	lengthDesc = newDesc("request_queue_length_after_enqueue",
+		"[ALPHA] Length of queue in the API Priority and Fairness subsystem, as seen by each request after it is enqueued", flowLabels)
+	waitDesc = newDesc("request_wait_duration_seconds",
+		"[BETA] Length of time a request spent waiting in its queue", flowLabels, "execute")
+	executionDesc = newDesc("request_execution_seconds",
+		"[ALPHA] Duration of initial stage (for a WATCH) or any (for a non-WATCH) stage of request execution in the API Priority and Fairness subsystem", flowLabels, "type")
+	watchersDesc = newDesc("watch_count_samples", "[ALPHA] count of watchers for mutating requests in API Priority and Fairness", flowLabels)
+	seatsDesc    = newDesc("work_estimated_seats",
+		"[ALPHA] Number of estimated seats (maximum of initial and final seats) associated with requests in API Priority and Fairness", flowLabels)
 
-	usedDesc        = newDesc("priority_level_seat_utilization", "[ALPHA] Observations, at the end of every nanosecond, of utilization of seats for any stage of execution (but only initial stage for WATCHes)", levelLabels, "phase")
-	utilizationDesc = newDesc("priority_level_request_utilization", "[ALPHA] Observations, at the end of every nanosecond, of number of requests (as a fraction of the relevant limit) waiting or in any stage of execution (but only initial stage for WATCHes)", levelLabels, "phase")
-	demandDesc      = newDesc("demand_seats", "[ALPHA] Observations, at the end of every nanosecond, of (the number of seats each priority level could use) / (nominal number of seats for that level)", levelLabels)
-	currentRDesc    = newDesc("current_r", "[ALPHA] R(time of last change)", levelLabels)
-	dispatchRDesc   = newDesc("dispatch_r", "[ALPHA] R(time of last dispatch)", levelLabels)
-	latestSDesc     = newDesc("latest_s", "[ALPHA] S(most recently dispatched request)", levelLabels)
-	nextSDesc       = newDesc("next_s_bounds", "[ALPHA] min and max, over queues, of S(oldest waiting request in queue)", levelLabels, "bound")
-	discountedDesc  = newDesc("next_discounted_s_bounds", "[ALPHA] min and max, over queues, of S(oldest waiting request in queue) - estimated work in progress", levelLabels, "bound")
-	epochDesc       = newDesc("epoch_advance_total", "[ALPHA] Number of times the queueset's progress meter jumped backward", levelLabels, "success")
+	usedDesc = newDesc("priority_level_seat_utilization",
+		"[ALPHA] Observations, at the end of every nanosecond, of utilization of seats for any stage of execution (but only initial stage for WATCHes)", levelLabels, "phase")
+	utilizationDesc = newDesc("priority_level_request_utilization",
+		"[ALPHA] Observations, at the end of every nanosecond, of number of requests (as a fraction of the relevant limit) waiting or in any stage of execution (but only initial stage for WATCHes)", levelLabels, "phase")
+	demandDesc = newDesc("demand_seats",
+		"[ALPHA] Observations, at the end of every nanosecond, of (the number of seats each priority level could use) / (nominal number of seats for that level)", levelLabels)
+	currentRDesc   = newDesc("current_r", "[ALPHA] R(time of last change)", levelLabels)
+	dispatchRDesc  = newDesc("dispatch_r", "[ALPHA] R(time of last dispatch)", levelLabels)
+	latestSDesc    = newDesc("latest_s", "[ALPHA] S(most recently dispatched request)", levelLabels)
+	nextSDesc      = newDesc("next_s_bounds", "[ALPHA] min and max, over queues, of S(oldest waiting request in queue)", levelLabels, "bound")
+	discountedDesc = newDesc("next_discounted_s_bounds",
+		"[ALPHA] min and max, over queues, of S(oldest waiting request in queue) - estimated work in progress", levelLabels, "bound")
+	epochDesc = newDesc("epoch_advance_total",
+		"[ALPHA] Number of times the queueset's progress meter jumped backward", levelLabels, "success")
 
-	nominalDesc   = newDesc("nominal_limit_seats", "[BETA] Nominal number of execution seats configured for each priority level", levelLabels)
-	lowerDesc     = newDesc("lower_limit_seats", "[ALPHA] Configured lower bound on number of execution seats available to each priority level", levelLabels)
-	upperDesc     = newDesc("upper_limit_seats", "[ALPHA] Configured upper bound on number of execution seats available to each priority level", levelLabels)
-	limitDesc     = newDesc("current_limit_seats", "[ALPHA] current derived number of execution seats available to each priority level", levelLabels)
+	nominalDesc = newDesc("nominal_limit_seats", "[BETA] Nominal number of execution seats configured for each priority level", levelLabels)
+	lowerDesc   = newDesc("lower_limit_seats",
+		"[ALPHA] Configured lower bound on number of execution seats available to each priority level", levelLabels)
+	upperDesc = newDesc("upper_limit_seats",
+		"[ALPHA] Configured upper bound on number of execution seats available to each priority level", levelLabels)
+	limitDesc = newDesc("current_limit_seats",
+		"[ALPHA] current derived number of execution seats available to each priority level", levelLabels)
 	highDesc      = newDesc("demand_seats_high_watermark", "[ALPHA] High watermark, over last adjustment period, of demand_seats", levelLabels)
 	averageDesc   = newDesc("demand_seats_average", "[ALPHA] Time-weighted average, over last adjustment period, of demand_seats", levelLabels)
-	deviationDesc = newDesc("demand_seats_stdev", "[ALPHA] Time-weighted standard deviation, over last adjustment period, of demand_seats", levelLabels)
-	smoothedDesc  = newDesc("demand_seats_smoothed", "[ALPHA] Smoothed seat demands", levelLabels)
-	targetDesc    = newDesc("target_seats", "[ALPHA] Seat allocation targets", levelLabels)
-	fairDesc      = newDesc("seat_fair_frac", "[ALPHA] Fair fraction of server's concurrency to allocate to each priority level that can use it", serverLabels)
+	deviationDesc = newDesc("demand_seats_stdev",
+		"[ALPHA] Time-weighted standard deviation, over last adjustment period, of demand_seats", levelLabels)
+	smoothedDesc = newDesc("demand_seats_smoothed", "[ALPHA] Smoothed seat demands", levelLabels)
+	targetDesc   = newDesc("target_seats", "[ALPHA] Seat allocation targets", levelLabels)
+	fairDesc     = newDesc("seat_fair_frac",
+		"[ALPHA] Fair fraction of server's concurrency to allocate to each priority level that can use it", serverLabels)
 )
 
 // Describe implements prometheus.Collector.
