@@ -92,7 +92,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		rejected: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total",
 			Help: "[ALPHA] Counter of apiserver requests rejected due to an error in audit logging backend."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total",
-			Help: "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error."}, []string{"plugin"}),
+			Help: "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the " +
+				"plugin affected by the error."}, []string{"plugin"}),
 	}
 	for _, name := range levelNames() {
 		m.levels = append(m.levels, levels.WithLabelValues(name))

@@ -235,6 +235,7 @@ func (f *faultLog) report(plugin string, err error, ids ...string) {
 		f.silent[plugin] += len(ids)
 		return
 	}
-	f.logger.Error("audit events could not be recorded", "plugin", plugin, "events", len(ids), "since", f.silent[plugin], "error", err, "ids", ids[:min(len(ids), maxFaultIDs)])
+	f.logger.Error("audit events could not be recorded", "plugin", plugin, "events", len(ids), "since",
+		f.silent[plugin], "error", err, "ids", ids[:min(len(ids), maxFaultIDs)])
 	f.last[plugin], f.silent[plugin] = now, 0
 }

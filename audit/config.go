@@ -149,7 +149,8 @@ func (c *TruncateConfig) validate(name string) error {
 	case c.MaxEventSize <= 0:
 		return fmt.Errorf("invalid audit truncate %s max event size %d, must be a positive number", name, c.MaxEventSize)
 	case c.MaxBatchSize < c.MaxEventSize:
-		return fmt.Errorf("invalid audit truncate %s max batch size %d, must be greater than max event size (%d)", name, c.MaxBatchSize, c.MaxEventSize)
+		return fmt.Errorf("invalid audit truncate %s max batch size %d, must be greater than max event size (%d)",
+			name, c.MaxBatchSize, c.MaxEventSize)
 	}
 	return nil
 }

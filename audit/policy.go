@@ -73,7 +73,8 @@ func (r *policyRule) matches(user *request.User, info *request.Info) bool {
 	case len(r.Namespaces) > 0 || len(r.Resources) > 0:
 		return info.IsResource && r.matchesResource(info)
 	case len(r.NonResourceURLs) > 0:
-		return !info.IsResource && slices.ContainsFunc(r.NonResourceURLs, func(pattern string) bool { return request.MatchesPath(pattern, info.Path) })
+		return !info.IsResource && slices.ContainsFunc(r.NonResourceURLs,
+			func(pattern string) bool { return request.MatchesPath(pattern, info.Path) })
 	}
 	return true
 }

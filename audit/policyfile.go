@@ -125,7 +125,8 @@ func (r *policyRule) validate(at *field.Path) (errs field.ErrorList) {
 	}
 	errs = append(errs, validateStages(r.OmitStages, at.Child("omitStages"))...)
 	if len(r.NonResourceURLs) > 0 && len(r.Resources)+len(r.Namespaces) > 0 {
-		errs = append(errs, field.Invalid(at.Child("nonResourceURLs"), r.NonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs"))
+		errs = append(errs, field.Invalid(at.Child("nonResourceURLs"), r.NonResourceURLs,
+			"rules cannot apply to both regular resources and non-resource URLs"))
 	}
 	return errs
 }
