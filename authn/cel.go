@@ -70,7 +70,8 @@ func compileExpression(env func() (*cel.Env, error), text string, results ...*ce
 	if err := checkResultType(tree.OutputType(), results); err != nil {
 		return nil, err
 	}
-	program, err := e.Program(tree, append(celbounds.Options(e), cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(costLimit))...)
+	program, err := e.Program(tree, append(celbounds.Options(e), cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost),
+		cel.CostLimit(costLimit))...)
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}

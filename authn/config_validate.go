@@ -62,7 +62,8 @@ func (c *Config) validate(e *expressions, refuse Restrictions) ([]jwtRules, fiel
 		}
 	}
 	if a := c.Anonymous; a != nil && !a.Enabled && len(a.Conditions) > 0 {
-		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), a.Conditions, "enabled should be set to true when conditions are defined"))
+		errs = append(errs, field.Invalid(field.NewPath("anonymous", "conditions"), a.Conditions,
+			"enabled should be set to true when conditions are defined"))
 	}
 	return out, errs
 }
@@ -108,7 +109,8 @@ func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, refuse Restrictions
 
 func (v *jwtValidation) egress(selector string, at *field.Path, refuse Restrictions) {
 	if selector != "" && refuse.NoEgressSelectors {
-		v.add(field.Invalid(at, selector, "egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"))
+		v.add(field.Invalid(at, selector,
+			"egress selector is not supported when StructuredAuthenticationConfigurationEgressSelector feature gate is disabled"))
 	}
 	switch selector {
 	case "":

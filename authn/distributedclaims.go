@@ -93,7 +93,8 @@ func (r *claimResolver) resolve(ctx context.Context, source *claimSource) (json.
 	}
 	issuer, ok := claimedIssuer(token)
 	if !ok {
-		return nil, fmt.Errorf("getting untrusted issuer from endpoint %v failed for claim %q: the response is no JSON web token", redacted(source.URL), r.claim)
+		return nil, fmt.Errorf("getting untrusted issuer from endpoint %v failed for claim %q: the response is no JSON web token",
+			redacted(source.URL), r.claim)
 	}
 	verifier, err := r.verifierOf(ctx, issuer)
 	if err != nil {

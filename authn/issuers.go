@@ -34,7 +34,8 @@ type issuerSet struct {
 
 // NewJWTIssuers returns the authenticator of a configuration. data is the content of the file at
 // path; path is empty if the configuration does not come from a file. metrics may be nil.
-func NewJWTIssuers(c *Config, path string, data []byte, refuse Restrictions, metrics *JWTMetrics, logger *slog.Logger) (*JWTIssuers, error) {
+func NewJWTIssuers(c *Config, path string, data []byte, refuse Restrictions, metrics *JWTMetrics,
+	logger *slog.Logger) (*JWTIssuers, error) {
 	o := &JWTIssuers{path: path, data: data, refuse: refuse, metrics: metrics, logger: logger}
 	set, err := o.build(c)
 	if err != nil {

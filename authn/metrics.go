@@ -29,7 +29,8 @@ const (
 )
 
 var secretTokenMetrics = [secretTokens]struct{ name, help string }{
-	autoToken:    {"serviceaccount_legacy_auto_token_uses_total", "Number of uses of tokens in Secrets that were generated for a service account."},
+	autoToken: {"serviceaccount_legacy_auto_token_uses_total",
+		"Number of uses of tokens in Secrets that were generated for a service account."},
 	invalidToken: {"serviceaccount_invalid_legacy_auto_token_uses_total", "Number of uses of tokens in Secrets that are marked as invalid."},
 	manualToken:  {"serviceaccount_legacy_manual_token_uses_total", "Number of uses of tokens in Secrets that a user created."},
 }
@@ -62,7 +63,8 @@ func NewTokenMetrics(reg prometheus.Registerer) (*TokenMetrics, error) {
 	m.certificates = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
 		Help:    "[ALPHA] Distribution of the remaining lifetime on the certificate used to authenticate a request.",
 		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000}})
-	for _, c := range []prometheus.Collector{m.certificates, m.legacyTokens, m.staleTokens, m.validTokens, m.requests, m.fetches, m.duration, m.active} {
+	for _, c := range []prometheus.Collector{m.certificates, m.legacyTokens, m.staleTokens, m.validTokens, m.requests,
+		m.fetches, m.duration, m.active} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

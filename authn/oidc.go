@@ -64,7 +64,8 @@ func newOIDCTokens(config JWT, r jwtRules, guard outbound.Guard, metrics *JWTMet
 			roots.AddCert(c)
 		}
 	}
-	var transport http.RoundTripper = outbound.Transport(outbound.Config{TLS: &tls.Config{RootCAs: roots}, HTTP2: true, UseProxy: true, Guard: guard})
+	var transport http.RoundTripper = outbound.Transport(outbound.Config{TLS: &tls.Config{RootCAs: roots},
+		HTTP2: true, UseProxy: true, Guard: guard})
 	if d := config.Issuer.DiscoveryURL; d != "" {
 		at, err := url.Parse(d)
 		if err != nil {

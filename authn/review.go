@@ -58,7 +58,8 @@ func (r *reviewer) tokenReview(ctx context.Context, _ registry.Target, obj api.O
 	}
 	// The synthetic request contains only the token, so that no credential of the client is used in
 	// its place.
-	sent, err := http.NewRequestWithContext(withAudiences(request.With(withoutTrusted(ctx), &request.Scope{}), audiences), http.MethodGet, "/", nil)
+	sent, err := http.NewRequestWithContext(withAudiences(request.With(withoutTrusted(ctx), &request.Scope{}),
+		audiences), http.MethodGet, "/", nil)
 	if err != nil {
 		return nil, err
 	}

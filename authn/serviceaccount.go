@@ -302,7 +302,8 @@ func (k *boundClaims) user(id string) *request.User {
 			set(key+"-uid", bound.UID)
 		}
 	}
-	if groups := k.Attestations[authenticationv1.AttestationAdmissionReviewAPIGroups]; len(groups) > 0 && (k.Validating != nil || k.Mutating != nil) {
+	if groups := k.Attestations[authenticationv1.AttestationAdmissionReviewAPIGroups]; len(groups) > 0 &&
+		(k.Validating != nil || k.Mutating != nil) {
 		extra[extraAttestations+authenticationv1.AttestationAdmissionReviewAPIGroups] = groups
 	}
 	if len(extra) > 0 {

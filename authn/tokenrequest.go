@@ -65,7 +65,8 @@ func (t *TokenRequests) defaultAudiences(r *authenticationv1.TokenRequest) {
 
 // Issue issues a token for a service account. r is a validated TokenRequest; Issue sets its status
 // and returns it.
-func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+func (t *TokenRequests) Issue(ctx context.Context, namespace, name string,
+	r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	obj, err := t.Objects(ctx, "serviceaccounts", namespace, name, true)
 	if err != nil {
 		return nil, err

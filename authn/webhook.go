@@ -83,13 +83,15 @@ func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewS
 	if err != nil {
 		return nil, err
 	}
-	server := hooks.Webhook{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout), Backoff: cmp.Or(w.Backoff, webhookBackoff)}
+	server := hooks.Webhook{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout),
+		Backoff: cmp.Or(w.Backoff, webhookBackoff)}
 	var answer authenticationv1.TokenReview
 	if err := server.Review(ctx, body, &answer); err != nil {
 		return nil, fmt.Errorf("token review: %w", err)
 	}
 	if answer.APIVersion != version.String() || answer.Kind != "TokenReview" {
-		return nil, fmt.Errorf("token review: the webhook answered with a %s of %s, not a TokenReview of %s", answer.Kind, answer.APIVersion, version)
+		return nil, fmt.Errorf("token review: the webhook answered with a %s of %s, not a TokenReview of %s",
+			answer.Kind, answer.APIVersion, version)
 	}
 	return &answer.Status, nil
 }

@@ -57,7 +57,8 @@ func attestationRules(spec *authenticationv1.TokenRequestSpec) (errs field.Error
 	at := field.NewPath("spec")
 	if ref := spec.BoundObjectRef; ref == nil || webhookResource(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)) == "" {
 		if len(spec.Attestations) > 0 {
-			errs = append(errs, field.Invalid(at.Child("attestations"), spec.Attestations, "attestations may only be specified with a webhook bound object reference"))
+			errs = append(errs, field.Invalid(at.Child("attestations"), spec.Attestations,
+				"attestations may only be specified with a webhook bound object reference"))
 		}
 		return errs
 	}
@@ -66,7 +67,8 @@ func attestationRules(spec *authenticationv1.TokenRequestSpec) (errs field.Error
 	}
 	at = at.Child("attestations")
 	if len(spec.Attestations) != 1 {
-		return append(errs, field.Invalid(at, spec.Attestations, "webhook bound requests require exactly one admissionReviewAPIGroups attestation"))
+		return append(errs, field.Invalid(at, spec.Attestations,
+			"webhook bound requests require exactly one admissionReviewAPIGroups attestation"))
 	}
 	const known = authenticationv1.AttestationAdmissionReviewAPIGroups
 	for key, values := range spec.Attestations {
@@ -88,9 +90,11 @@ func attestationRules(spec *authenticationv1.TokenRequestSpec) (errs field.Error
 
 // webhookConfiguration returns the configuration to which a token shall be bound, if the service account
 // can have such a token. The attestations have been validated.
-func (t *TokenRequests) webhookConfiguration(ctx context.Context, account *corev1.ServiceAccount, kind schema.GroupVersionKind, spec *authenticationv1.TokenRequestSpec) (api.Object, error) {
+func (t *TokenRequests) webhookConfiguration(ctx context.Context, account *corev1.ServiceAccount,
+	kind schema.GroupVersionKind, spec *authenticationv1.TokenRequestSpec) (api.Object, error) {
 	if t.Attests == nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s (feature gate %s is disabled)", kind.String(), features.APIServerWebhookAuthenticationToken))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token to object of type %s (feature gate %s is disabled)",
+			kind.String(), features.APIServerWebhookAuthenticationToken))
 	}
 	if len(intersect(t.Audiences, spec.Audiences)) > 0 {
 		return nil, apierrors.NewBadRequest("api server audiences are invalid for webhook token requests")
@@ -164,7 +168,8 @@ func (s *ServiceAccounts) checkWebhook(ctx context.Context, k *boundClaims, now 
 		return fmt.Errorf("feature gate %q is disabled, but token is webhook bound", features.APIServerWebhookAuthenticationToken)
 	}
 	if len(k.Attestations[authenticationv1.AttestationAdmissionReviewAPIGroups]) == 0 {
-		return fmt.Errorf("bound object was a webhook config, but %q attestation is missing", authenticationv1.AttestationAdmissionReviewAPIGroups)
+		return fmt.Errorf("bound object was a webhook config, but %q attestation is missing",
+			authenticationv1.AttestationAdmissionReviewAPIGroups)
 	}
 	for _, b := range []struct {
 		kind string

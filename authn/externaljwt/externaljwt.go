@@ -101,7 +101,8 @@ func (s *Signer) Connect(ctx context.Context) (maxExpiration time.Duration, err 
 	}
 	seconds := metadata.MaxTokenExpirationSeconds
 	if seconds < int64(MinExpiration/time.Second) {
-		return 0, fmt.Errorf("max token life supported by external-jwt-signer (%ds) is less than acceptable (%ds)", seconds, int64(MinExpiration/time.Second))
+		return 0, fmt.Errorf("max token life supported by external-jwt-signer (%ds) is less than acceptable (%ds)",
+			seconds, int64(MinExpiration/time.Second))
 	}
 	return time.Duration(min(seconds, 1<<32)) * time.Second, nil
 }

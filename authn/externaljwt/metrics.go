@@ -54,7 +54,8 @@ func (m *Metrics) dataFrom(at time.Time) { m.data.WithLabelValues().Set(float64(
 func (m *Metrics) signed(err error) { m.signs.WithLabelValues(codeOf(err)).Inc() }
 
 // observeCall is a grpc.UnaryClientInterceptor.
-func (m *Metrics) observeCall(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (m *Metrics) observeCall(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn,
+	call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	start := time.Now()
 	err := call(ctx, method, req, reply, conn, opts...)
 	m.duration.WithLabelValues(method, codeOf(err)).Observe(time.Since(start).Seconds())
