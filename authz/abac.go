@@ -132,7 +132,9 @@ func (a ABAC) RulesFor(_ context.Context, user *request.User, namespace string) 
 			verbs = []string{"get", "list", "watch"}
 		}
 		if p.Resource != "" {
-			out.Resources = append(out.Resources, authorizationv1.ResourceRule{Verbs: verbs, APIGroups: []string{p.APIGroup}, Resources: []string{p.Resource}})
+			out.Resources = append(out.Resources,
+				authorizationv1.ResourceRule{Verbs: verbs, APIGroups: []string{p.APIGroup},
+					Resources: []string{p.Resource}})
 		}
 		if p.NonResourcePath != "" {
 			out.Paths = append(out.Paths, authorizationv1.NonResourceRule{Verbs: verbs, NonResourceURLs: []string{p.NonResourcePath}})

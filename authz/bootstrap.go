@@ -158,7 +158,8 @@ func defaultSubjects(words []string) (out []rbacv1.Subject) {
 // and subjects and leaves others unchanged. It deletes a binding to another role, and objects that
 // cannot be decoded. Missing objects are created by the caller. An object that cannot be updated, for
 // instance because it has an invalid field of another program, stays as it is.
-func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.InitialObject, manager string, logger *slog.Logger) error {
+func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.InitialObject,
+	manager string, logger *slog.Logger) error {
 	for _, m := range defaults {
 		err := reconcileDefault(ctx, reg, m, manager, logger, storage.Read{Match: storage.Any})
 		for apierrors.IsConflict(err) && ctx.Err() == nil { // another writer was faster
@@ -169,7 +170,8 @@ func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defau
 		case registry.IsUnavailable(err), ctx.Err() != nil:
 			return err
 		default:
-			logger.Error("a default role or binding cannot be updated", "resource", m.Resource.Name, "namespace", m.Object.GetNamespace(), "name", m.Object.GetName(), "error", err)
+			logger.Error("a default role or binding cannot be updated", "resource", m.Resource.Name, "namespace",
+				m.Object.GetNamespace(), "name", m.Object.GetName(), "error", err)
 		}
 	}
 	return nil
@@ -177,7 +179,8 @@ func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defau
 
 // reconcileDefault reconciles one object. It returns a conflict if a binding that it wants to
 // delete was changed meanwhile.
-func reconcileDefault(ctx context.Context, reg *registry.Registry, m registry.InitialObject, manager string, logger *slog.Logger, how storage.Read) error {
+func reconcileDefault(ctx context.Context, reg *registry.Registry, m registry.InitialObject, manager string,
+	logger *slog.Logger, how storage.Read) error {
 	t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 	item, err := reg.Get(ctx, t, how)
 	if err != nil {
@@ -194,7 +197,8 @@ func reconcileDefault(ctx context.Context, reg *registry.Registry, m registry.In
 	o := registry.WriteOptions{Manager: manager}
 	if refersToOtherRole(current, m.Object) {
 		uid, revision := current.GetUID(), current.GetResourceVersion()
-		_, err := reg.Delete(ctx, t, registry.DeleteOptions{WriteOptions: o, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
+		_, err := reg.Delete(ctx, t, registry.DeleteOptions{WriteOptions: o,
+			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
 		return err
 	}
 	if equality.Semantic.DeepEqual(reconciled(current, m.Object), current) {

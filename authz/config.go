@@ -165,7 +165,8 @@ func (b *Builder) buildWebhook(name string, c *WebhookConfiguration) (Authorizer
 	switch c.SubjectAccessReviewVersion {
 	case "v1", "v1beta1":
 	default:
-		return nil, fmt.Errorf("webhook.subjectAccessReviewVersion: Unsupported value: %q: supported values: v1, v1beta1", c.SubjectAccessReviewVersion)
+		return nil, fmt.Errorf("webhook.subjectAccessReviewVersion: Unsupported value: %q: supported values: v1, v1beta1",
+			c.SubjectAccessReviewVersion)
 	}
 	switch c.FailurePolicy {
 	case "NoOpinion", "Deny":

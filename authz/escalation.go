@@ -62,7 +62,8 @@ func (e *Escalation) check(ctx context.Context, a *registry.Attributes) error {
 
 // checkClusterRole also requires all permissions for an aggregation rule, since it can select any
 // role.
-func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a *registry.Attributes, role, old *rbacv1.ClusterRole) error {
+func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a *registry.Attributes, role,
+	old *rbacv1.ClusterRole) error {
 	if e.mayEscalate(ctx, user) {
 		return nil
 	}
@@ -80,7 +81,8 @@ func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a
 	return nil
 }
 
-func (e *Escalation) checkBinding(ctx context.Context, user *request.User, a *registry.Attributes, role rbacv1.RoleRef, namespace string) error {
+func (e *Escalation) checkBinding(ctx context.Context, user *request.User, a *registry.Attributes,
+	role rbacv1.RoleRef, namespace string) error {
 	if e.mayBind(ctx, user, role, namespace) {
 		return nil
 	}

@@ -23,11 +23,14 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
-			Help: "[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', 'denied', 'no-opinion' or 'error'."}, []string{"result"}),
-		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
-			Help: "[ALPHA] Authorization duration in seconds broken out by result."}, []string{"result"}),
+			Help: "[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', " +
+				"'denied', 'no-opinion' or 'error'."}, []string{"result"}),
+		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
+			Help:    "[ALPHA] Authorization duration in seconds broken out by result."}, []string{"result"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_decisions_total",
-			Help: "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision."}, []string{"type", "name", "decision"}),
+			Help: "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision."},
+			[]string{"type", "name", "decision"}),
 		webhooks: newWebhookMetrics(),
 	}
 	if reg == nil {
@@ -47,7 +50,8 @@ func (m *Metrics) Attempts(a Authorizer) Authorizer {
 	metrics := func(result string) attemptMetrics {
 		return attemptMetrics{m.attempts.WithLabelValues(result), m.duration.WithLabelValues(result)}
 	}
-	return &attemptCounter{Authorizer: a, allowed: metrics("allowed"), denied: metrics("denied"), noOpinion: metrics("no-opinion"), failed: metrics("error")}
+	return &attemptCounter{Authorizer: a, allowed: metrics("allowed"), denied: metrics("denied"),
+		noOpinion: metrics("no-opinion"), failed: metrics("error")}
 }
 
 type attemptMetrics struct {
@@ -80,7 +84,8 @@ func (a *attemptCounter) Authorize(ctx context.Context, user *request.User, info
 
 // Decisions wraps one configured authorizer, identified by kind and name, to count its decisions.
 func (m *Metrics) Decisions(a Authorizer, kind, name string) Authorizer {
-	return &decisionCounter{Authorizer: a, allowed: m.decisions.WithLabelValues(kind, name, "allowed"), denied: m.decisions.WithLabelValues(kind, name, "denied")}
+	return &decisionCounter{Authorizer: a, allowed: m.decisions.WithLabelValues(kind, name, "allowed"),
+		denied: m.decisions.WithLabelValues(kind, name, "denied")}
 }
 
 type decisionCounter struct {

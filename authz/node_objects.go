@@ -35,7 +35,8 @@ func (o nodeObjects) relates(ctx context.Context, node, kind, namespace, name st
 		return ok && string(c.Spec.NodeName) == node
 	case "/persistentvolumes":
 		pv, ok := o.get(ctx, corev1.Resource("persistentvolumes"), "", name).(*corev1.PersistentVolume)
-		return ok && pv.Spec.ClaimRef != nil && o.podsRefer(ctx, node, "/persistentvolumeclaims", pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name)
+		return ok && pv.Spec.ClaimRef != nil && o.podsRefer(ctx, node, "/persistentvolumeclaims",
+			pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name)
 	case "/pods":
 		pod, ok := o.get(ctx, corev1.Resource("pods"), namespace, name).(*corev1.Pod)
 		return ok && pod.Spec.NodeName == node
@@ -48,7 +49,8 @@ func (o nodeObjects) get(ctx context.Context, gr schema.GroupResource, namespace
 	if err != nil {
 		return nil
 	}
-	item, err := o.reg.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{Match: storage.Any})
+	item, err := o.reg.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace,
+		Name: name}, storage.Read{Match: storage.Any})
 	if err != nil {
 		return nil
 	}
@@ -187,7 +189,8 @@ func (r *podReferences) container(from []corev1.EnvFromSource, env []corev1.EnvV
 		if v == nil {
 			continue
 		}
-		if v.SecretKeyRef != nil && r.found("/secrets", v.SecretKeyRef.Name) || v.ConfigMapKeyRef != nil && r.found("/configmaps", v.ConfigMapKeyRef.Name) {
+		if v.SecretKeyRef != nil && r.found("/secrets", v.SecretKeyRef.Name) ||
+			v.ConfigMapKeyRef != nil && r.found("/configmaps", v.ConfigMapKeyRef.Name) {
 			return true
 		}
 	}

@@ -53,7 +53,8 @@ func NewRBAC(reg *registry.Registry) (*RBAC, error) {
 	}{
 		{"clusterroles", func() { x.clusterRoles.reset() }, x.clusterRoles.apply},
 		{"roles", func() { x.roles.reset() }, x.roles.apply},
-		{"clusterrolebindings", func() { x.resetBindings(&x.clusterBindings) }, func(s storage.Step) error { return x.applyBinding(&x.clusterBindings, s) }},
+		{"clusterrolebindings", func() { x.resetBindings(&x.clusterBindings) },
+			func(s storage.Step) error { return x.applyBinding(&x.clusterBindings, s) }},
 		{"rolebindings", func() { x.resetBindings(&x.bindings) }, func(s storage.Step) error { return x.applyBinding(&x.bindings, s) }},
 	} {
 		cursor, err := reg.Cursor(schema.GroupResource{Group: rbacv1.GroupName, Resource: kind.resource})

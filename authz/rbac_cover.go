@@ -127,7 +127,8 @@ func newHeldRule(r *rbacv1.PolicyRule) *heldRule {
 func (h *heldRule) includes(rule *rbacv1.PolicyRule) bool {
 	return len(rule.NonResourceURLs) == 0 && h.verbs.hasAllOrStar(rule.Verbs) && h.groups.hasAllOrStar(rule.APIGroups) &&
 		!slices.ContainsFunc(rule.Resources, func(r string) bool { return !h.coversResource(r) }) &&
-		(len(h.names) == 0 || len(rule.ResourceNames) > 0 && !slices.ContainsFunc(rule.ResourceNames, func(n string) bool { return !h.names.has(n) }))
+		(len(h.names) == 0 || len(rule.ResourceNames) > 0 && !slices.ContainsFunc(rule.ResourceNames,
+			func(n string) bool { return !h.names.has(n) }))
 }
 
 // coversResource is like resourceMatches for the resource of a rule, which may be a pattern

@@ -80,7 +80,8 @@ func (r reviewer) selfSubjectRulesReview(ctx context.Context, _ registry.Target,
 }
 
 // decide calls the authorizer and returns the status of an access review.
-func (r reviewer) decide(ctx context.Context, user *request.User, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) authorizationv1.SubjectAccessReviewStatus {
+func (r reviewer) decide(ctx context.Context, user *request.User, resource *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) authorizationv1.SubjectAccessReviewStatus {
 	info, faults := reviewInfo(resource, path)
 	decision, reason, err := r.Authorize(ctx, user, info)
 	if err != nil {
@@ -94,7 +95,8 @@ func (r reviewer) decide(ctx context.Context, user *request.User, resource *auth
 
 // reviewInfo converts the attributes of an access review to request info. It leaves out selectors
 // that cannot be parsed and reports them in faults.
-func reviewInfo(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) (_ *request.Info, faults []string) {
+func reviewInfo(resource *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) (_ *request.Info, faults []string) {
 	if resource == nil {
 		return &request.Info{Path: path.Path, Verb: path.Verb}, nil
 	}

@@ -126,7 +126,8 @@ func reviewDecision(s *authorizationv1.SubjectAccessReviewStatus) (Decision, str
 }
 
 // postReview posts a SubjectAccessReview and returns its status.
-func (w *Webhook) postReview(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (*authorizationv1.SubjectAccessReviewStatus, error) {
+func (w *Webhook) postReview(ctx context.Context,
+	spec *authorizationv1.SubjectAccessReviewSpec) (*authorizationv1.SubjectAccessReviewStatus, error) {
 	body, err := json.Marshal(w.subjectAccessReview(spec))
 	if err != nil {
 		return nil, err

@@ -37,7 +37,8 @@ func newWebhookMetrics() *webhookMetrics {
 			"Total number of exclusions when an authorization webhook is skipped because match conditions exclude it.", byType),
 		errors: counter("match_condition_evaluation_errors_total",
 			"Total number of errors when an authorization webhook encounters a match condition error split by authorizer type and name.", byType),
-		matching: histogram("match_condition_evaluation_seconds", "Authorization match condition evaluation time in seconds, split by authorizer type and name.",
+		matching: histogram("match_condition_evaluation_seconds",
+			"Authorization match condition evaluation time in seconds, split by authorizer type and name.",
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, byType),
 	}
 }
