@@ -24,8 +24,10 @@ envtest of controller-runtime starts, into a directory, and prints the directory
 first two are this server. kubectl runs the one in PATH.`,
 		Example: `  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)`,
 	}
-	binDir := cmd.Flags().String("bin-dir", "", "Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
-	wanted := cmd.Flags().String("version", served, "Release of Kubernetes that kube-apiserver has, such as 1.35 or 1.35.4, and as which \"setup-envtest use -i\" finds the programs. One of 1.34 to 1.37; an older one than that of this build is emulated as by --faithful-emulation.")
+	binDir := cmd.Flags().String("bin-dir", "",
+		"Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
+	wanted := cmd.Flags().String("version", served,
+		"Release of Kubernetes that kube-apiserver has, such as 1.35 or 1.35.4, and as which \"setup-envtest use -i\" finds the programs. One of 1.34 to 1.37; an older one than that of this build is emulated as by --faithful-emulation.")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		dir, err := writePrograms(*binDir, *wanted, served)
 		if err == nil {

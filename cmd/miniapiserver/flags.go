@@ -55,7 +55,8 @@ func singleDash(c *server.CommandLine, args []string) string {
 		if arg == "--" {
 			return ""
 		}
-		if len(name) > 1 && len(name) < len(arg) && slices.ContainsFunc(c.Flags(), func(f server.Flag) bool { return f.Name == strings.ReplaceAll(name, "_", "-") }) {
+		if len(name) > 1 && len(name) < len(arg) && slices.ContainsFunc(c.Flags(),
+			func(f server.Flag) bool { return f.Name == strings.ReplaceAll(name, "_", "-") }) {
 			return name
 		}
 	}
