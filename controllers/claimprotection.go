@@ -21,7 +21,8 @@ func newClaimProtection(c Config) Controller {
 	if claims == nil || pods == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: plugins.PVCProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"),
+		resource: claims, finalizer: plugins.PVCProtection}
 	p.inUse = usedBy(c, func(pod, claim api.Object) bool { return podUsesClaim(pod.(*corev1.Pod), claim) }, pods)
 	sync, usage := p.sync, &claimUsage{Config: c, client: p.client, claims: claims, pods: pods}
 	recordsUsage := c.Gates.Enabled(features.PersistentVolumeClaimUnusedSinceTime)
@@ -33,23 +34,24 @@ func newClaimProtection(c Config) Controller {
 			return p.sync(ctx, key)
 		}
 	}
-	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: sync, Sources: []reconcile.Source[objectName]{
-		{Resource: claims, Keys: objectKey},
-		// Only the end of a pod can free a claim. The object of an unobserved deletion has
-		// no spec, so all claims of its namespace are synced.
-		{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
-			pod, known := ch.Object.(*corev1.Pod)
-			switch {
-			case !known:
-				return cachedKeys(c, claims, ch.Object.GetNamespace())
-			case ch.Deleted || podEnded(pod) || recordsUsage && podTerminated(pod):
-				return claimsOfPod(pod)
-			case recordsUsage:
-				return usage.affectedBy(pod)
-			}
-			return nil
-		}},
-	}}
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: sync,
+		Sources: []reconcile.Source[objectName]{
+			{Resource: claims, Keys: objectKey},
+			// Only the end of a pod can free a claim. The object of an unobserved deletion has
+			// no spec, so all claims of its namespace are synced.
+			{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
+				pod, known := ch.Object.(*corev1.Pod)
+				switch {
+				case !known:
+					return cachedKeys(c, claims, ch.Object.GetNamespace())
+				case ch.Deleted || podEnded(pod) || recordsUsage && podTerminated(pod):
+					return claimsOfPod(pod)
+				case recordsUsage:
+					return usage.affectedBy(pod)
+				}
+				return nil
+			}},
+		}}
 }
 
 // podUsesClaim reports whether a pod uses a claim. An unscheduled pod does not, because it

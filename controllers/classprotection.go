@@ -23,7 +23,9 @@ func newAttributesClassProtection(c Config) Controller {
 	if !c.Gates.Enabled(features.VolumeAttributesClass) || classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: plugins.VACProtection}
+	p := &finalizerProtection{Config: c,
+		client: reconcile.NewClient(c.Handler,
+			"volumeattributesclass-protection-controller"), resource: classes, finalizer: plugins.VACProtection}
 	p.inUse = usedBy(c, func(user, class api.Object) bool {
 		return slices.Contains(attributesClassesOf(user), class.GetName())
 	}, claims, volumes)
@@ -37,9 +39,10 @@ func newAttributesClassProtection(c Config) Controller {
 		}
 		return keys
 	}
-	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: attributesClassProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
-		{Resource: classes, Keys: objectKey}, {Resource: claims, Keys: going}, {Resource: volumes, Keys: going},
-	}}
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: attributesClassProtectionName, Sync: p.sync,
+		Sources: []reconcile.Source[objectName]{
+			{Resource: classes, Keys: objectKey}, {Resource: claims, Keys: going}, {Resource: volumes, Keys: going},
+		}}
 }
 
 func attributesClassesOf(obj api.Object) (names []string) {

@@ -26,12 +26,14 @@ type roleAggregator struct {
 }
 
 func newRoleAggregator(c Config) Controller {
-	a := &roleAggregator{Config: c, client: reconcile.NewClient(c.Handler, roleAggregationName), roles: c.Served(rbacv1.SchemeGroupVersion, "clusterroles")}
+	a := &roleAggregator{Config: c, client: reconcile.NewClient(c.Handler, roleAggregationName),
+		roles: c.Served(rbacv1.SchemeGroupVersion, "clusterroles")}
 	if a.roles == nil {
 		return nil
 	}
 	everything := func(reconcile.Change) []string { return []string{""} }
-	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: roleAggregationName, Sync: a.sync, Sources: []reconcile.Source[string]{{Resource: a.roles, Keys: everything}}}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: roleAggregationName, Sync: a.sync,
+		Sources: []reconcile.Source[string]{{Resource: a.roles, Keys: everything}}}
 }
 
 // sync updates all aggregated roles. A role that aggregates a changed one is updated by the

@@ -29,7 +29,8 @@ func newCSRController(c Config) csrController {
 
 // loop returns a controller that syncs one request at a time, or nil if the resource is not
 // served. It uses patientBackoff, because failures last until another component acts.
-func (r csrController) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (reconcile.Result, error)) Controller {
+func (r csrController) loop(name string,
+	sync func(context.Context, *certificatesv1.CertificateSigningRequest) (reconcile.Result, error)) Controller {
 	if r.resource == nil {
 		return nil
 	}
@@ -49,7 +50,8 @@ func (r csrController) loop(name string, sync func(context.Context, *certificate
 // putSubresource writes a subresource of a request. It ignores a deleted request; a conflict
 // is an error, which is retried.
 func (r csrController) putSubresource(ctx context.Context, request *certificatesv1.CertificateSigningRequest, subresource string) error {
-	err := r.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
+	err := r.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(r.resource, "", request.Name)+"/"+subresource,
+		"application/json", request, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -57,7 +59,8 @@ func (r csrController) putSubresource(ctx context.Context, request *certificates
 }
 
 // csrCondition returns the condition with the type, or nil.
-func csrCondition(request *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
+func csrCondition(request *certificatesv1.CertificateSigningRequest,
+	t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
 	for i := range request.Status.Conditions {
 		if c := &request.Status.Conditions[i]; c.Type == t {
 			return c

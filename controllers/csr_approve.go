@@ -25,7 +25,8 @@ func newRequestApprover(c Config) Controller {
 }
 
 func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
-	if len(r.Status.Certificate) > 0 || csrCondition(r, certificatesv1.CertificateApproved) != nil || csrCondition(r, certificatesv1.CertificateDenied) != nil ||
+	if len(r.Status.Certificate) > 0 || csrCondition(r, certificatesv1.CertificateApproved) != nil ||
+		csrCondition(r, certificatesv1.CertificateDenied) != nil ||
 		r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
 		return reconcile.Done, nil
 	}
@@ -41,7 +42,8 @@ func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.Certificat
 		is                   bool
 		subresource, message string
 	}{
-		{r.Spec.Username == request.Subject.CommonName, "selfnodeclient", "Auto approving self kubelet client certificate after SubjectAccessReview."},
+		{r.Spec.Username == request.Subject.CommonName, "selfnodeclient",
+			"Auto approving self kubelet client certificate after SubjectAccessReview."},
 		{true, "nodeclient", "Auto approving kubelet client certificate after SubjectAccessReview."},
 	} {
 		if !kind.is {

@@ -33,7 +33,8 @@ const collectorWorkers = 4
 
 func newGarbageCollector(c Config) Controller {
 	g := &garbageCollector{Config: c, client: reconcile.NewClient(c.Handler, "generic-garbage-collector"), graph: newOwnerGraph()}
-	g.loop = &reconcile.Loop[types.UID]{BaseConfig: c.BaseConfig, Name: garbageCollectorName, Sync: g.sync, ExtraSource: g.watchAll, Workers: collectorWorkers}
+	g.loop = &reconcile.Loop[types.UID]{BaseConfig: c.BaseConfig, Name: garbageCollectorName, Sync: g.sync,
+		ExtraSource: g.watchAll, Workers: collectorWorkers}
 	return g.loop
 }
 

@@ -30,15 +30,16 @@ type namespaceController struct {
 
 func newNamespaceController(c Config) Controller {
 	n := &namespaceController{Config: c, client: reconcile.NewClient(c.Handler, namespaceControllerName)}
-	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: namespaceControllerName, Sync: n.sync, Workers: namespaceWorkers, Sources: []reconcile.Source[string]{{
-		Resource: c.Served(corev1.SchemeGroupVersion, "namespaces"),
-		Keys: func(c reconcile.Change) []string {
-			if c.Deleted || c.Object.GetDeletionTimestamp() == nil {
-				return nil
-			}
-			return reconcile.NameKey(c)
-		},
-	}}}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: namespaceControllerName, Sync: n.sync,
+		Workers: namespaceWorkers, Sources: []reconcile.Source[string]{{
+			Resource: c.Served(corev1.SchemeGroupVersion, "namespaces"),
+			Keys: func(c reconcile.Change) []string {
+				if c.Deleted || c.Object.GetDeletionTimestamp() == nil {
+					return nil
+				}
+				return reconcile.NameKey(c)
+			},
+		}}}
 }
 
 // sync deletes the content of a namespace and finalizes it if it is empty.

@@ -56,7 +56,9 @@ func (n *namespaceContent) conditions() []corev1.NamespaceCondition {
 			"ContentDeletionFailed", "ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
 		condition(corev1.NamespaceContentRemaining, countsText("Some resources are remaining: ", n.resources, "%s has %d resource instances"),
 			"SomeResourcesRemain", "ContentRemoved", "All content successfully removed"),
-		condition(corev1.NamespaceFinalizersRemaining, countsText("Some content in the namespace has finalizers remaining: ", n.finalizers, "%s in %d resource instances"),
+		condition(corev1.NamespaceFinalizersRemaining,
+			countsText("Some content in the namespace has finalizers remaining: ", n.finalizers,
+				"%s in %d resource instances"),
 			"SomeFinalizersRemain", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 	}
 }
@@ -71,7 +73,8 @@ func (n *namespaceContent) discoveryFailure() string {
 		parts = append(parts, fmt.Sprintf("%[1]s: stale GroupVersion discovery: %[1]s", gv))
 	}
 	slices.Sort(parts)
-	return fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s", len(parts), strings.Join(parts, ", "))
+	return fmt.Sprintf("Discovery failed for some groups, %d failing: unable to retrieve the complete list of server APIs: %s",
+		len(parts), strings.Join(parts, ", "))
 }
 
 // deletionFailure describes the failed deletions, or is empty.

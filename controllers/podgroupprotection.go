@@ -24,21 +24,22 @@ func newPodGroupProtection(c Config) Controller {
 		pod := obj.(*corev1.Pod)
 		return !podEnded(pod) && podGroupOf(pod) == group.GetName()
 	}, pods)
-	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: podGroupProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
-		{Resource: groups, Keys: objectKey},
-		// Only the end of a pod can free its group. The object of an unobserved deletion has
-		// no spec, so all groups of its namespace are synced.
-		{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
-			pod, known := ch.Object.(*corev1.Pod)
-			switch {
-			case !known:
-				return cachedKeys(c, groups, ch.Object.GetNamespace())
-			case podGroupOf(pod) != "" && (ch.Deleted || podEnded(pod)):
-				return []objectName{{pod.Namespace, podGroupOf(pod)}}
-			}
-			return nil
-		}},
-	}}
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: podGroupProtectionName, Sync: p.sync,
+		Sources: []reconcile.Source[objectName]{
+			{Resource: groups, Keys: objectKey},
+			// Only the end of a pod can free its group. The object of an unobserved deletion has
+			// no spec, so all groups of its namespace are synced.
+			{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
+				pod, known := ch.Object.(*corev1.Pod)
+				switch {
+				case !known:
+					return cachedKeys(c, groups, ch.Object.GetNamespace())
+				case podGroupOf(pod) != "" && (ch.Deleted || podEnded(pod)):
+					return []objectName{{pod.Namespace, podGroupOf(pod)}}
+				}
+				return nil
+			}},
+		}}
 }
 
 // podGroupOf returns the name of the group of a pod, or "".

@@ -35,12 +35,14 @@ type policyStatus struct {
 }
 
 func newPolicyStatus(c Config) Controller {
-	s := &policyStatus{Config: c, client: reconcile.NewClient(c.Handler, policyStatusName), policies: c.Served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
-		due: map[string]time.Time{}, checker: policy.Checker{Catalogue: c.Catalogue, Schema: policy.PublishedSchema(c.Catalogue)}}
+	s := &policyStatus{Config: c, client: reconcile.NewClient(c.Handler, policyStatusName),
+		policies: c.Served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
+		due:      map[string]time.Time{}, checker: policy.Checker{Catalogue: c.Catalogue, Schema: policy.PublishedSchema(c.Catalogue)}}
 	if s.policies == nil {
 		return nil
 	}
-	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: policyStatusName, Sync: s.sync, Sources: []reconcile.Source[string]{{Resource: s.policies, Keys: reconcile.NameKey}}}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: policyStatusName, Sync: s.sync,
+		Sources: []reconcile.Source[string]{{Resource: s.policies, Keys: reconcile.NameKey}}}
 }
 
 func (s *policyStatus) sync(ctx context.Context, name string) (reconcile.Result, error) {

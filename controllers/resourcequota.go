@@ -41,7 +41,8 @@ func newQuotaController(c Config) Controller {
 	if c.Ledger == nil {
 		c.Ledger = quota.NewLedger()
 	}
-	q := &quotaController{Config: c, client: reconcile.NewClient(c.Handler, "resourcequota-controller"), resource: c.Served(corev1.SchemeGroupVersion, "resourcequotas")}
+	q := &quotaController{Config: c, client: reconcile.NewClient(c.Handler, "resourcequota-controller"),
+		resource: c.Served(corev1.SchemeGroupVersion, "resourcequotas")}
 	if q.resource == nil {
 		return nil
 	}
@@ -181,7 +182,8 @@ func (q *quotaController) sync(ctx context.Context, key objectName) (reconcile.R
 }
 
 func (q *quotaController) read(ctx context.Context, key objectName) (api.Object, error) {
-	item, err := q.Registry.Get(ctx, registry.Target{Resource: q.resource, Version: &q.resource.Versions[0], Namespace: key.namespace, Name: key.name}, storage.Read{})
+	item, err := q.Registry.Get(ctx, registry.Target{Resource: q.resource, Version: &q.resource.Versions[0],
+		Namespace: key.namespace, Name: key.name}, storage.Read{})
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +198,8 @@ func (q *quotaController) usage(ctx context.Context, is *corev1.ResourceQuota, p
 		if !res.Namespaced || res.Virtual != nil || quota.Ignored(gr) || !count.Begin(gr) {
 			continue
 		}
-		list, err := q.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: is.Namespace}, registry.ListOptions{})
+		list, err := q.Registry.List(ctx,
+			registry.Target{Resource: res, Version: &res.Versions[0], Namespace: is.Namespace}, registry.ListOptions{})
 		if err != nil {
 			return nil, err
 		}

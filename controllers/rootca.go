@@ -59,8 +59,9 @@ func (r *rootCAPublisher) sync(ctx context.Context, name string) (reconcile.Resu
 	data := map[string]string{rootCAKey: string(r.RootCA)}
 	if have == nil {
 		err := r.client.Do(ctx, http.MethodPost, reconcile.ObjectPath(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name, Annotations: map[string]string{rootCADescriptionKey: rootCADescription}},
-			Data:       data,
+			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name,
+				Annotations: map[string]string{rootCADescriptionKey: rootCADescription}},
+			Data: data,
 		}, nil)
 		return reconcile.Done, reconcile.IgnoreNotCreatable(err)
 	}

@@ -127,7 +127,8 @@ func (s *serviceCIDRs) patchFinalizers(ctx context.Context, name, field string) 
 }
 
 // setReady applies the condition Ready if it differs.
-func (s *serviceCIDRs) setReady(ctx context.Context, cidr *networkingv1.ServiceCIDR, status metav1.ConditionStatus, reason, message string) (reconcile.Result, error) {
+func (s *serviceCIDRs) setReady(ctx context.Context, cidr *networkingv1.ServiceCIDR, status metav1.ConditionStatus,
+	reason, message string) (reconcile.Result, error) {
 	now := meta.FindStatusCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	if now != nil && now.Status == status && now.Reason == reason && now.Message == message {
 		return reconcile.Done, nil

@@ -78,7 +78,8 @@ func (m *storageMigrator) sync(ctx context.Context, name string) (reconcile.Resu
 }
 
 // migrate rewrites items, which are those of the resource of a migration.
-func (m *storageMigrator) migrate(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration, res *api.Resource, items []*storage.Item) (reconcile.Result, error) {
+func (m *storageMigrator) migrate(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration,
+	res *api.Resource, items []*storage.Item) (reconcile.Result, error) {
 	if m.setCondition(migration, storagemigrationv1.MigrationRunning, "StorageVersionMigrationInProgress", "") {
 		if err := m.writeStatus(ctx, migration); err != nil {
 			return reconcile.AfterWrite(err)
@@ -147,7 +148,8 @@ func (m *storageMigrator) resource(wanted metav1.GroupResource) *api.Resource {
 
 // beginDefinition records in the definition of a custom resource that a migration runs. It
 // returns nil for other resources.
-func (m *storageMigrator) beginDefinition(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (m *storageMigrator) beginDefinition(ctx context.Context,
+	migration *storagemigrationv1.StorageVersionMigration) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if m.definitions == nil {
 		return nil, nil
 	}
@@ -189,7 +191,8 @@ func (m *storageMigrator) endDefinition(ctx context.Context, begun *apiextension
 
 // patchDefinition sets the condition StorageMigrating and, unless stored is nil, the stored
 // versions.
-func (m *storageMigrator) patchDefinition(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition, stored []string, c apiextensionsv1.CustomResourceDefinitionCondition) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (m *storageMigrator) patchDefinition(ctx context.Context, d *apiextensionsv1.CustomResourceDefinition,
+	stored []string, c apiextensionsv1.CustomResourceDefinitionCondition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	c.Type, c.ObservedGeneration, c.LastTransitionTime = apiextensionsv1.StorageMigrating, d.Generation, metav1.NewTime(m.Now())
 	conditions := []apiextensionsv1.CustomResourceDefinitionCondition{}
 	for _, old := range d.Status.Conditions {
@@ -211,24 +214,29 @@ func (m *storageMigrator) patchDefinition(ctx context.Context, d *apiextensionsv
 
 // fail ends a migration with an error.
 func (m *storageMigrator) fail(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration, message string) error {
-	m.setCondition(migration, storagemigrationv1.MigrationFailed, "StorageVersionMigrationFailed", "migration encountered unhandled error: "+message)
+	m.setCondition(migration, storagemigrationv1.MigrationFailed, "StorageVersionMigrationFailed",
+		"migration encountered unhandled error: "+message)
 	return m.writeStatus(ctx, migration)
 }
 
 // setCondition sets a condition to true, and Running to false at the end. It reports whether
 // anything changed.
-func (m *storageMigrator) setCondition(migration *storagemigrationv1.StorageVersionMigration, kind storagemigrationv1.MigrationConditionType, reason, message string) bool {
+func (m *storageMigrator) setCondition(migration *storagemigrationv1.StorageVersionMigration,
+	kind storagemigrationv1.MigrationConditionType, reason, message string) bool {
 	conditions := &migration.Status.Conditions
 	now := metav1.NewTime(m.Now())
-	if running := meta.FindStatusCondition(*conditions, string(storagemigrationv1.MigrationRunning)); running != nil && kind != storagemigrationv1.MigrationRunning {
+	if running := meta.FindStatusCondition(*conditions,
+		string(storagemigrationv1.MigrationRunning)); running != nil && kind != storagemigrationv1.MigrationRunning {
 		running.Status, running.LastTransitionTime = metav1.ConditionFalse, now
 	}
-	return meta.SetStatusCondition(conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: reason, Message: message, LastTransitionTime: now})
+	return meta.SetStatusCondition(conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue,
+		Reason: reason, Message: message, LastTransitionTime: now})
 }
 
 // writeStatus writes the status of a migration, which gets the new resourceVersion.
 func (m *storageMigrator) writeStatus(ctx context.Context, migration *storagemigrationv1.StorageVersionMigration) error {
-	return m.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(m.migrations, "", migration.Name)+"/status", "application/json", migration, migration)
+	return m.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(m.migrations, "", migration.Name)+"/status",
+		"application/json", migration, migration)
 }
 
 // hasEnded reports whether a migration has succeeded or failed.

@@ -20,11 +20,13 @@ type tokenCleaner struct {
 }
 
 func newTokenCleaner(c Config) Controller {
-	t := &tokenCleaner{Config: c, client: reconcile.NewClient(c.Handler, "token-cleaner"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
+	t := &tokenCleaner{Config: c, client: reconcile.NewClient(c.Handler, "token-cleaner"),
+		secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if t.secrets == nil {
 		return nil
 	}
-	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: tokenCleanerName, Sync: t.sync, Sources: []reconcile.Source[string]{bootstrapTokens(t.secrets, reconcile.NameKey)}}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: tokenCleanerName, Sync: t.sync,
+		Sources: []reconcile.Source[string]{bootstrapTokens(t.secrets, reconcile.NameKey)}}
 }
 
 func (t *tokenCleaner) sync(ctx context.Context, name string) (reconcile.Result, error) {

@@ -43,17 +43,19 @@ type tokenSecretController struct {
 type tokenSecret struct{ namespace, name, account string }
 
 func newTokenSecretController(c Config) Controller {
-	t := &tokenSecretController{Config: c, client: reconcile.NewManagerClient(c.Handler), repairs: reconcile.RepairLimiter{}, byAccount: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
+	t := &tokenSecretController{Config: c, client: reconcile.NewManagerClient(c.Handler),
+		repairs: reconcile.RepairLimiter{}, byAccount: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
 
 		accounts: c.Served(corev1.SchemeGroupVersion, "serviceaccounts"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if t.accounts == nil || t.secrets == nil || c.Tokens == nil {
 		return nil
 	}
 	tokens := fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken))
-	return &reconcile.Loop[tokenSecret]{BaseConfig: c.BaseConfig, Name: tokenSecretControllerName, Sync: t.sync, Backoff: reconcile.PatientBackoff(), Sources: []reconcile.Source[tokenSecret]{
-		{Resource: t.secrets, Fields: tokens, Keys: t.note},
-		{Resource: t.accounts, Keys: t.waiting},
-	}}
+	return &reconcile.Loop[tokenSecret]{BaseConfig: c.BaseConfig, Name: tokenSecretControllerName, Sync: t.sync,
+		Backoff: reconcile.PatientBackoff(), Sources: []reconcile.Source[tokenSecret]{
+			{Resource: t.secrets, Fields: tokens, Keys: t.note},
+			{Resource: t.accounts, Keys: t.waiting},
+		}}
 }
 
 // note records the service account of a Secret.
@@ -109,7 +111,8 @@ func (t *tokenSecretController) sync(ctx context.Context, key tokenSecret) (reco
 	if secret.Type != corev1.SecretTypeServiceAccountToken {
 		return reconcile.Done, nil
 	}
-	account, err := reconcile.GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, secret.Annotations[corev1.ServiceAccountNameKey])
+	account, err := reconcile.GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace,
+		secret.Annotations[corev1.ServiceAccountNameKey])
 	if err != nil {
 		return reconcile.Done, err
 	}
@@ -146,7 +149,8 @@ func (t *tokenSecretController) fill(ctx context.Context, account *corev1.Servic
 		return left, nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
-	return reconcile.AfterWrite(t.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil))
+	return reconcile.AfterWrite(t.client.Do(ctx, http.MethodPut,
+		reconcile.ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil))
 }
 
 // dropReference removes a deleted Secret from its service account.

@@ -41,7 +41,8 @@ func MaintainTokenTracking(ctx context.Context, c reconcile.BaseConfig) {
 	}}
 	l := reconcile.Loop[string]{
 		BaseConfig: c, Name: "legacy-token-tracking", Sync: k.sync,
-		Sources:     []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: reconcile.ByName(tokenTracking), Keys: reconcile.NameKey}},
+		Sources: []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem,
+			Fields: reconcile.ByName(tokenTracking), Keys: reconcile.NameKey}},
 		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(tokenTracking) },
 	}
 	l.Run(ctx)

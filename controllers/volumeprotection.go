@@ -18,7 +18,8 @@ func newVolumeProtection(c Config) Controller {
 	if volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: plugins.PVProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pv-protection-controller"),
+		resource: volumes, finalizer: plugins.PVProtection}
 	p.inUse = func(_ context.Context, obj api.Object) (bool, error) {
 		return obj.(*corev1.PersistentVolume).Status.Phase == corev1.VolumeBound, nil
 	}

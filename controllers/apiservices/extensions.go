@@ -62,7 +62,8 @@ func NewExtensions(c reconcile.BaseConfig, trust func() Trust) *Extensions {
 	}}
 	e.loop = &reconcile.Loop[string]{
 		BaseConfig: c, Name: "extension-apiserver-authentication", Sync: e.sync,
-		Sources:     []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: reconcile.ByName(extensionConfigMap), Keys: reconcile.NameKey}},
+		Sources: []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem,
+			Fields: reconcile.ByName(extensionConfigMap), Keys: reconcile.NameKey}},
 		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionConfigMap) },
 	}
 	return e
@@ -78,7 +79,8 @@ func (e *Extensions) sync(ctx context.Context, _ string) (reconcile.Result, erro
 	}
 	next := reconcile.Result(trustInterval)
 	if is == nil {
-		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust(), e.Now()), registry.WriteOptions{Manager: reconcile.ServerManager})
+		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust(), e.Now()),
+			registry.WriteOptions{Manager: reconcile.ServerManager})
 		return next, reconcile.IgnoreNotCreatable(err)
 	}
 	want := e.trust().mergedData(is.Data, e.Now())

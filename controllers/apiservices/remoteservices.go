@@ -51,7 +51,8 @@ func NewRemoteServices(c reconcile.BaseConfig, remotes *aggregation.Services, me
 	}
 	r := &RemoteServices{BaseConfig: c, remotes: remotes, metrics: metrics, services: registry.Target{Resource: res, Version: version}}
 	r.loop = &reconcile.Loop[string]{
-		BaseConfig: c, Name: "remote-apiservices", Sync: r.sync, Workers: 5, Backoff: reconcile.BackoffRange{First: 5 * time.Millisecond, Max: recheckInterval},
+		BaseConfig: c, Name: "remote-apiservices", Sync: r.sync, Workers: 5, Backoff: reconcile.BackoffRange{First: 5 * time.Millisecond,
+			Max: recheckInterval},
 		Sources: []reconcile.Source[string]{
 			{Resource: res, Keys: reconcile.NameKey},
 			{Resource: c.Served(corev1.SchemeGroupVersion, "services"), Keys: func(c reconcile.Change) []string {
@@ -63,7 +64,8 @@ func NewRemoteServices(c reconcile.BaseConfig, remotes *aggregation.Services, me
 		},
 	}
 	r.schemas = &reconcile.Loop[string]{
-		BaseConfig: c, Name: "open_api_aggregation_controller", Sync: r.fetch, Backoff: reconcile.BackoffRange{First: refetchInterval, Max: maxRefetchInterval},
+		BaseConfig: c, Name: "open_api_aggregation_controller", Sync: r.fetch, Backoff: reconcile.BackoffRange{First: refetchInterval,
+			Max: maxRefetchInterval},
 		Sources: []reconcile.Source[string]{{Resource: res, Keys: reconcile.NameKey}},
 	}
 	return r

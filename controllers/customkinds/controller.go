@@ -138,7 +138,8 @@ func OutlineReader(definitions *api.Resource) reconcile.ItemReader {
 // New returns a Controller, or nil if the catalogue has no definitions. It calls
 // forget for resources that were removed. shared has options of all kinds. clients call the conversion webhooks, whose
 // metrics are registered with metrics.
-func New(c reconcile.BaseConfig, forget func(*api.Resource), shared custom.Options, clients *hooks.Clients, metrics prometheus.Registerer) (*Controller, error) {
+func New(c reconcile.BaseConfig, forget func(*api.Resource), shared custom.Options, clients *hooks.Clients,
+	metrics prometheus.Registerer) (*Controller, error) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
@@ -277,7 +278,8 @@ func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, er
 		return nil, errUninstallable{err}
 	}
 	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
-	return &customKind{compiled, k.specOf(d, item), *d.Status.AcceptedNames.DeepCopy(), source, sync.OnceFunc(func() { close(established) })}, nil
+	return &customKind{compiled, k.specOf(d, item), *d.Status.AcceptedNames.DeepCopy(), source,
+		sync.OnceFunc(func() { close(established) })}, nil
 }
 
 // Run follows the definitions until ctx is done.
@@ -388,7 +390,8 @@ func (k *Controller) freeNames(d, written *definition) {
 
 // writeStatus writes a status if it differs, and returns the definition as updateDefinition
 // does.
-func (k *Controller) writeStatus(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
+func (k *Controller) writeStatus(ctx context.Context, d *definition,
+	want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
 	if equality.Semantic.DeepEqual(d.Status, want) {
 		return d, nil
 	}
@@ -399,7 +402,8 @@ func (k *Controller) writeStatus(ctx context.Context, d *definition, want apiext
 
 // updateDefinition updates a definition that is still at the resourceVersion of d and returns
 // it. It returns nil after a conflict, because the other change triggers a sync.
-func (k *Controller) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
+func (k *Controller) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition),
+	o registry.UpdateOptions) (*definition, error) {
 	o.Manager = reconcile.ServerManager
 	out, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*definition)

@@ -74,7 +74,8 @@ func (c *converters) converterOf(d *definition) custom.Converter {
 		reference := admissionv1.ServiceReference(*s)
 		at.Service = &reference
 	}
-	h := &conversionHook{converters: c, definition: d.Name, endpoint: hooks.ParseEndpoint(&at), versions: slices.Clone(w.ConversionReviewVersions)}
+	h := &conversionHook{converters: c, definition: d.Name, endpoint: hooks.ParseEndpoint(&at),
+		versions: slices.Clone(w.ConversionReviewVersions)}
 	return h.convert
 }
 
@@ -120,7 +121,8 @@ func batchLength(objects []*untyped.Object) int {
 }
 
 // callWebhook converts a batch. memory is the memory of the objects that are converted already.
-func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object, memory *int) ([]*untyped.Object, error) {
+func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object,
+	memory *int) ([]*untyped.Object, error) {
 	from := objects[0].GroupVersionKind()
 	failed := func(err error) error {
 		return fmt.Errorf("conversion webhook for %v failed: %w", from, opaqueError{err})
@@ -178,7 +180,8 @@ type opaqueError struct{ error }
 
 // review returns a request in the first of the webhook's versions that is supported, and an
 // empty response of that version.
-func (h *conversionHook) review(to schema.GroupVersion, objects []*untyped.Object) (body []byte, into runtime.Object, uid types.UID, err error) {
+func (h *conversionHook) review(to schema.GroupVersion, objects []*untyped.Object) (body []byte, into runtime.Object,
+	uid types.UID, err error) {
 	uid = types.UID(request.NewUUID())
 	raw := make([]runtime.RawExtension, len(objects))
 	for i, u := range objects {

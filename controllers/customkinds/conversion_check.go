@@ -18,7 +18,8 @@ import (
 
 // validateConverted returns a converted object if it is valid. where is its position in the
 // error text, or "" for a single object. The JSON of the object may have maxObject bytes.
-func validateConverted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string, maxObject int) (*untyped.Object, error) {
+func validateConverted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string,
+	maxObject int) (*untyped.Object, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("invalid converted object"+where+": "+format, args...)
 	}

@@ -117,7 +117,8 @@ func (n *kindNames) accept(ctx context.Context, d *definition) (reason, message 
 
 // acceptNames sets the accepted names of d. anybody reports whether a predicate holds for
 // the accepted names of any definition of the group, including d.
-func acceptNames(d *definition, anybody func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool) (reason, message string) {
+func acceptNames(d *definition, anybody func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool) (reason,
+	message string) {
 	asked, accepted := d.Spec.Names, &d.Status.AcceptedNames
 	inUse := func(name string) error { return fmt.Errorf("%q is already in use", name) }
 	resource := func(name string) bool {

@@ -79,13 +79,15 @@ func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.I
 
 // writeTerminating writes the Terminating condition and returns the definition as
 // updateDefinition does.
-func (k *Controller) writeTerminating(ctx context.Context, d *definition, status apiextensionsv1.ConditionStatus, reason, message string) (*definition, error) {
+func (k *Controller) writeTerminating(ctx context.Context, d *definition, status apiextensionsv1.ConditionStatus,
+	reason, message string) (*definition, error) {
 	want := d.Status.DeepCopy()
 	k.setTerminating(want, status, reason, message)
 	return k.writeStatus(ctx, d, *want)
 }
 
-func (k *Controller) setTerminating(s *apiextensionsv1.CustomResourceDefinitionStatus, status apiextensionsv1.ConditionStatus, reason, message string) {
+func (k *Controller) setTerminating(s *apiextensionsv1.CustomResourceDefinitionStatus,
+	status apiextensionsv1.ConditionStatus, reason, message string) {
 	s.Conditions = apiextensions.SetDefinitionCondition(s.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
 	}, k.Now())

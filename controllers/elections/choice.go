@@ -61,7 +61,8 @@ func oldest(candidates []*coordinationv1beta1.LeaseCandidate) *coordinationv1bet
 }
 
 func compareAge(a, b *coordinationv1beta1.LeaseCandidate) int {
-	return cmp.Or(emulationOf(a).Compare(emulationOf(b)), binaryOf(a).Compare(binaryOf(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
+	return cmp.Or(emulationOf(a).Compare(emulationOf(b)), binaryOf(a).Compare(binaryOf(b)),
+		a.CreationTimestamp.Compare(b.CreationTimestamp.Time))
 }
 
 func emulationOf(c *coordinationv1beta1.LeaseCandidate) semver.Version {
@@ -91,7 +92,8 @@ func holderOf(l *coordinationv1.Lease) string {
 // isExpired reports whether the holder has not renewed a Lease in time.
 func isExpired(l *coordinationv1.Lease, now time.Time) bool {
 	s := &l.Spec
-	return s.RenewTime == nil || s.LeaseDurationSeconds == nil || s.RenewTime.Add(time.Duration(*s.LeaseDurationSeconds)*time.Second).Before(now)
+	return s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
+		s.RenewTime.Add(time.Duration(*s.LeaseDurationSeconds)*time.Second).Before(now)
 }
 
 // expiry returns the time at which a candidate is no longer valid, which counts from its creation

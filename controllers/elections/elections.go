@@ -110,7 +110,8 @@ func (e *elector) removeExpired(ctx context.Context, key types.NamespacedName) (
 	if left := expiry(c).Sub(e.Now()); left > 0 {
 		return reconcile.Result(left), nil
 	}
-	_, err = e.Registry.Delete(reconcile.AsServer(ctx), e.target(e.candidates, key), registry.DeleteOptions{Preconditions: reconcile.Unchanged(c)})
+	_, err = e.Registry.Delete(reconcile.AsServer(ctx), e.target(e.candidates, key),
+		registry.DeleteOptions{Preconditions: reconcile.Unchanged(c)})
 	return reconcile.AfterWrite(err)
 }
 
@@ -197,7 +198,8 @@ func (e *elector) ping(ctx context.Context, c *coordinationv1beta1.LeaseCandidat
 
 // decide writes the result of an election into the Lease. A holder that still renews its Lease is
 // told to give it up to the preferred one. A strategy of somebody else comes without a holder.
-func (e *elector) decide(ctx context.Context, key types.NamespacedName, strategy coordinationv1.CoordinatedLeaseStrategy, holder string) error {
+func (e *elector) decide(ctx context.Context, key types.NamespacedName,
+	strategy coordinationv1.CoordinatedLeaseStrategy, holder string) error {
 	t, now := e.target(e.leases, key), e.Now()
 	lease, err := reconcile.GetObject[*coordinationv1.Lease](ctx, e.BaseConfig, e.leases, key.Namespace, key.Name)
 	if err != nil {

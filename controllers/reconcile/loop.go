@@ -133,7 +133,8 @@ func (s *Source[K]) feed(ctx context.Context, reg *registry.Registry, queue work
 }
 
 // processQueue syncs keys from a queue until it is shut down.
-func processQueue[K comparable](ctx context.Context, log *slog.Logger, q workqueue.TypedRateLimitingInterface[K], sync func(context.Context, K) (Result, error)) {
+func processQueue[K comparable](ctx context.Context, log *slog.Logger, q workqueue.TypedRateLimitingInterface[K],
+	sync func(context.Context, K) (Result, error)) {
 	for {
 		key, shutdown := q.Get()
 		if shutdown {
@@ -158,7 +159,8 @@ func processQueue[K comparable](ctx context.Context, log *slog.Logger, q workque
 }
 
 // syncRecovering calls sync and returns a panic as an error.
-func syncRecovering[K comparable](ctx context.Context, log *slog.Logger, key K, sync func(context.Context, K) (Result, error)) (left Result, err error) {
+func syncRecovering[K comparable](ctx context.Context, log *slog.Logger, key K,
+	sync func(context.Context, K) (Result, error)) (left Result, err error) {
 	defer recovery.Into(log, "a controller", &err)
 	return sync(ctx, key)
 }

@@ -32,8 +32,10 @@ func NewQueueMetrics() *QueueMetrics {
 	name := []string{"name"}
 	buckets := prometheus.ExponentialBuckets(10e-9, 10, 12)
 	return &QueueMetrics{
-		adds:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_adds_total", Help: "[BETA] Number of keys that were added to a queue."}, name),
-		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_retries_total", Help: "[BETA] Number of keys that were added to a queue again after a delay."}, name),
+		adds: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_adds_total",
+			Help: "[BETA] Number of keys that were added to a queue."}, name),
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_retries_total",
+			Help: "[BETA] Number of keys that were added to a queue again after a delay."}, name),
 		queueDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_queue_duration_seconds",
 			Help: "[BETA] Time that keys waited in a queue, in seconds.", Buckets: buckets}, name),
 		workDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_work_duration_seconds",
@@ -80,7 +82,8 @@ func (m *QueueMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // newQueue returns a queue with a name that m measures, unless m is nil, and a function that
 // ends the measurement.
-func newQueue[K comparable](m *QueueMetrics, name string, limiter workqueue.TypedRateLimiter[K], now func() time.Time) (workqueue.TypedRateLimitingInterface[K], func()) {
+func newQueue[K comparable](m *QueueMetrics, name string, limiter workqueue.TypedRateLimiter[K],
+	now func() time.Time) (workqueue.TypedRateLimitingInterface[K], func()) {
 	if m == nil {
 		return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{Name: name}), func() {}
 	}
@@ -92,7 +95,8 @@ func newQueue[K comparable](m *QueueMetrics, name string, limiter workqueue.Type
 	defer m.mu.Unlock()
 	m.queues[q] = name
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[K]{Name: name, Queue: q})
-	limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{Name: name, DelayingQueue: delaying})
+	limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+		workqueue.TypedRateLimitingQueueConfig[K]{Name: name, DelayingQueue: delaying})
 	return &countedRetries[K]{limited, m.retries.WithLabelValues(name)}, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()

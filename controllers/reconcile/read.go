@@ -23,7 +23,8 @@ func (c BaseConfig) Served(gv schema.GroupVersion, resource string) *api.Resourc
 // Live returns the current state of an object, or nil if it does not exist. The object is
 // shared and must not be changed.
 func (c BaseConfig) Live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
-	item, err := c.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{})
+	item, err := c.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace,
+		Name: name}, storage.Read{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -47,7 +48,8 @@ func GetObject[P interface {
 
 // Items returns the current items of a selection.
 func (c BaseConfig) Items(ctx context.Context, res *api.Resource, namespace string, s registry.Selection) ([]*storage.Item, error) {
-	list, err := c.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}, registry.ListOptions{Selection: s})
+	list, err := c.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace},
+		registry.ListOptions{Selection: s})
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,8 @@ func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Targe
 }
 
 // followObjectsAs is FollowObjects with objects returned by read.
-func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
+func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection,
+	read ItemReader, k KnownUIDs, handle func(Change)) {
 	o := registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}}
 	var seen map[string]bool // nil after the initial events
 	reg.Follow(ctx, t, o, func() { seen = map[string]bool{} }, func(events []storage.Event) {
