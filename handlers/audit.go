@@ -81,7 +81,8 @@ func (c *call) auditBody(obj api.Object) {
 	if a == nil {
 		return
 	}
-	a.BodyMeta = &request.AuditMeta{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: string(obj.GetUID()), ResourceVersion: obj.GetResourceVersion()}
+	a.BodyMeta = &request.AuditMeta{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: string(obj.GetUID()),
+		ResourceVersion: obj.GetResourceVersion()}
 	if !a.WantsRequestObject() {
 		return
 	}

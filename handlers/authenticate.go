@@ -120,7 +120,8 @@ func newAuthenticationMetrics(reg prometheus.Registerer) (*authenticationMetrics
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
 		Help: "[ALPHA] Counter of authenticated attempts."}, []string{"result"})
 	duration := histogram.NewVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
-		Help: "[ALPHA] Authentication duration in seconds broken out by result.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
+		Help:    "[ALPHA] Authentication duration in seconds broken out by result.",
+		Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
 	for _, c := range []prometheus.Collector{users, attempts, duration} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -131,7 +132,8 @@ func newAuthenticationMetrics(reg prometheus.Registerer) (*authenticationMetrics
 		m.results[result].attempts = attempts.WithLabelValues(label)
 		m.results[result].duration = duration.WithLabelValues(label)
 	}
-	for _, name := range []string{"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", userByEmail, userOther} {
+	for _, name := range []string{"admin", "client", "kube_proxy", "kubelet",
+		"system:serviceaccount:kube-system:default", userByEmail, userOther} {
 		m.users[name] = users.WithLabelValues(name)
 	}
 	return m, nil

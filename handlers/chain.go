@@ -65,12 +65,14 @@ func (h *Handler) recoverPanics(next http.HandlerFunc) http.HandlerFunc {
 				h.metrics.abort(h.Catalogue, r, &request.From(r.Context()).Info)
 				panic(p)
 			}
-			h.Logger.Error("panic while serving", "id", request.From(r.Context()).LogID(), "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			h.Logger.Error("panic while serving", "id", request.From(r.Context()).LogID(), "method", r.Method, "path",
+				r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if sw, ok := w.(*responseWriter); ok && sw.code != 0 {
 				h.metrics.abort(h.Catalogue, r, &request.From(r.Context()).Info)
 				panic(http.ErrAbortHandler) // the response has begun: close the connection
 			}
-			h.responder.WriteError(w, r, apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
+			h.responder.WriteError(w, r,
+				apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
 		}()
 		next(w, r)
 	}

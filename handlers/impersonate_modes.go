@@ -130,7 +130,8 @@ func (m *impersonationModes) order(impersonator string) []int {
 }
 
 // try checks all permissions that a mode requires.
-func (m *impersonationModes) try(ctx context.Context, mode string, impersonator, wanted *request.User, info *request.Info) (*request.User, error) {
+func (m *impersonationModes) try(ctx context.Context, mode string, impersonator, wanted *request.User,
+	info *request.Info) (*request.User, error) {
 	t := impersonation{m: m, mode: mode, impersonator: impersonator, verb: "impersonate", group: ""}
 	if mode == modeLegacy {
 		return t.impersonate(ctx, wanted)
@@ -279,7 +280,8 @@ func (t *impersonation) subject(resource, name string) request.Info {
 
 // attribute returns the permission for a UID or an extra attribute.
 func (t *impersonation) attribute(resource, subresource, name string) request.Info {
-	return request.Info{IsResource: true, Verb: t.verb, Group: authenticationGroup, Version: "v1", Resource: resource, Subresource: subresource, Name: name}
+	return request.Info{IsResource: true, Verb: t.verb, Group: authenticationGroup, Version: "v1", Resource: resource,
+		Subresource: subresource, Name: name}
 }
 
 func (t *impersonation) refused(on request.Info, reason string) error {

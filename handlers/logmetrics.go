@@ -18,7 +18,8 @@ type logMetrics struct {
 
 func newLogMetrics(reg prometheus.Registerer) (*logMetrics, error) {
 	usage := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kube_apiserver_pod_logs_insecure_backend_total",
-		Help: "[ALPHA] Number of requests for logs that kubelets answer, by whether the client skips the verification of the kubelet's certificate: enforce_tls or skip_tls_allowed."}, []string{"usage"})
+		Help: "[ALPHA] Number of requests for logs that kubelets answer, by whether the client skips the " +
+			"verification of the kubelet's certificate: enforce_tls or skip_tls_allowed."}, []string{"usage"})
 	m := &logMetrics{
 		verified: usage.WithLabelValues("enforce_tls"), unverified: usage.WithLabelValues("skip_tls_allowed"),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "kube_apiserver_pod_logs_backend_tls_failure_total",

@@ -52,16 +52,20 @@ var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0
 func newMetrics(reg prometheus.Registerer, in *apf.Inflight) (*metrics, error) {
 	m := &metrics{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
-			Help: "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
+			Help: "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, " +
+				"resource, scope, component, and HTTP response code.",
 		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"}),
 		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
-			Help: "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
+			Help: "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, " +
+				"resource, subresource, scope and component.",
 		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"}),
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
-			Help: "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component. Not all requests are tracked this way.",
+			Help: "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, " +
+				"version, resource, scope and component. Not all requests are tracked this way.",
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}),
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
-			Help: "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
+			Help: "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, " +
+				"resource, subresource, and removed_release.",
 		}, []string{"group", "version", "resource", "subresource", "removed_release"}),
 	}
 	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, in} {

@@ -289,9 +289,11 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 	var errs field.ErrorList
 	switch kind {
 	case "CreateOptions":
-		errs = metavalidation.ValidateCreateOptions(&metav1.CreateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation})
+		errs = metavalidation.ValidateCreateOptions(&metav1.CreateOptions{DryRun: o.DryRun,
+			FieldManager: o.FieldManager, FieldValidation: o.FieldValidation})
 	case "UpdateOptions":
-		errs = metavalidation.ValidateUpdateOptions(&metav1.UpdateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation})
+		errs = metavalidation.ValidateUpdateOptions(&metav1.UpdateOptions{DryRun: o.DryRun,
+			FieldManager: o.FieldManager, FieldValidation: o.FieldValidation})
 	case "PatchOptions":
 		errs = metavalidation.ValidatePatchOptions(&o, patchType)
 	}

@@ -73,7 +73,8 @@ func (c *call) patchType(servesCBOR bool) (types.PatchType, error) {
 		return kind, nil
 	}
 	if !c.Resource.IsCustom() && !namesPatchType(header, served) {
-		return "", representation.NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
+		return "", representation.NewStatusError(http.StatusUnsupportedMediaType,
+			metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
 	return "", errPatchType(served...)
 }

@@ -54,24 +54,30 @@ func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
 			prometheus.ExponentialBuckets(1000, 10, 7), resource...),
 		bodies: distribution("apiserver_request_body_size_bytes", "[ALPHA] Size of the bodies of requests by resource and verb, in bytes.",
 			prometheus.LinearBuckets(50000, 100000, 31), "group", "resource", "verb"),
-		fieldValidation: distribution("field_validation_request_duration_seconds", "[ALPHA] Duration of writes by the parameter fieldValidation, in seconds.",
+		fieldValidation: distribution("field_validation_request_duration_seconds",
+			"[ALPHA] Duration of writes by the parameter fieldValidation, in seconds.",
 			sliBuckets, "field_validation"),
-		watchLists: distribution("apiserver_watch_list_duration_seconds", "[BETA] Time until a watch that begins with a list has sent it, in seconds.",
+		watchLists: distribution("apiserver_watch_list_duration_seconds",
+			"[BETA] Time until a watch that begins with a list has sent it, in seconds.",
 			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60}, "group", "version", "resource", "scope"),
 		eventSizes: distribution("apiserver_watch_events_sizes", "[BETA] Size of events sent to watches, in bytes.",
 			prometheus.ExponentialBuckets(1024, 2, 8), "group", "version", "resource"),
 		events: counter("apiserver_watch_events_total", "[BETA] Number of events sent to watches.", "group", "version", "resource"),
-		selfRequests: counter("apiserver_selfrequest_total", "[ALPHA] Number of requests of the server to itself, such as those of its controllers, by verb and resource.",
+		selfRequests: counter("apiserver_selfrequest_total",
+			"[ALPHA] Number of requests of the server to itself, such as those of its controllers, by verb and resource.",
 			"verb", "group", "resource", "subresource"),
-		terminations: counter("apiserver_request_terminations_total", "[ALPHA] Number of requests that the server ended to protect itself: requests beyond its limits, and requests that took too long.",
+		terminations: counter("apiserver_request_terminations_total",
+			"[ALPHA] Number of requests that the server ended to protect itself: requests beyond its limits, and requests that took too long.",
 			"verb", "group", "version", "resource", "subresource", "scope", "component", "code"),
 		shardedWatches: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_watch_shards_total",
 			Help: "[ALPHA] Number of watches in progress that are restricted by a shard selector."}, []string{"group", "resource"}),
-		outsideOfShards: counter("apiserver_watch_filtered_events_total", "[ALPHA] Number of objects that watches did not get because of their shard selectors.", "group", "resource"),
+		outsideOfShards: counter("apiserver_watch_filtered_events_total",
+			"[ALPHA] Number of objects that watches did not get because of their shard selectors.", "group", "resource"),
 		aborts: counter("apiserver_request_aborts_total", "[ALPHA] Number of requests whose connection was closed in the middle of the response.",
 			"verb", "group", "version", "resource", "subresource", "scope"),
 	}
-	filters := distribution("apiserver_request_filter_duration_seconds", "[ALPHA] Duration of the steps before a request is routed, in seconds.",
+	filters := distribution("apiserver_request_filter_duration_seconds",
+		"[ALPHA] Duration of the steps before a request is routed, in seconds.",
 		[]float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30}, "filter")
 	for filter, name := range [filterCount]string{filterAuthentication: "authentication", filterAuthorization: "authorization",
 		filterImpersonation: "impersonation", filterFairness: "priorityandfairness"} {
@@ -147,7 +153,8 @@ type countEvents struct {
 
 // events returns the metrics of a watch.
 func (m *metrics) events(info *request.Info) countEvents {
-	return countEvents{m.sizes.events.WithLabelValues(info.Group, info.Version, info.Resource), m.sizes.eventSizes.WithLabelValues(info.Group, info.Version, info.Resource)}
+	return countEvents{m.sizes.events.WithLabelValues(info.Group, info.Version, info.Resource),
+		m.sizes.eventSizes.WithLabelValues(info.Group, info.Version, info.Resource)}
 }
 
 // Sent counts an event.

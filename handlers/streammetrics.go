@@ -22,8 +22,9 @@ func newStreamMetrics(reg prometheus.Registerer) (*streamMetrics, error) {
 			"Total number of requests that were handled by the StreamTranslatorProxy, which processes streaming RemoteCommand/V5", "code"),
 		tunnelled: counter("stream_tunnel_requests_total",
 			"Total number of requests that were handled by the StreamTunnelProxy, which processes streaming PortForward/V2", "code"),
-		requests: counter("websocket_streaming_requests_total", "Total number of WebSocket streaming requests (exec/attach/portforward) routed by the API server, "+
-			"labeled by subresource and proxy_type. proxy_type is proxied_to_kubelet when the kubelet handles the request directly; otherwise translated_at_apiserver.",
+		requests: counter("websocket_streaming_requests_total",
+			"Total number of WebSocket streaming requests (exec/attach/portforward) routed by the API server, "+
+				"labeled by subresource and proxy_type. proxy_type is proxied_to_kubelet when the kubelet handles the request directly; otherwise translated_at_apiserver.",
 			"subresource", "proxy_type"),
 	}
 	for _, c := range []prometheus.Collector{m.translated, m.tunnelled, m.requests} {

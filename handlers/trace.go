@@ -45,7 +45,8 @@ func (h *Handler) trace(next http.HandlerFunc) http.HandlerFunc {
 				defer panic(p)
 				code = http.StatusInternalServerError
 			}
-			span.SetAttributes(attribute.Int("http.response.status_code", max(code, http.StatusOK)), attribute.Int("http.response.body.size", sw.written))
+			span.SetAttributes(attribute.Int("http.response.status_code", max(code, http.StatusOK)),
+				attribute.Int("http.response.body.size", sw.written))
 			if code >= http.StatusInternalServerError {
 				span.SetStatus(codes.Error, "")
 			}

@@ -84,7 +84,8 @@ func (h *Handler) watch(c *call) error {
 	if opts.InitialEventsEnd {
 		began := time.Now()
 		c.initialSent = func() {
-			h.metrics.sizes.watchLists.WithLabelValues(c.info.Group, c.info.Version, c.info.Resource, scopeLabel(c.info)).Observe(time.Since(began).Seconds())
+			h.metrics.sizes.watchLists.WithLabelValues(c.info.Group, c.info.Version, c.info.Resource,
+				scopeLabel(c.info)).Observe(time.Since(began).Seconds())
 		}
 	}
 	h.follow(ctx, c, watcher, s)

@@ -168,7 +168,10 @@ func (h *Handler) mergeRemotes(groups []*discoveredGroup) ([]*discoveredGroup, e
 
 // encode joins the encodings of the groups into one list.
 func (doc *aggregated) encode(groups []*discoveredGroup) error {
-	list := &v2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: aggregatedKind, APIVersion: v2.SchemeGroupVersion.String()}, Items: []v2.APIGroupDiscovery{}}
+	list := &v2.APIGroupDiscoveryList{
+		TypeMeta: metav1.TypeMeta{Kind: aggregatedKind, APIVersion: v2.SchemeGroupVersion.String()},
+		Items:    []v2.APIGroupDiscovery{},
+	}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("encode discovery: %w", err)

@@ -31,7 +31,8 @@ const maxRemovedKinds = 200
 func newRegenerations(reg prometheus.Registerer) (*regenerations, error) {
 	counter := func(version string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiextensions_openapi_" + version + "_regeneration_count",
-			Help: "[ALPHA] Number of times that the part of the OpenAPI " + version + " document about a custom kind was made, by its definition and the reason."}, labels)
+			Help: "[ALPHA] Number of times that the part of the OpenAPI " + version +
+				" document about a custom kind was made, by its definition and the reason."}, labels)
 	}
 	g := &regenerations{v2: counter("v2", "crd", "reason"), v3: counter("v3", "crd", "group", "version", "reason")}
 	for _, c := range []prometheus.Collector{g.v2, g.v3} {

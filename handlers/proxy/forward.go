@@ -50,7 +50,8 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, loc *api.Locatio
 	if !WantsUpgrade(r) && redirectToRoot(w, r, target.Path) {
 		return
 	}
-	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(loc, WantsUpgrade(r)), SetHeaders: func(h http.Header) { mark(h, loc) }}, fail)
+	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(loc, WantsUpgrade(r)),
+		SetHeaders: func(h http.Header) { mark(h, loc) }}, fail)
 }
 
 // mark marks a request that carries the client certificate for kubelets.

@@ -9,7 +9,9 @@ import (
 
 // throttled returns a dialer whose connections carry at most n bytes per second in each
 // direction.
-func throttled(dial func(ctx context.Context, network, address string) (net.Conn, error), n int) func(context.Context, string, string) (net.Conn, error) {
+func throttled(
+	dial func(ctx context.Context, network, address string) (net.Conn, error), n int,
+) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {

@@ -38,7 +38,8 @@ func (r refusal) Error() string { return "unable to upgrade connection: " + r.St
 
 // dialSPDY upgrades a connection to a kubelet to SPDY with one of the subprotocols. It returns
 // the connection, which the caller closes, and the chosen subprotocol. header is added to the request.
-func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location, header http.Header, protocols ...string) (*stream, string, error) {
+func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location, header http.Header,
+	protocols ...string) (*stream, string, error) {
 	out, err := http.NewRequestWithContext(ctx, http.MethodPost, loc.URL.String(), nil)
 	if err != nil {
 		return nil, "", err

@@ -95,7 +95,8 @@ func (c *Codec) bodyFormat(r *http.Request) (Format, error) {
 		return f, nil
 	}
 	return 0, NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+Offer{cbor: c.codecs.CBOR}.available(OfferObject.byParameters), nil)
+		"the body of the request was in an unknown format - accepted media types include: "+
+			Offer{cbor: c.codecs.CBOR}.available(OfferObject.byParameters), nil)
 }
 
 // CheckBodyMedia returns an error unless the media type of the body is one that Decode accepts.
@@ -236,11 +237,13 @@ func (c *Codec) DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.Dele
 
 // isUnservedVersion reports whether kube-apiserver decodes c's kind in a version that is not for requests.
 func (c *Codec) isUnservedVersion(gv schema.GroupVersion) bool {
-	return gv == schema.GroupVersion{Group: c.gvk.Group, Version: runtime.APIVersionInternal} || slices.Contains(c.resource.RemovedVersions, gv)
+	return gv == schema.GroupVersion{Group: c.gvk.Group, Version: runtime.APIVersionInternal} ||
+		slices.Contains(c.resource.RemovedVersions, gv)
 }
 
 func errOtherVersion(got schema.GroupVersion, c *Codec) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, c.version))
+	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
+		got, c.version))
 }
 
 // ofBody returns the codec for a body, which may omit its type or have another
@@ -283,7 +286,8 @@ func (c *Codec) errCannotHandle(gvk schema.GroupVersionKind, err error) error {
 
 // errUnrecognized returns the error of a body that could not be read.
 func (c *Codec) errUnrecognized(data []byte, err error) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
+		c.gvk.Kind, err, summary(data)))
 }
 
 func (c *Codec) errUnregistered() error {

@@ -37,7 +37,8 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 // writeError is WriteError with the media types that the path has for errors.
 func (p *Responder) writeError(w http.ResponseWriter, r *http.Request, o Offer, err error) {
 	status := p.Status(r, err)
-	if errors.Is(r.Context().Err(), context.DeadlineExceeded) && (status.Code != http.StatusGatewayTimeout || errors.Is(err, context.DeadlineExceeded)) {
+	if errors.Is(r.Context().Err(), context.DeadlineExceeded) && (status.Code != http.StatusGatewayTimeout ||
+		errors.Is(err, context.DeadlineExceeded)) {
 		writeTimeout(w, r)
 		return
 	}
@@ -127,17 +128,20 @@ func NewStatusError(code int, reason metav1.StatusReason, message string, detail
 // ErrNoResource returns the error of a path without a resource. Its details are empty, like
 // those of kube-apiserver.
 func ErrNoResource() error {
-	return NewStatusError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{})
+	return NewStatusError(http.StatusNotFound, metav1.StatusReasonNotFound,
+		"the server could not find the requested resource", &metav1.StatusDetails{})
 }
 
 // ErrMethodNotAllowed returns the error of a method that the path does not have.
 func ErrMethodNotAllowed() error {
-	return NewStatusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
+	return NewStatusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		"the server does not allow this method on the requested resource", &metav1.StatusDetails{})
 }
 
 // errTooLarge returns the error of a body or a patch that exceeds a limit.
 func errTooLarge(format string, args ...any) error {
-	return NewStatusError(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf("Request entity too large: "+format, args...), nil)
+	return NewStatusError(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge,
+		fmt.Sprintf("Request entity too large: "+format, args...), nil)
 }
 
 // ServeNotFound responds to paths outside the API in plain text, as net/http does.

@@ -55,7 +55,8 @@ const watchChunk = 256 << 10
 // writeTimeout ends the watch. If mayCompress is true, the response is compressed for a client
 // that accepts gzip.
 func NewHTTPFrames(w http.ResponseWriter, writeTimeout time.Duration, mayCompress bool) Frames {
-	f := &httpFrames{w: w, out: http.NewResponseController(w), writeTimeout: writeTimeout, stalled: make(chan struct{}), compress: mayCompress && compressible(w)}
+	f := &httpFrames{w: w, out: http.NewResponseController(w), writeTimeout: writeTimeout,
+		stalled: make(chan struct{}), compress: mayCompress && compressible(w)}
 	f.stall = time.AfterFunc(time.Hour, func() {
 		defer close(f.stalled)
 		// Connections without deadlines do not block for long.

@@ -191,7 +191,8 @@ func (p *Responder) NegotiateAs(r *http.Request, kind schema.GroupVersionKind) (
 
 // notAcceptable returns the error of an Accept header without an offered media type.
 func (o Offer) notAcceptable(offered string) error {
-	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "only the following media types are accepted: "+o.available(offered), nil)
+	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		"only the following media types are accepted: "+o.available(offered), nil)
 }
 
 // errorMedia returns the representation of an error. If the Accept header names none of those that are
@@ -214,7 +215,8 @@ func (o Offer) hasName(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")
 		name = strings.TrimSpace(name)
-		if f, ok := FormatOf(name); ok && o.serves(f) || name == "*/*" || name == mediaCBORSeq && strings.HasSuffix(o.available(o.byName), mediaCBORSeq) {
+		if f, ok := FormatOf(name); ok && o.serves(f) || name == "*/*" ||
+			name == mediaCBORSeq && strings.HasSuffix(o.available(o.byName), mediaCBORSeq) {
 			return true
 		}
 	}

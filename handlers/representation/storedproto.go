@@ -58,7 +58,8 @@ func (c *Codec) storedProto(item *storage.Item) (s storedProto, ok bool) {
 		return s, false
 	}
 	metaStart := len(raw) - len(after) - len(meta)
-	return storedProto{before: meta[:position], after: raw[metaStart+position+len(emptyVersion):], metaSize: len(meta), version: item.Revision()}, true
+	return storedProto{before: meta[:position], after: raw[metaStart+position+len(emptyVersion):],
+		metaSize: len(meta), version: item.Revision()}, true
 }
 
 // versionAt returns the position of the empty resourceVersion in encoded metadata; -1 if there is

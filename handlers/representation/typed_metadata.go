@@ -20,7 +20,8 @@ type fieldOrder struct {
 // newMetadataOrder returns the order of the fields of ObjectMeta.
 func newMetadataOrder() *fieldOrder {
 	return &fieldOrder{
-		names: []string{"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+		names: []string{"name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+			"creationTimestamp", "deletionTimestamp",
 			"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields"},
 		elements: map[string]*fieldOrder{
 			"ownerReferences": {names: []string{"apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"}},

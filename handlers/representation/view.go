@@ -91,7 +91,8 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	case m.as == asPartial && isList && res.IsCustom():
 		v.fault = errNotShown("you requested %s, but the requested object is a list (*unstructured.UnstructuredList)", m.as)
 	case m.as == asPartialList && !isList:
-		v.fault = errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, api.InternalPackage(c.resource), c.gvk.Kind)
+		v.fault = errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as,
+			api.InternalPackage(c.resource), c.gvk.Kind)
 	case m.as == asPartial && isList:
 		v.fault = errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, api.InternalPackage(res), res.Kind)
 	case m.as == asTable:
