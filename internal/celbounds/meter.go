@@ -70,5 +70,6 @@ func (m *Meter) work(n int64) {
 
 // stop ends an evaluation as an exceeded cost limit does.
 func stop(reason string) {
-	panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: "operation cancelled: actual cost limit exceeded: " + reason})
+	panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded,
+		Message: "operation cancelled: actual cost limit exceeded: " + reason})
 }

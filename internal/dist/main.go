@@ -111,7 +111,8 @@ func index(version, url string, hashes map[string]string) string {
 		b.WriteString("  v" + release + ":\n")
 		for _, p := range platforms {
 			archive := envtest.ArchiveName(version, p[0], p[1])
-			fmt.Fprintf(&b, "    %s:\n      hash: %s\n      selfLink: %s/%s\n", envtest.ArchiveName(release, p[0], p[1]), hashes[archive], url, archive)
+			fmt.Fprintf(&b, "    %s:\n      hash: %s\n      selfLink: %s/%s\n",
+				envtest.ArchiveName(release, p[0], p[1]), hashes[archive], url, archive)
 		}
 	}
 	return b.String()

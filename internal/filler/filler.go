@@ -18,7 +18,8 @@ import (
 // empty lists and maps, and strings that are hard to encode.
 func Fill(random *rand.Rand, v reflect.Value) { (&filler{random}).value(v, 0) }
 
-var awkwardStrings = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff", "日本", "1", "null", strings.Repeat("x", 100)}
+var awkwardStrings = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff",
+	"日本", "1", "null", strings.Repeat("x", 100)}
 
 // filler fills values at random.
 type filler struct {

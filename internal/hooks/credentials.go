@@ -77,7 +77,8 @@ func ReadSettings(data []byte) (*Settings, error) {
 		return &Settings{}, nil
 	}
 	alpha := configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1alpha1", Kind: "WebhookAdmission"}
-	c, err := configfile.Decode[Settings](data, configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1", Kind: "WebhookAdmissionConfiguration"}, alpha)
+	c, err := configfile.Decode[Settings](data,
+		configfile.Kind{APIVersion: "apiserver.config.k8s.io/v1", Kind: "WebhookAdmissionConfiguration"}, alpha)
 	if err != nil {
 		return nil, err
 	}

@@ -57,3 +57,25 @@ func TestStatedSizes(t *testing.T) {
 		t.Errorf("found %d sizes in the page", stated)
 	}
 }
+
+// TestLongLines bounds the lines of more than 140 characters, which no screen shows beside anything else. The
+// kinds, whose rules are tables, are not counted.
+func TestLongLines(t *testing.T) {
+	const perThousand = 1
+	long, total := 0, 0
+	for path, text := range lines(t) {
+		if strings.HasPrefix(path, "kinds/") || strings.HasPrefix(path, "api/") {
+			continue
+		}
+		total += len(text)
+		for i, line := range text {
+			if len(line) > 140 {
+				long++
+				t.Logf("%s:%d has %d characters", path, i+1, len(line))
+			}
+		}
+	}
+	if long*1000 > total*perThousand {
+		t.Errorf("%d of %d lines have more than 140 characters, at most %d of 1,000 may", long, total, perThousand)
+	}
+}

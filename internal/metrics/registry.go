@@ -87,9 +87,11 @@ func (c *collectors) describe() {
 
 // New returns a Registry that only has metrics about metrics.
 func New(o Options) *Registry {
-	r := &Registry{options: o, metrics: prometheus.NewRegistry(), undescribed: &collectors{}, known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+	r := &Registry{options: o, metrics: prometheus.NewRegistry(), undescribed: &collectors{},
+		known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
 		registered: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "registered_metrics_total",
-			Help: "[BETA] Number of registered metrics by stability and by the release that deprecated them."}, []string{"stability_level", "deprecated_version"}),
+			Help: "[BETA] Number of registered metrics by stability and by the release that deprecated them."},
+			[]string{"stability_level", "deprecated_version"}),
 		disabled: prometheus.NewCounter(prometheus.CounterOpts{Name: "disabled_metrics_total",
 			Help: "[BETA] Number of metrics that are disabled."}),
 		hidden: prometheus.NewCounter(prometheus.CounterOpts{Name: "hidden_metrics_total",
@@ -105,7 +107,8 @@ func New(o Options) *Registry {
 
 // Sibling returns an empty registry with the same options, for metrics that are served apart.
 func (r *Registry) Sibling() *Registry {
-	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), undescribed: r.undescribed, known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), undescribed: r.undescribed,
+		known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
 		registered: r.registered, disabled: r.disabled, hidden: r.hidden, unexpected: r.unexpected}
 }
 

@@ -72,7 +72,8 @@ func difference(m, before *dto.Metric) *dto.Metric {
 		out.Counter = &dto.Counter{Value: minus(m.Counter.GetValue(), before.Counter.GetValue())}
 	case m.Histogram != nil:
 		a, b := m.Histogram, before.Histogram
-		out.Histogram = &dto.Histogram{SampleCount: minus(a.GetSampleCount(), b.GetSampleCount()), SampleSum: minus(a.GetSampleSum(), b.GetSampleSum())}
+		out.Histogram = &dto.Histogram{SampleCount: minus(a.GetSampleCount(), b.GetSampleCount()),
+			SampleSum: minus(a.GetSampleSum(), b.GetSampleSum())}
 		for i, bucket := range a.Bucket { // the buckets of a series do not change
 			out.Histogram.Bucket = append(out.Histogram.Bucket, &dto.Bucket{
 				UpperBound: bucket.UpperBound, CumulativeCount: minus(bucket.GetCumulativeCount(), b.Bucket[i].GetCumulativeCount()),
@@ -81,7 +82,8 @@ func difference(m, before *dto.Metric) *dto.Metric {
 		combineNative(out.Histogram, a, b, -1)
 	case m.Summary != nil:
 		a, b := m.Summary, before.Summary
-		out.Summary = &dto.Summary{SampleCount: minus(a.GetSampleCount(), b.GetSampleCount()), SampleSum: minus(a.GetSampleSum(), b.GetSampleSum()), Quantile: a.Quantile}
+		out.Summary = &dto.Summary{SampleCount: minus(a.GetSampleCount(), b.GetSampleCount()),
+			SampleSum: minus(a.GetSampleSum(), b.GetSampleSum()), Quantile: a.Quantile}
 	}
 	return out
 }

@@ -70,17 +70,24 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		used: map[string]uint64{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total",
-			Help: "[ALPHA] Number of requests of the server to other servers, such as webhooks, by code, method and host. The code of a request without a response is <error>."},
+			Help: "[ALPHA] Number of requests of the server to other servers, such as webhooks, by code, method " +
+				"and host. The code of a request without a response is <error>."},
 			[]string{"code", "method", "host"}),
-		duration: histogram("rest_client_request_duration_seconds", "[ALPHA] Time until the response of another server was read, by verb and host, in seconds.",
+		duration: histogram("rest_client_request_duration_seconds",
+			"[ALPHA] Time until the response of another server was read, by verb and host, in seconds.",
 			[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}),
-		sent: histogram("rest_client_request_size_bytes", "[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes),
+		sent: histogram("rest_client_request_size_bytes",
+			"[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes),
 		resolution: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rest_client_dns_resolution_duration_seconds",
-			Help: "[ALPHA] Time in which the name of another server was resolved, by host, in seconds.", Buckets: []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30}}, []string{"host"}),
+			Help:    "[ALPHA] Time in which the name of another server was resolved, by host, in seconds.",
+			Buckets: []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30}}, []string{"host"}),
 		created: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_transport_create_calls_total",
-			Help: "[ALPHA] Number of times that a transport to another server was needed: found in the cache (hit), made for the cache (miss), or made for one client only (uncacheable)."}, []string{"result"}),
-		cached:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "rest_client_transport_cache_entries", Help: "[ALPHA] Number of cached transports, which lead to webhooks."}),
-		fetched: histogram("rest_client_response_size_bytes", "[ALPHA] Size of the bodies of responses of other servers by verb and host, in bytes.", sizes),
+			Help: "[ALPHA] Number of times that a transport to another server was needed: found in the cache " +
+				"(hit), made for the cache (miss), or made for one client only (uncacheable)."}, []string{"result"}),
+		cached: prometheus.NewGauge(prometheus.GaugeOpts{Name: "rest_client_transport_cache_entries",
+			Help: "[ALPHA] Number of cached transports, which lead to webhooks."}),
+		fetched: histogram("rest_client_response_size_bytes",
+			"[ALPHA] Size of the bodies of responses of other servers by verb and host, in bytes.", sizes),
 	}
 	for _, c := range []prometheus.Collector{m.requests, m.duration, m.sent, m.fetched, m.resolution, m.created, m.cached} {
 		if err := reg.Register(c); err != nil {

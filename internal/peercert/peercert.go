@@ -22,7 +22,8 @@ type Counters struct{ missingSAN, insecureSHA1 prometheus.Counter }
 func New(reg prometheus.Registerer, subsystem, stability string) (*Counters, error) {
 	counter := func(name, of string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: subsystem, Name: name,
-			Help: "[" + stability + "] Number of responses of servers whose certificate " + of + ", and of connections that failed for this reason."})
+			Help: "[" + stability + "] Number of responses of servers whose certificate " + of +
+				", and of connections that failed for this reason."})
 	}
 	c := &Counters{
 		missingSAN:   counter("x509_missing_san_total", "has no subject alternative names"),

@@ -189,10 +189,12 @@ func checkOwner(path string, info os.FileInfo) error {
 		othersWrite = 0o002
 	}
 	if user := os.Geteuid(); int(stat.Uid) != user && stat.Uid != 0 {
-		return fmt.Errorf("%s belongs to user %d (mode %04o), and this process runs as user %d: use one of your own, or change its owner", path, stat.Uid, info.Mode().Perm(), user)
+		return fmt.Errorf("%s belongs to user %d (mode %04o), and this process runs as user %d: use one of your own, or change its owner",
+			path, stat.Uid, info.Mode().Perm(), user)
 	}
 	if info.Mode().Perm()&othersWrite != 0 {
-		return fmt.Errorf("%s has mode %04o (owner %d), so that other users may write it: use another one, or chmod go-w", path, info.Mode().Perm(), stat.Uid)
+		return fmt.Errorf("%s has mode %04o (owner %d), so that other users may write it: use another one, or chmod go-w",
+			path, info.Mode().Perm(), stat.Uid)
 	}
 	return nil
 }
