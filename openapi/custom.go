@@ -101,7 +101,8 @@ func (c CustomKind) list(prefix string, members []byte) ([]byte, error) {
 			"metadata":   meta,
 			"items": jsonObject{
 				"type": "array", "items": jsonObject{"$ref": prefix + CustomName(c.GroupVersionKind)},
-				"description": "List of " + c.Plural + ". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
+				"description": "List of " + c.Plural +
+					". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
 			},
 		},
 	})

@@ -71,7 +71,8 @@ func GroupsDocument() Document {
 
 // ServerDocument returns the document of the server's version.
 func ServerDocument() Document {
-	op := discoveryOperation("getCodeVersion", "get the version information for this server", "version", "io.k8s.apimachinery.pkg.version.Info")
+	op := discoveryOperation("getCodeVersion", "get the version information for this server", "version",
+		"io.k8s.apimachinery.pkg.version.Info")
 	op.consumes, op.produces = []string{"application/json"}, []string{"application/json"}
 	return Document{Name: "version", paths: pathItems("/version/", op)}
 }

@@ -88,7 +88,8 @@ func documentV3Form(schema *form) *form {
 		with(ordered("$ref", "description", "content", "required").with(content, "content"), "requestBody").
 		with(mapOf(response), "responses").
 		with(ordered("group", "version", "kind"), kindsExtension)
-	path := ordered("$ref", "summary", "description", "get", "put", "post", "delete", "options", "head", "patch", "trace", "servers", "parameters").
+	path := ordered("$ref", "summary", "description", "get", "put", "post", "delete", "options", "head", "patch",
+		"trace", "servers", "parameters").
 		with(parameter, "parameters")
 	path.each = operation
 	components := ordered("schemas", "securitySchemes", "responses", "parameters").

@@ -55,7 +55,8 @@ type rawObject = map[string]json.RawMessage
 // the memory of its input. first and second are the paths of the large objects that are split.
 // The concatenated protobuf messages of the pieces are equivalent to that of the whole
 // document. Without withHead, only the members of the two objects are converted.
-func convertInPieces(document []byte, withHead bool, first, second []string, parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
+func convertInPieces(document []byte, withHead bool, first, second []string,
+	parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
 	var whole rawObject
 	if err := json.Unmarshal(document, &whole); err != nil {
 		return nil, err
