@@ -127,9 +127,11 @@ func (a *Attributes) Options() runtime.Object {
 	}
 	switch {
 	case a.Verb == api.VerbCreate:
-		return &metav1.CreateOptions{TypeMeta: kind("CreateOptions"), DryRun: dryRun, FieldManager: a.write.FieldManager, FieldValidation: a.write.FieldValidation}
+		return &metav1.CreateOptions{TypeMeta: kind("CreateOptions"), DryRun: dryRun,
+			FieldManager: a.write.FieldManager, FieldValidation: a.write.FieldValidation}
 	case a.Verb == api.VerbUpdate:
-		return &metav1.UpdateOptions{TypeMeta: kind("UpdateOptions"), DryRun: dryRun, FieldManager: a.write.FieldManager, FieldValidation: a.write.FieldValidation}
+		return &metav1.UpdateOptions{TypeMeta: kind("UpdateOptions"), DryRun: dryRun,
+			FieldManager: a.write.FieldManager, FieldValidation: a.write.FieldValidation}
 	case a.deletion != nil:
 		o := &metav1.DeleteOptions{TypeMeta: kind("DeleteOptions"), DryRun: dryRun,
 			GracePeriodSeconds: a.deletion.GracePeriodSeconds, Preconditions: a.deletion.Preconditions}

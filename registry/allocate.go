@@ -131,11 +131,14 @@ func (a *allocation) AllocateIP(ctx context.Context, family string, requested ne
 
 // takeIP allocates the requested address from the first of the ranges that contains it, and returns
 // that range.
-func (a *allocation) takeIP(ctx context.Context, ranges []netip.Prefix, requested netip.Addr, owner api.Object) (netip.Addr, netip.Prefix, error) {
+func (a *allocation) takeIP(ctx context.Context, ranges []netip.Prefix, requested netip.Addr,
+	owner api.Object) (netip.Addr, netip.Prefix, error) {
 	i := slices.IndexFunc(ranges, func(in netip.Prefix) bool { return IsUsable(in, requested) })
 	switch {
 	case i < 0 && a.dryRun && len(ranges) > 0: // as in kube-apiserver, the message of a dry run names a range
-		return requested, netip.Prefix{}, &api.AllocationError{Reason: fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, ranges[0])}
+		return requested, netip.Prefix{},
+			&api.AllocationError{Reason: fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s",
+				requested, ranges[0])}
 	case i < 0:
 		return requested, netip.Prefix{}, &api.AllocationError{Reason: "the provided network does not match the current range"}
 	case a.dryRun:
@@ -220,7 +223,8 @@ func (a *allocation) createAddressObject(ctx context.Context, ip netip.Addr, own
 	if err != nil {
 		return err
 	}
-	out, err := a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
+	out, err := a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner),
+		WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
 	if err == nil {
 		uid := out.Object.GetUID()
 		a.undo = append(a.undo, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip, &uid) })
@@ -300,7 +304,8 @@ func (a *allocation) isPortUsed(ctx context.Context, port int32) (is bool, err e
 func (a *allocation) takePort(ctx context.Context, requested int32) (int32, error) {
 	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
 	if requested != 0 && (requested < first || requested > last) {
-		return 0, &api.AllocationError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
+		return 0, &api.AllocationError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d",
+			first, last)}
 	}
 	var got int32
 	err := a.changePorts(ctx, func(used *big.Int) error {

@@ -69,13 +69,15 @@ func (r *Registry) checkConverted(ctx context.Context, t Target, e *UnconvertedE
 	if c.isFilled.Load() {
 		return nil
 	}
-	if list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{Read: storage.Read{Match: storage.Any}}); err == nil && len(list.Items) > len(e.items) {
+	if list, err := r.collection(t.Resource).List(ctx,
+		storage.ListOptions{Read: storage.Read{Match: storage.Any}}); err == nil && len(list.Items) > len(e.items) {
 		_, err = t.Objects(ctx, list.Items[:min(len(list.Items), maxUnconverted)]...)
 		errors.As(err, &e)
 	}
 	t.Name = ""
 	seconds := math.Exp(0.06 * r.o.Now().Sub(c.since).Seconds())
-	return apierrors.NewTooManyRequests(fmt.Sprintf("storage is (re)initializing: failed to list <unspecified>: %v", r.errUnconverted(t, e)), int(min(seconds, 30)))
+	return apierrors.NewTooManyRequests(fmt.Sprintf("storage is (re)initializing: failed to list <unspecified>: %v",
+		r.errUnconverted(t, e)), int(min(seconds, 30)))
 }
 
 // AwaitConverted lets a watch begin once the objects that o keeps no conversion of are converted to t's version. A version to which

@@ -250,7 +250,8 @@ func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int6
 
 // finishDelete removes the object from storage. old is the stored object, which is shared;
 // last is its last state, either old itself or a copy.
-func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, old, last api.Object, dryRun bool) (Outcome, error) {
+func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, old,
+	last api.Object, dryRun bool) (Outcome, error) {
 	if dryRun {
 		return Outcome{Object: last, Deleted: true}, nil
 	}
@@ -317,10 +318,13 @@ func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 	}
 	failed := t.Resource.Delete.PreconditionError
 	if p.UID != nil && *p.UID != old.GetUID() {
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", failed, *p.UID, old.GetUID()))
+		return apierrors.NewConflict(named, old.GetName(),
+			fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", failed, *p.UID, old.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("%s: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", failed, *p.ResourceVersion, old.GetResourceVersion()))
+		return apierrors.NewConflict(named, old.GetName(),
+			fmt.Errorf("%s: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", failed,
+				*p.ResourceVersion, old.GetResourceVersion()))
 	}
 	return nil
 }

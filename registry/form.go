@@ -68,7 +68,8 @@ func (r *Registry) errUnreadable(item *storage.Item, err error) error {
 
 // errPlain returns the Status without a reason that kube-apiserver makes of an error that is none.
 func errPlain(message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: message}}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure,
+		Code: http.StatusInternalServerError, Message: message}}
 }
 
 // Objects returns the objects of items, in the hub version of t's resource. They must not

@@ -105,7 +105,8 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"
 	}
-	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[string]*storage.Collection{}}
+	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas},
+		collections: map[string]*storage.Collection{}}
 	r.allocations, r.comparisons = newAllocationMetrics(r), newComparisonMetrics()
 	r.closedCollection = store.ClosedCollection()
 	for _, res := range catalogue.Resources() {

@@ -276,7 +276,8 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 
 // createMark allocates ip to the first of its owners, unless existing names one of them, or ip is
 // outside of the ranges, from which it cannot be allocated.
-func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, ranges []addressRange, owners []allocatedObject, existing *addressMark) error {
+func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, ranges []addressRange,
+	owners []allocatedObject, existing *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
 	if !slices.Contains(a.Families(), api.FamilyOf(ip)) {
 		p.r.allocations.addressRepair.count(foundInvalid, 1)

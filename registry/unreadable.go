@@ -33,7 +33,8 @@ func (r *Registry) RemoveUnreadable(ctx context.Context, t Target, logger *slog.
 		return false, r.StatusError(t, err)
 	}
 	if logger != nil {
-		logger.Error("replacing an object of the server that cannot be decoded", "key", corrupt.Path, "size", len(item.Value()), "error", corrupt.Err)
+		logger.Error("replacing an object of the server that cannot be decoded", "key", corrupt.Path, "size",
+			len(item.Value()), "error", corrupt.Err)
 	}
 	return true, nil
 }

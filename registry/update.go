@@ -107,7 +107,8 @@ type update struct {
 
 // updateOnce lists the steps of an update in their order. The first step that fails ends
 // it. Update repeats all steps if another write of the object came first.
-func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
+func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change,
+	o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
 	w.prepareCopy = w.prepareOther
 	err := w.finish(ctx, inOrder(ctx,
@@ -315,7 +316,8 @@ func (w *update) commit(ctx context.Context) (err error) {
 }
 
 // replace stores obj in place of item, and writes the fences.
-func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object, fences ...string) (Outcome, error) {
+func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object,
+	fences ...string) (Outcome, error) {
 	obj.SetSelfLink("") // as in kube-apiserver, only the response of a dry run has it
 	stored, err := t.toStored(ctx, obj)
 	if err != nil {

@@ -98,7 +98,8 @@ func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, 
 
 // answerReview validates a review of a kind, after mutating admission, and returns the
 // answer.
-func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
+func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object,
+	a *Attributes) (api.Object, error) {
 	review, ok := r.o.Reviews(source)
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
