@@ -114,7 +114,9 @@ func (p *builder) buildPlugins(files map[string][]byte) error {
 
 // manifestConfig returns the configuration of the policies and webhooks in files.
 func (p *builder) manifestConfig() (manifest.Config, error) {
-	metrics, err := configmetrics.New(p.metrics, configmetrics.Options{Name: "manifest_admission", Subject: "admission manifest", ServerID: p.serverID, Stability: "ALPHA", ByPlugin: true})
+	metrics, err := configmetrics.New(p.metrics,
+		configmetrics.Options{Name: "manifest_admission", Subject: "admission manifest", ServerID: p.serverID,
+			Stability: "ALPHA", ByPlugin: true})
 	if err != nil {
 		return manifest.Config{}, err
 	}

@@ -266,7 +266,8 @@ func (p *builder) buildPublication() (err error) {
 	}
 	p.publication = &bootstrap.Publication{
 		Catalogue: p.catalogue, Registry: p.reg,
-		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.Serving.AdvertiseAddress, p.o.Serving.BindAddress))),
+		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.Serving.AdvertiseAddress,
+			p.o.Serving.BindAddress))),
 		NodePort: int32(p.o.Services.KubernetesNodePort),
 		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust(), Gates: p.gates,
 		KubeletClient: p.o.Kubelets.CertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: time.Now,

@@ -51,7 +51,8 @@ type AuditBackend struct {
 }
 
 func (b *AuditBackend) batch(throttle bool) audit.BatchConfig {
-	return audit.BatchConfig{Mode: b.Mode, BufferSize: b.BufferSize, MaxSize: b.BatchSize, MaxWait: b.BatchWait, Throttle: throttle, QPS: b.QPS, Burst: b.Burst}
+	return audit.BatchConfig{Mode: b.Mode, BufferSize: b.BufferSize, MaxSize: b.BatchSize, MaxWait: b.BatchWait,
+		Throttle: throttle, QPS: b.QPS, Burst: b.Burst}
 }
 
 func (b *AuditBackend) truncation() audit.TruncateConfig {

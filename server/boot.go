@@ -118,7 +118,8 @@ func (p *builder) configureFlowControl(ctx context.Context) error {
 	return nil
 }
 
-// isUnresolved reports whether a definition has a resource that cannot be served, and whether it is namespaced. No request asks before the controllers are built.
+// isUnresolved reports whether a definition has a resource that cannot be served, and whether it is namespaced. No
+// request asks before the controllers are built.
 func (p *builder) isUnresolved(ctx context.Context, r schema.GroupVersionResource) (namespaced, ok bool) {
 	if p.builtIn.customKinds == nil {
 		return false, false

@@ -79,7 +79,8 @@ func (p *builder) buildAuthentication() error {
 		return err
 	}
 	tokens = append(tokens, external.tokens...)
-	methods = append(methods, authn.NewX509(p.clientCAs, own, counts, p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+	methods = append(methods, authn.NewX509(p.clientCAs, own, counts,
+		p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	authenticator, err := withAnonymous(methods, o, external.anonymous)
 	if err != nil {
 		return err
@@ -175,7 +176,8 @@ func (p *builder) connectSigner(ctx context.Context) error {
 	}
 	requests := p.identities.requests
 	if requests.MaxExpiration > longest {
-		return fmt.Errorf("--service-account-max-token-expiration: %v is longer than the external signer supports, %v", requests.MaxExpiration, longest)
+		return fmt.Errorf("--service-account-max-token-expiration: %v is longer than the external signer supports, %v",
+			requests.MaxExpiration, longest)
 	}
 	if requests.MaxExpiration == 0 {
 		requests.MaxExpiration = longest

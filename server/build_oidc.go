@@ -24,7 +24,8 @@ type externalTokens struct {
 
 // newExternalTokens returns the authenticators of tokens of other issuers: those in an
 // AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
-func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial, guard outbound.Guard, gates features.Gates) (e externalTokens, err error) {
+func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial,
+	guard outbound.Guard, gates features.Gates) (e externalTokens, err error) {
 	a := &o.Authentication
 	config, data, err := a.config()
 	if err != nil {
@@ -43,7 +44,8 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 			return e, fmt.Errorf("--oidc-issuer-url: %w", err)
 		}
 		e.anonymous = config.Anonymous
-		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers), authn.TokenTTLs{Success: authn.DefaultTokenTTL}, counts))
+		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers),
+			authn.TokenTTLs{Success: authn.DefaultTokenTTL}, counts))
 	}
 	if a.WebhookFile != "" {
 		client, url, err := dial(a.WebhookFile)

@@ -41,7 +41,8 @@ func newComponentStatuses(stores []*storage.Store, dial outbound.DialFunc) *comp
 		{"scheduler", healthz(client, "https://127.0.0.1:10259/healthz")},
 	}}
 	for i, store := range stores {
-		c.parts = append(c.parts, component{fmt.Sprintf("etcd-%d", i), func(ctx context.Context) (string, error) { return "ok", store.Healthy(ctx) }})
+		c.parts = append(c.parts, component{fmt.Sprintf("etcd-%d", i),
+			func(ctx context.Context) (string, error) { return "ok", store.Healthy(ctx) }})
 	}
 	return c
 }

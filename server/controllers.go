@@ -44,7 +44,8 @@ func (p *builder) buildControllers() (err error) {
 		return err
 	}
 	shared := custom.Options{StoreCBOR: p.gates.Enabled(features.CBORServingAndStorage), Release: p.o.schemaRelease(release)}
-	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, shared, p.converters, p.metrics); err != nil {
+	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, shared,
+		p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)
 	}
 	metrics, err := aggregation.NewMetrics(p.metrics)
@@ -64,7 +65,8 @@ func (p *builder) controllersConfig() (controllers.Config, error) {
 		return controllers.Config{}, fmt.Errorf("register metrics of queues: %w", err)
 	}
 	c := controllers.Config{
-		BaseConfig:              reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger, QueueMetrics: queues},
+		BaseConfig: reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue,
+			Logger: p.logger, QueueMetrics: queues},
 		SigningDuration:         p.o.Signing.Duration,
 		NamespaceConditionDelay: p.o.Controllers.NamespaceConditionDelay,
 		Remotes:                 p.remotes,

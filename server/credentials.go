@@ -141,7 +141,8 @@ type generatedFiles struct {
 }
 
 // presentedPair returns the certificate in the files of two flags or, if there is none, a generated one.
-func presentedPair(name string, flags [2]string, certFile, keyFile string, generated generatedFiles, logger *slog.Logger) (credentials.ReloadedPair, error) {
+func presentedPair(name string, flags [2]string, certFile, keyFile string, generated generatedFiles,
+	logger *slog.Logger) (credentials.ReloadedPair, error) {
 	if certFile == "" {
 		return credentials.GeneratedPair(name, generated.pair, generated.dir, generated.name, logger)
 	}

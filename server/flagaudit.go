@@ -21,13 +21,15 @@ func auditFlags(a *Audit) []Flag {
 func auditLogFlags(l *AuditLog) []Flag {
 	return append([]Flag{
 		{Name: "audit-log-path", Value: text(&l.Path, ""), Check: l.checkPath,
-			Help: "File to which audit events are written, one per line. The file is created for its owner alone. Use - for the standard output. If empty, there is no audit log."},
+			Help: "File to which audit events are written, one per line. The file is created for its owner alone. " +
+				"Use - for the standard output. If empty, there is no audit log."},
 		{Name: "audit-log-format", Value: text(&l.Format, audit.FormatJSON, either(audit.FormatJSON, audit.FormatLegacy)),
 			Help: "Format of the audit log: json, or legacy for a line of text without objects."},
 		{Name: "audit-log-maxsize", Value: orZero(number(&l.MaxSize, 100, notNegative)),
 			Help: "Maximum size of the audit log in megabytes, from which on it is rotated. If 0, it is not rotated."},
 		{Name: "audit-log-maxage", Value: orZero(number(&l.MaxAge, 366, notNegative)),
-			Help: "Maximum number of days for which rotated audit logs are kept, by the time in their name. If 0, they are not deleted because of their age."},
+			Help: "Maximum number of days for which rotated audit logs are kept, by the time in their name. If 0, " +
+				"they are not deleted because of their age."},
 		{Name: "audit-log-maxbackup", Value: orZero(number(&l.MaxBackups, 100, notNegative)),
 			Help: "Maximum number of rotated audit logs that are kept. If 0, there is no limit."},
 		{Name: "audit-log-compress", Value: boolean(&l.Compress),
@@ -40,19 +42,24 @@ func auditLogFlags(l *AuditLog) []Flag {
 func auditWebhookFlags(w *AuditWebhook) []Flag {
 	return append([]Flag{
 		{Name: "audit-webhook-config-file", Value: text(&w.ConfigFile, ""), Check: w.checkConfigFile,
-			Help: "File in kubeconfig format with the URL and the credentials of a webhook that receives audit events. If empty, there is no such webhook."},
+			Help: "File in kubeconfig format with the URL and the credentials of a webhook that receives audit " +
+				"events. If empty, there is no such webhook."},
 		{Name: "audit-webhook-initial-backoff", Value: duration(&w.InitialBackoff, 10*time.Second, notNegative),
-			Help: "Delay before events are sent to the webhook again after a failure. Each of up to four delays is half as long again as the one before."},
+			Help: "Delay before events are sent to the webhook again after a failure. Each of up to four delays is " +
+				"half as long again as the one before."},
 		{Name: "audit-webhook-batch-throttle-enable", Value: inverted(&w.NoThrottle),
 			Help: "If true, the number of batches per second is limited. It applies to mode batch only."},
-	}, auditBackendFlags("audit-webhook-", &w.Backend, AuditBackend{Mode: audit.ModeBatch, BatchSize: 400, BatchWait: 30 * time.Second, QPS: 10, Burst: 15})...)
+	}, auditBackendFlags("audit-webhook-", &w.Backend, AuditBackend{Mode: audit.ModeBatch, BatchSize: 400,
+		BatchWait: 30 * time.Second, QPS: 10, Burst: 15})...)
 }
 
 // auditBackendFlags returns the flags that both backends have, with their defaults.
 func auditBackendFlags(prefix string, b *AuditBackend, initial AuditBackend) []Flag {
 	return []Flag{
 		{Name: prefix + "mode", Value: text(&b.Mode, initial.Mode, auditMode),
-			Help: "Mode in which events are sent: batch buffers them, and drops events for which the buffer has no room; blocking makes requests wait until their events are sent; blocking-strict also refuses requests whose arrival could not be recorded."},
+			Help: "Mode in which events are sent: batch buffers them, and drops events for which the buffer has no " +
+				"room; blocking makes requests wait until their events are sent; blocking-strict also refuses " +
+				"requests whose arrival could not be recorded."},
 		{Name: prefix + "batch-buffer-size", Value: number(&b.BufferSize, 10000),
 			Help: "Maximum number of events that wait to be sent. It applies to mode batch only."},
 		{Name: prefix + "batch-max-size", Value: number(&b.BatchSize, initial.BatchSize),
@@ -66,7 +73,8 @@ func auditBackendFlags(prefix string, b *AuditBackend, initial AuditBackend) []F
 		{Name: prefix + "truncate-enabled", Value: boolean(&b.Truncate),
 			Help: "If true, the size of events and batches is limited."},
 		{Name: prefix + "truncate-max-event-size", Value: number(&b.MaxEventSize, 100<<10),
-			Help: "Maximum size of an event in bytes. A larger event is recorded without the objects of the request and the response, or not at all if it is still too large."},
+			Help: "Maximum size of an event in bytes. A larger event is recorded without the objects of the " +
+				"request and the response, or not at all if it is still too large."},
 		{Name: prefix + "truncate-max-batch-size", Value: number(&b.MaxBatchSize, 10<<20),
 			Help: "Maximum size of a batch in bytes. A larger batch is split."},
 	}
@@ -76,7 +84,8 @@ func auditBackendFlags(prefix string, b *AuditBackend, initial AuditBackend) []F
 func ignoredAuditFlags() []Flag {
 	var all []Flag
 	for _, backend := range []string{"log", "webhook"} {
-		all = append(all, ignoredFlag("audit-"+backend+"-version", unused{}.text("audit.k8s.io/v1", auditVersion), "audit.k8s.io/v1 is the only version of audit events"))
+		all = append(all, ignoredFlag("audit-"+backend+"-version", unused{}.text("audit.k8s.io/v1", auditVersion),
+			"audit.k8s.io/v1 is the only version of audit events"))
 	}
 	return all
 }

@@ -493,7 +493,8 @@ func (a *Authentication) checkSigningEndpoint() error {
 // those with a default.
 func (a *Authentication) usesOIDC() bool {
 	o := &a.OIDC
-	return o.IssuerURL != "" || o.ClientID != "" || o.CAFile != "" || o.UsernamePrefix != "" || o.GroupsClaim != "" || o.GroupsPrefix != "" || len(o.RequiredClaims) > 0
+	return o.IssuerURL != "" || o.ClientID != "" || o.CAFile != "" || o.UsernamePrefix != "" || o.GroupsClaim != "" ||
+		o.GroupsPrefix != "" || len(o.RequiredClaims) > 0
 }
 
 func (a *Authentication) checkOIDC() error {

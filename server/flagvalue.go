@@ -87,7 +87,8 @@ func typed[T any](name string, v *value[T]) *value[T] {
 }
 
 // scalar is the value of a field that can be compared with its zero value.
-func scalar[T comparable](typeName string, field *T, initial T, parse func(string) (T, error), format func(T) string, checks []func(T) error) *value[T] {
+func scalar[T comparable](typeName string, field *T, initial T, parse func(string) (T, error), format func(T) string,
+	checks []func(T) error) *value[T] {
 	return &value[T]{field: field, initial: initial, typeName: typeName, parse: parse, format: format, checks: checks,
 		isZero: func(t T) bool { var zero T; return t == zero }}
 }
@@ -233,7 +234,8 @@ func curves(field *[]tls.CurveID) *value[[]tls.CurveID] {
 }
 
 func parseCurves(text string) ([]tls.CurveID, error) {
-	known := []tls.CurveID{tls.CurveP256, tls.CurveP384, tls.CurveP521, tls.X25519, tls.X25519MLKEM768, tls.SecP256r1MLKEM768, tls.SecP384r1MLKEM1024}
+	known := []tls.CurveID{tls.CurveP256, tls.CurveP384, tls.CurveP521, tls.X25519, tls.X25519MLKEM768,
+		tls.SecP256r1MLKEM768, tls.SecP384r1MLKEM1024}
 	var ids []tls.CurveID
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 16)
@@ -272,7 +274,8 @@ func repeated(field *[]string, initial []string, checks ...func([]string) error)
 }
 
 // pairs is the value of a map. A flag that is given several times adds to it.
-func pairs[T any](typeName string, field *map[string]T, parse func(string) (map[string]T, error), checks ...func(map[string]T) error) *value[map[string]T] {
+func pairs[T any](typeName string, field *map[string]T, parse func(string) (map[string]T, error),
+	checks ...func(map[string]T) error) *value[map[string]T] {
 	format := func(m map[string]T) string {
 		var all []string
 		for _, key := range slices.Sorted(maps.Keys(m)) {

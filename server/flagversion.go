@@ -93,18 +93,26 @@ func (o Options) isEmulation() bool {
 func versionFlags(o *Options) []Flag {
 	return []Flag{
 		{Name: "emulated-version", Value: versions(&o.Emulation.Version, emulatedVersion),
-			Help: "Minor version of Kubernetes whose kinds, versions, feature gates and defaults the server has, as in 1.35 or kube=1.35; one of 1.34 to 1.37. If empty, it is " + kubeversion.Default().Emulated.String() + "."},
+			Help: "Minor version of Kubernetes whose kinds, versions, feature gates and defaults the server has, " +
+				"as in 1.35 or kube=1.35; one of 1.34 to 1.37. If empty, it " +
+				"is " + kubeversion.Default().Emulated.String() + "."},
 		{Name: "faithful-emulation", Value: boolean(&o.Emulation.Faithful),
-			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI does not describe them, schemas of custom resources are treated as then, and /version reports that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
+			Help: "If true, fields and values of enums that --emulated-version did not have are unknown, OpenAPI " +
+				"does not describe them, schemas of custom resources are treated as then, and /version reports " +
+				"that version. If false, they remain, as in kube-apiserver, unless a feature gate guards them."},
 		{Name: "min-compatibility-version", Value: versions(&o.Emulation.MinCompatibilityVersion),
 			Check: o.checkMinCompatibilityVersion,
-			Help:  "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are stored in versions that it can read. If empty, it is the version before --emulated-version, and at least 1.34."},
+			Help: "Oldest minor version of other servers on the same etcd, as in 1.34 or kube=1.34. Objects are " +
+				"stored in versions that it can read. If empty, it is the version before --emulated-version, and " +
+				"at least 1.34."},
 		{Name: "emulation-forward-compatible", Value: boolean(&o.Emulation.ForwardCompatible),
 			Check: o.checkEmulation(&o.Emulation.ForwardCompatible),
-			Help:  "If true, newer versions of the served resources are served, even if --emulated-version does not have them. Alpha versions are not."},
+			Help: "If true, newer versions of the served resources are served, even if --emulated-version does " +
+				"not have them. Alpha versions are not."},
 		{Name: "runtime-config-emulation-forward-compatible",
 			Value: boolean(&o.Emulation.RuntimeConfigForwardCompatible), Check: o.checkEmulation(&o.Emulation.RuntimeConfigForwardCompatible),
-			Help: "If true, --runtime-config can enable versions and resources that --emulated-version does not have. If false, naming them is an error."},
+			Help: "If true, --runtime-config can enable versions and resources that --emulated-version does not " +
+				"have. If false, naming them is an error."},
 	}
 }
 

@@ -192,7 +192,8 @@ func (p *builder) checkRegistered() func(context.Context) error {
 			return nil
 		}
 		registered := map[string]bool{}
-		list, err := p.reg.List(ctx, registry.Target{Resource: services, Version: version}, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+		list, err := p.reg.List(ctx, registry.Target{Resource: services, Version: version},
+			registry.ListOptions{Read: storage.Read{Match: storage.Any}})
 		if err == nil {
 			for _, item := range list.Items {
 				registered[item.Name()] = true

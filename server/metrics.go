@@ -50,7 +50,8 @@ func buildInfo(v version.Info) prometheus.Collector {
 // compatible with.
 func compatibilityInfo(v version.Info) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "version_info",
-		Help: "[ALPHA] Always 1. The labels are the version of the component, the version that it emulates, and the oldest version that it is compatible with.",
+		Help: "[ALPHA] Always 1. The labels are the version of the component, the version that it emulates, and " +
+			"the oldest version that it is compatible with.",
 		ConstLabels: prometheus.Labels{"component": "kube", "binary": v.Major + "." + v.Minor,
 			"emulation": v.EmulationMajor + "." + v.EmulationMinor, "min_compat": v.MinCompatibilityMajor + "." + v.MinCompatibilityMinor},
 	}, one)
@@ -63,12 +64,15 @@ func metricFlags(o *Options) []Flag {
 		{Name: "disabled-metrics", Value: list(&o.Metrics.Disabled, nil, metricNames),
 			Help: "Comma-separated list of metrics that /metrics does not show, for one that is incorrect or has too many series."},
 		{Name: "show-hidden-metrics-for-version", Value: text(&o.Metrics.ShowHiddenForVersion, "", previousVersion),
-			Help: "Previous minor version, for which the metrics are shown that are hidden since, because they are deprecated. If empty, they are hidden."},
+			Help: "Previous minor version, for which the metrics are shown that are hidden since, because they are " +
+				"deprecated. If empty, they are hidden."},
 		{Name: "allow-metric-labels", Value: pairs("stringToString", &o.Metrics.AllowLabels, parseMetricLabels,
 			metricLabels),
-			Help: "Permitted values of a label of a metric, as in METRIC,LABEL='VALUE,VALUE'. All other values of the label are shown as one, unexpected. May be given several times."},
+			Help: "Permitted values of a label of a metric, as in METRIC,LABEL='VALUE,VALUE'. All other values of " +
+				"the label are shown as one, unexpected. May be given several times."},
 		{Name: "allow-metric-labels-manifest", Value: text(&o.Metrics.AllowLabelsManifest, ""),
-			Help: "YAML file containing a map from METRIC,LABEL to the permitted values, as in --allow-metric-labels, which is preferred where both name a label."},
+			Help: "YAML file containing a map from METRIC,LABEL to the permitted values, as in " +
+				"--allow-metric-labels, which is preferred where both name a label."},
 	}
 }
 

@@ -94,5 +94,6 @@ func cipherSuites(names []string) ([]uint16, error) {
 
 // forHTTP2 reports whether the suites include one that HTTP/2 requires.
 func forHTTP2(suites []uint16) bool {
-	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) || slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
+	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) ||
+		slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
 }

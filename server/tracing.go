@@ -11,7 +11,9 @@ import (
 func tracingFlags(o *Options) []Flag {
 	return []Flag{
 		{Name: "tracing-config-file", Value: text(&o.TracingConfigFile, ""),
-			Help: "File containing a TracingConfiguration of apiserver.config.k8s.io: the collector to which the OpenTelemetry spans of requests are sent, and the rate of sampled requests. If empty, no spans are sent."},
+			Help: "File containing a TracingConfiguration of apiserver.config.k8s.io: the collector to which the " +
+				"OpenTelemetry spans of requests are sent, and the rate of sampled requests. If empty, no spans " +
+				"are sent."},
 	}
 }
 

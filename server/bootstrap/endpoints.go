@@ -193,7 +193,9 @@ func (e *Endpoints) writeSlice(ctx context.Context, subset corev1.EndpointSubset
 		o.Endpoints, o.Ports = nil, nil
 		for _, a := range subset.Addresses {
 			isReady := true
-			o.Endpoints = append(o.Endpoints, discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &isReady}})
+			o.Endpoints = append(o.Endpoints,
+				discoveryv1.Endpoint{Addresses: []string{a.IP},
+					Conditions: discoveryv1.EndpointConditions{Ready: &isReady}})
 		}
 		for _, p := range subset.Ports {
 			o.Ports = append(o.Ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol})

@@ -201,7 +201,8 @@ func (p *Publication) publishRanges(ctx context.Context) error {
 	}
 	empty := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: serviceName}}
 	err := p.put(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", empty, func(obj api.Object) {
-		if cidr := obj.(*networkingv1.ServiceCIDR); len(cidr.Spec.CIDRs) < len(ranges) && slices.Equal(cidr.Spec.CIDRs, ranges[:len(cidr.Spec.CIDRs)]) {
+		if cidr := obj.(*networkingv1.ServiceCIDR); len(cidr.Spec.CIDRs) < len(ranges) &&
+			slices.Equal(cidr.Spec.CIDRs, ranges[:len(cidr.Spec.CIDRs)]) {
 			cidr.Spec.CIDRs = ranges
 		}
 	})

@@ -223,7 +223,8 @@ func (p *pki) halfOfCA(name string) (key []byte, err error) {
 	}
 	files := p.files(name)
 	if _, err := os.Stat(files[0]); err == nil {
-		return nil, fmt.Errorf("%s is missing: put it back, or remove %s to begin with a new certificate authority", files[1], filepath.Base(files[0]))
+		return nil, fmt.Errorf("%s is missing: put it back, or remove %s to begin with a new certificate authority",
+			files[1], filepath.Base(files[0]))
 	}
 	key, err = configfile.Read(files[1])
 	if errors.Is(err, os.ErrNotExist) {

@@ -70,8 +70,9 @@ func validateEndpoint(endpoint string, at *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(at, endpoint, err.Error())}
 	}
 	if !slices.Contains([]string{"dns", "unix", "unix-abstract"}, u.Scheme) {
-		return field.ErrorList{field.Invalid(at, endpoint, fmt.Sprintf("unsupported scheme: %v.  Options are none, dns, unix, or unix-abstract.  "+
-			"See https://github.com/grpc/grpc/blob/master/doc/naming.md", u.Scheme))}
+		return field.ErrorList{field.Invalid(at, endpoint,
+			fmt.Sprintf("unsupported scheme: %v.  Options are none, dns, unix, or unix-abstract.  "+
+				"See https://github.com/grpc/grpc/blob/master/doc/naming.md", u.Scheme))}
 	}
 	return nil
 }

@@ -47,7 +47,8 @@ func Open(file, instance string, logger *slog.Logger) (*Provider, error) {
 	sdk := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(&loggedExporter{exporter, logger}),
 		sdktrace.WithSampler(sdktrace.ParentBased(sampler)),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", instance))),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"),
+			attribute.String("service.instance.id", instance))),
 	)
 	return &Provider{sdk, sdk, logger}, nil
 }
