@@ -121,7 +121,8 @@ func maintenanceConfig(ctx context.Context, o *Options) (clientv3.Config, error)
 	}
 	var errs []error
 	for _, server := range o.Servers {
-		c := clientv3.Config{Endpoints: []string{server}, TLS: config, Logger: logger, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second}
+		c := clientv3.Config{Endpoints: []string{server}, TLS: config, Logger: logger,
+			DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second}
 		if err := probeMember(ctx, c); err != nil {
 			errs = append(errs, err)
 			continue

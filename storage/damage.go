@@ -65,7 +65,8 @@ func checkData(dir string) error {
 	}
 	applied, err := checkDatabase(database)
 	if err == nil && applied > last {
-		return &DamageError{logs, fmt.Errorf("the write-ahead log ends at entry %d, but the database has entry %d: a part of the log is lost", last, applied)}
+		return &DamageError{logs, fmt.Errorf("the write-ahead log ends at entry %d, but the database has entry %d: a part of the log is lost",
+			last, applied)}
 	}
 	return err
 }

@@ -46,7 +46,9 @@ func (s *Store) load(ctx context.Context) error {
 func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvccpb.KeyValue), more ...clientv3.OpOption) (int64, error) {
 	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
-		resp, err := s.client.Get(ctx, from, append(more[:len(more):len(more)], clientv3.WithRange(end), clientv3.WithLimit(loadPage), clientv3.WithRev(rev))...)
+		resp, err := s.client.Get(ctx, from,
+			append(more[:len(more):len(more)], clientv3.WithRange(end), clientv3.WithLimit(loadPage),
+				clientv3.WithRev(rev))...)
 		if err != nil {
 			return 0, s.readError(err)
 		}

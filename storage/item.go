@@ -170,7 +170,8 @@ func (i *Item) decodeValue(check bool) (api.Object, error) {
 // corruptError returns the error of an item that cannot be decoded or, if isEncrypted is set, not
 // even be decrypted.
 func (i *Item) corruptError(err error, isEncrypted bool) *CorruptError {
-	return &CorruptError{Path: i.config.path + i.key, Key: "/" + i.config.Prefix + "/" + i.key, Revision: i.rev, Encrypted: isEncrypted, Err: err}
+	return &CorruptError{Path: i.config.path + i.key, Key: "/" + i.config.Prefix + "/" + i.key, Revision: i.rev,
+		Encrypted: isEncrypted, Err: err}
 }
 
 // UnusableError returns the error of an item that is decodable, but useless to a reader because of err.

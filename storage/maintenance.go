@@ -34,7 +34,8 @@ const maxSocketPath = 103
 func maintenanceSocket(dir string) (string, error) {
 	path := filepath.Join(dir, MaintenanceSocket)
 	if len(path) > maxSocketPath {
-		return "", fmt.Errorf("the path of the socket %s has %d bytes, and a socket can have at most %d: use a shorter data directory", path, len(path), maxSocketPath)
+		return "", fmt.Errorf("the path of the socket %s has %d bytes, and a socket can have at most %d: use a shorter data directory",
+			path, len(path), maxSocketPath)
 	}
 	return path, nil
 }

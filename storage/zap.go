@@ -19,7 +19,8 @@ import (
 // goroutine, not the process, and calls fatal; a panic message calls panicked, which may
 // panic. While isStarting, which may be nil, returns true, errors are debug messages too: the start returns them.
 func newZap(log *slog.Logger, isStarting func() bool, fatal, panicked func(error)) *zap.Logger {
-	return zap.New(&zapCore{LevelEnabler: zapcore.WarnLevel, log: log, isStarting: isStarting}, zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
+	return zap.New(&zapCore{LevelEnabler: zapcore.WarnLevel, log: log, isStarting: isStarting},
+		zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
 }
 
 type zapCore struct {
@@ -47,7 +48,8 @@ func entryLevel(e zapcore.Entry) slog.Level {
 }
 
 func (c *zapCore) With(fields []zapcore.Field) zapcore.Core {
-	return &zapCore{LevelEnabler: c.LevelEnabler, log: c.log, isStarting: c.isStarting, fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+	return &zapCore{LevelEnabler: c.LevelEnabler, log: c.log, isStarting: c.isStarting,
+		fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
 }
 
 func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -62,7 +64,8 @@ func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	if c.isStarting != nil && c.isStarting() {
 		level = slog.LevelDebug
 	}
-	c.log.Log(context.Background(), level, "etcd: "+withErrors(e.Message), slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
+	c.log.Log(context.Background(), level, "etcd: "+withErrors(e.Message),
+		slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
 	return nil
 }
 

@@ -180,7 +180,8 @@ func (e *envelope) validateKey() error {
 	case len(e.seed) == 0:
 		return errors.New("failed to validate encrypted DEK source: encrypted DEK source is empty")
 	case len(e.seed) > maxEncryptedSeed:
-		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, which exceeds the max size of %d", len(e.seed), maxEncryptedSeed)
+		return fmt.Errorf("failed to validate encrypted DEK source: encrypted DEK source is %d bytes, which exceeds the max size of %d",
+			len(e.seed), maxEncryptedSeed)
 	}
 	if _, err := validateKeyID(e.keyID); err != nil {
 		return fmt.Errorf("failed to validate key id: %w", err)

@@ -110,7 +110,8 @@ func (p *plugin) evaluate(ctx context.Context, answer *kmsapi.StatusResponse) er
 	case p.version == "":
 		p.version = version
 	case p.version != version:
-		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after the initial status response version %s, got %s", p.version, version))
+		errs = append(errs, fmt.Errorf("KMSv2 API version should not change after the initial status response version %s, got %s",
+			p.version, version))
 	}
 	hash := configmetrics.Hash(answer.GetKeyId())
 	if label, err := validateKeyID(answer.GetKeyId()); err != nil {

@@ -143,7 +143,8 @@ func (p *pluginV1) encrypt(ctx context.Context, dst []byte, s *subject, value []
 		return nil, err
 	}
 	if len(encrypted) > math.MaxUint16 {
-		return nil, fmt.Errorf("the encrypted key of KMS provider %q has %d bytes, at most %d are possible", p.name, len(encrypted), math.MaxUint16)
+		return nil, fmt.Errorf("the encrypted key of KMS provider %q has %d bytes, at most %d are possible", p.name,
+			len(encrypted), math.MaxUint16)
 	}
 	code, err := p.addKey(encrypted, key)
 	if err != nil {

@@ -105,7 +105,8 @@ func (s *service) encrypt(ctx context.Context, plaintext []byte) (*kmsapi.Encryp
 func (s *service) decrypt(ctx context.Context, e *envelope) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	answer, err := s.client.Decrypt(ctx, &kmsapi.DecryptRequest{Ciphertext: e.seed, Uid: request.NewUUID(), KeyId: e.keyID, Annotations: e.annotations})
+	answer, err := s.client.Decrypt(ctx, &kmsapi.DecryptRequest{Ciphertext: e.seed, Uid: request.NewUUID(),
+		KeyId: e.keyID, Annotations: e.annotations})
 	return answer.GetPlaintext(), err
 }
 

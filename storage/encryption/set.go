@@ -127,7 +127,8 @@ func (e *Encryption) newPluginLink(set *providerSet, c *kmsPluginConfig) (link, 
 	}
 	set.plugins = append(set.plugins, p)
 	set.grace += 2 * calls * c.Timeout.Duration // checks call the plugins one after the other
-	return link{prefix: encryptedPrefix + "kms:" + c.APIVersion + ":" + c.Name + ":", codec: p, name: fmt.Sprintf("KMS provider %q", c.Name)}, nil
+	return link{prefix: encryptedPrefix + "kms:" + c.APIVersion + ":" + c.Name + ":", codec: p,
+		name: fmt.Sprintf("KMS provider %q", c.Name)}, nil
 }
 
 // chainOf returns the providers of a resource, or nil if no rule includes it.

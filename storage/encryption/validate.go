@@ -66,7 +66,8 @@ func validateOverlap(names []string, at *field.Path) (faults field.ErrorList) {
 		faults = append(faults, field.Invalid(at, names, "the same resource cannot be specified multiple times"))
 	}
 	if hasOverlap {
-		faults = append(faults, field.Invalid(at, names, "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked"))
+		faults = append(faults, field.Invalid(at, names,
+			"using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked"))
 	}
 	return faults
 }
@@ -111,9 +112,11 @@ func (p *providerConfig) names() (names []string) {
 func (p *providerConfig) validate(at *field.Path, plugins map[string]bool, isReloaded bool) (faults field.ErrorList) {
 	switch names := p.names(); {
 	case len(names) == 0:
-		faults = append(faults, field.Invalid(at, "{}", "provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity"))
+		faults = append(faults, field.Invalid(at, "{}",
+			"provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity"))
 	case len(names) > 1:
-		faults = append(faults, field.Invalid(at, strings.Join(names, ", "), "more than one provider specified in a single element, should split into different list elements"))
+		faults = append(faults, field.Invalid(at, strings.Join(names, ", "),
+			"more than one provider specified in a single element, should split into different list elements"))
 	}
 	aesSizes, boxSizes := []int{16, 24, 32}, []int{32}
 	switch {

@@ -81,7 +81,8 @@ func newCommandLine() *commandLine {
 	c.flags.SetOutput(io.Discard)
 	c.flags.Usage = func() {}
 	c.config.AddFlags(c.flags)
-	c.flags.StringVar(&c.file, "config-file", "", "Path to a configuration file. Other flags and environment variables are ignored if it is given.")
+	c.flags.StringVar(&c.file, "config-file", "",
+		"Path to a configuration file. Other flags and environment variables are ignored if it is given.")
 	c.flags.Var(c.state, "initial-cluster-state", "State of the cluster when this member starts for the first time: new or existing.")
 	c.flags.BoolVar(&c.version, "version", false, "Print the version and exit.")
 	c.flags.BoolVar(&c.help, "help", false, "Print this help and exit.")
@@ -189,7 +190,8 @@ func (c *commandLine) fromFlags() (*embed.Config, error) {
 	if flags.IsSet(fs, "listen-client-urls") && !flags.IsSet(fs, "advertise-client-urls") {
 		return nil, errors.New("--advertise-client-urls: must be given together with --listen-client-urls")
 	}
-	if (cfg.DNSCluster != "" || cfg.DNSClusterServiceName != "" || len(cfg.DiscoveryCfg.Endpoints) > 0) && !flags.IsSet(fs, "initial-cluster") {
+	if (cfg.DNSCluster != "" || cfg.DNSClusterServiceName != "" || len(cfg.DiscoveryCfg.Endpoints) > 0) &&
+		!flags.IsSet(fs, "initial-cluster") {
 		cfg.InitialCluster = ""
 	}
 	fs.Visit(func(f *flag.Flag) { cfg.FlagsExplicitlySet[f.Name] = true })
