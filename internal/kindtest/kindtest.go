@@ -232,18 +232,31 @@ func (k *Kind) Converted(version string, cases Cases) {
 	k.t.Helper()
 	for i := range k.resource.Versions {
 		if v := &k.resource.Versions[i]; v.Version == version || v.GroupVersion.String() == version {
-			k.fieldsIn(v, "create", cases)
+			k.fieldsIn(v, "create", k.store, cases)
 			return
 		}
 	}
 	k.t.Fatalf("no version %s of %s", version, k.resource.Kind)
 }
 
-func (k *Kind) fields(how string, cases Cases) { k.t.Helper(); k.fieldsIn(k.version, how, cases) }
-
-func (k *Kind) fieldsIn(v *api.Version, how string, cases Cases) {
+// store creates the example with some edits, and sets the status that it has.
+func (k *Kind) store(edits string) outcome {
 	k.t.Helper()
-	write := k.write(how)
+	edited := k.With(edits)
+	out := edited.create("")
+	if len(out.errs) == 0 {
+		out.object = edited.stored()
+	}
+	return out
+}
+
+func (k *Kind) fields(how string, cases Cases) {
+	k.t.Helper()
+	k.fieldsIn(k.version, how, k.write(how), cases)
+}
+
+func (k *Kind) fieldsIn(v *api.Version, how string, write func(edits string) outcome, cases Cases) {
+	k.t.Helper()
 	for _, c := range cases {
 		name, edits, want := c[0], c[1], c[2]
 		out := write(edits)

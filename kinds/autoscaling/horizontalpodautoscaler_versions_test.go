@@ -59,6 +59,65 @@ func TestAutoscalerInV1(t *testing.T) {
 				`s\":60}],\"Tolerance\":null},\"ScaleDown\":{\"StabilizationWindowSeconds\":null,\"Select` +
 				`Policy\":\"Max\",\"Policies\":[{\"Type\":\"Percent\",\"Value\":100,\"PeriodSeconds\":15}` +
 				`],\"Tolerance\":null}}"}`},
+		{"a current resource",
+			"status: {currentReplicas: 1, desiredReplicas: 1, conditions: [], currentMetrics: " +
+				"[{type: Resource, resource: {name: cpu, current: {averageUtilization: 5, averageValue: 100m}}}]}",
+			`status: {"currentCPUUtilizationPercentage":5,"currentReplicas":1,"desiredReplicas":1}; ` +
+				"metadata.annotations: " +
+				`{"autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":\"Resource\",\"resource\"` +
+				`:{\"name\":\"cpu\",\"currentAverageUtilization\":5,\"currentAverageValue\":\"100m\"}}]"}`},
+		{"a current resource of a container",
+			"status: {currentReplicas: 1, desiredReplicas: 1, conditions: [], currentMetrics: " +
+				"[{type: ContainerResource, containerResource: {name: cpu, container: c, current: " +
+				"{averageUtilization: 5, averageValue: 100m}}}]}",
+			`status: {"currentReplicas":1,"desiredReplicas":1}; metadata.annotations: ` +
+				`{"autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":\"ContainerResource\",\"c` +
+				`ontainerResource\":{\"name\":\"cpu\",\"currentAverageUtilization\":5,\"currentAverageVal` +
+				`ue\":\"100m\",\"container\":\"c\"}}]"}`},
+		{"a current metric of pods",
+			"status: {currentReplicas: 1, desiredReplicas: 1, conditions: [], currentMetrics: " +
+				"[{type: Pods, pods: {metric: {name: a}, current: {averageValue: 5}}}]}",
+			`status: {"currentReplicas":1,"desiredReplicas":1}; metadata.annotations: ` +
+				`{"autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":\"Pods\",\"pods\":{\"metr` +
+				`icName\":\"a\",\"currentAverageValue\":\"5\"}}]"}`},
+		{"a current metric of an object",
+			"status: {currentReplicas: 1, desiredReplicas: 1, conditions: [], currentMetrics: " +
+				"[{type: Object, object: {describedObject: {apiVersion: v1, kind: Service, name: s}, " +
+				"metric: {name: a}, current: {value: 5}}}]}",
+			`status: {"currentReplicas":1,"desiredReplicas":1}; metadata.annotations: ` +
+				`{"autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":\"Object\",\"object\":{\"` +
+				`target\":{\"kind\":\"Service\",\"name\":\"s\",\"apiVersion\":\"v1\"},\"metricName\":\"a\` +
+				`",\"currentValue\":\"5\"}}]"}`},
+		{"a current average of an object",
+			"status: {currentReplicas: 1, desiredReplicas: 1, conditions: [], currentMetrics: " +
+				"[{type: Object, object: {describedObject: {apiVersion: v1, kind: Service, name: s}, " +
+				"metric: {name: a}, current: {value: 5, averageValue: 6}}}]}",
+			`status: {"currentReplicas":1,"desiredReplicas":1}; metadata.annotations: ` +
+				`{"autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":\"Object\",\"object\":{\"` +
+				`target\":{\"kind\":\"Service\",\"name\":\"s\",\"apiVersion\":\"v1\"},\"metricName\":\"a\` +
+				`",\"currentValue\":\"5\",\"averageValue\":\"6\"}}]"}`},
+		{"a current external metric",
+			"status: {currentReplicas: 1, desiredReplicas: 1, conditions: [], currentMetrics: " +
+				"[{type: External, external: {metric: {name: a, selector: {matchLabels: {b: c}}}, " +
+				"current: {value: 5, averageValue: 6}}}]}",
+			`status: {"currentReplicas":1,"desiredReplicas":1}; metadata.annotations: ` +
+				`{"autoscaling.alpha.kubernetes.io/current-metrics":"[{\"type\":\"External\",\"external\"` +
+				`:{\"metricName\":\"a\",\"metricSelector\":{\"matchLabels\":{\"b\":\"c\"}},\"currentValue` +
+				`\":\"5\",\"currentAverageValue\":\"6\"}}]"}`},
+		{"conditions are in an annotation",
+			"status: {currentReplicas: 1, desiredReplicas: 1, currentMetrics: null, conditions: " +
+				`[{type: AbleToScale, status: "True", reason: R, message: m, lastTransitionTime: ` +
+				`"2026-05-04T11:00:00Z"}]}`,
+			`status: {"currentReplicas":1,"desiredReplicas":1}; metadata.annotations: ` +
+				`{"autoscaling.alpha.kubernetes.io/conditions":"[{\"type\":\"AbleToScale\",\"status\":\"T` +
+				`rue\",\"lastTransitionTime\":\"2026-05-04T11:00:00Z\",\"reason\":\"R\",\"message\":\"m\"}]"}`},
+		{"an average of an object is in an annotation",
+			"spec.metrics: [{type: Object, object: {describedObject: {apiVersion: v1, kind: Service, " +
+				"name: s}, metric: {name: a}, target: {type: AverageValue, averageValue: 1}}}]",
+			"metadata.annotations: " +
+				`{"autoscaling.alpha.kubernetes.io/metrics":"[{\"type\":\"Object\",\"object\":{\"target\"` +
+				`:{\"kind\":\"Service\",\"name\":\"s\",\"apiVersion\":\"v1\"},\"metricName\":\"a\",\"targ` +
+				`etValue\":\"0\",\"averageValue\":\"1\"}}]"}`},
 		{"annotations of the client stay",
 			"metadata.annotations: {a: b}; spec.behavior: {scaleDown: {selectPolicy: Disabled}}",
 			"metadata.annotations: " +
@@ -312,6 +371,53 @@ func TestAutoscalerV1InV2(t *testing.T) {
 		{"an annotation that is not JSON is ignored",
 			"metadata.annotations[autoscaling.alpha.kubernetes.io/metrics]: x",
 			"spec.metrics[0].resource.name: cpu; metadata.annotations: null"},
+		{"a current resource",
+			"metadata.annotations[autoscaling.alpha.kubernetes.io/current-metrics]: " +
+				`'[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":5,"currentAver` +
+				`ageValue":"100m"}}]'; status: {currentReplicas: 1, desiredReplicas: 1}`,
+			"status.currentMetrics: " +
+				`[{"resource":{"current":{"averageUtilization":5,"averageValue":"100m"},"name":"cpu"},"ty` +
+				`pe":"Resource"}]; metadata.annotations: null`},
+		{"a current resource of a container",
+			"metadata.annotations[autoscaling.alpha.kubernetes.io/current-metrics]: " +
+				`'[{"type":"ContainerResource","containerResource":{"name":"cpu","container":"c","current` +
+				`AverageUtilization":5,"currentAverageValue":"100m"}}]'; status: {currentReplicas: 1, ` +
+				"desiredReplicas: 1}",
+			"status.currentMetrics: " +
+				`[{"containerResource":{"container":"c","current":{"averageUtilization":5,"averageValue":` +
+				`"100m"},"name":"cpu"},"type":"ContainerResource"}]; metadata.annotations: null`},
+		{"a current metric of pods",
+			"metadata.annotations[autoscaling.alpha.kubernetes.io/current-metrics]: " +
+				`'[{"type":"Pods","pods":{"metricName":"a","currentAverageValue":"5"}}]'; status: ` +
+				"{currentReplicas: 1, desiredReplicas: 1}",
+			"status.currentMetrics: " +
+				`[{"pods":{"current":{"averageValue":"5"},"metric":{"name":"a"}},"type":"Pods"}]; ` +
+				"metadata.annotations: null"},
+		{"a current metric of an object",
+			"metadata.annotations[autoscaling.alpha.kubernetes.io/current-metrics]: " +
+				`'[{"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"m` +
+				`etricName":"a","currentValue":"5"}}]'; status: {currentReplicas: 1, desiredReplicas: 1}`,
+			"status.currentMetrics: " +
+				`[{"object":{"current":{"value":"5"},"describedObject":{"apiVersion":"v1","kind":"Service` +
+				`","name":"s"},"metric":{"name":"a"}},"type":"Object"}]; metadata.annotations: null`},
+		{"a current external metric",
+			"metadata.annotations[autoscaling.alpha.kubernetes.io/current-metrics]: " +
+				`'[{"type":"External","external":{"metricName":"a","metricSelector":{"matchLabels":{"b":"` +
+				`c"}},"currentValue":"5","currentAverageValue":"6"}}]'; status: {currentReplicas: 1, ` +
+				"desiredReplicas: 1}",
+			"status.currentMetrics: " +
+				`[{"external":{"current":{"averageValue":"6","value":"5"},"metric":{"name":"a","selector"` +
+				`:{"matchLabels":{"b":"c"}}}},"type":"External"}]; metadata.annotations: null`},
+		{"the current use of CPU without an annotation",
+			"status: {currentReplicas: 1, desiredReplicas: 1, currentCPUUtilizationPercentage: 7}",
+			"status.currentMetrics: " +
+				`[{"resource":{"current":{"averageUtilization":7},"name":"cpu"},"type":"Resource"}]`},
+		{"conditions are in an annotation",
+			"metadata.annotations[autoscaling.alpha.kubernetes.io/conditions]: " +
+				`'[{"type":"AbleToScale","status":"True","lastTransitionTime":"2026-05-04T11:00:00Z","rea` +
+				`son":"R","message":"m"}]'; status: {currentReplicas: 1, desiredReplicas: 1}`,
+			`status.conditions: [{"lastTransitionTime":"2026-05-04T11:00:00Z","message":"m","reason":` +
+				`"R","status":"True","type":"AbleToScale"}]`},
 		{"behavior is in an annotation",
 			"metadata.annotations[autoscaling.alpha.kubernetes.io/behavior]: " +
 				`'{"ScaleUp":{"StabilizationWindowSeconds":5,"SelectPolicy":"Max","Policies":[{"Type":"Po` +

@@ -28,6 +28,9 @@ func TestSigningRequestRules(t *testing.T) {
 			"spec.request: " +
 				encoded([]byte(pemBlock("CERTIFICATE REQUEST", damaged(stubRequest(edwardsKey))))),
 			"spec.request: Invalid value: ...: x509: Ed25519 verification failure"},
+		{"the whole name of a signer is short", "spec.signerName: a.b/c",
+			"spec.signerName: " + strings.Repeat("a.", 126) + "b/" + strings.Repeat("c.", 200) + "d",
+			"spec.signerName: Too long: may not be more than 571 bytes"},
 		{"a request has usages", "spec.usages: [any]", "spec.usages: []", "spec.usages: Required value"},
 		{"a usage is known", "spec.usages: [server auth]", "spec.usages: [serving]",
 			`spec.usages[0]: Unsupported value: "serving": supported values: "any", "cert sign", ` +

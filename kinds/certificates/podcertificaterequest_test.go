@@ -208,6 +208,25 @@ func TestPodCertificateNameRules(t *testing.T) {
 		{"a name has no empty label", issued(certificate(ellipticKey, naming("a.b")), 2*time.Hour),
 			issued(certificate(ellipticKey, naming("a..b")), 2*time.Hour),
 			`status.certificateChain: Invalid value: "a..b": leaf certificate's DNSName should not contain '..'`},
+		{"a name does not begin with a dot", issued(certificate(ellipticKey, naming("a.b")), 2*time.Hour),
+			issued(certificate(ellipticKey, naming(".a")), 2*time.Hour),
+			`status.certificateChain: Invalid value: ".a": leaf certificate's DNSName should not ` +
+				"start or end with '.'"},
+		{"a name does not end with a dot", issued(certificate(ellipticKey, naming("a.b")), 2*time.Hour),
+			issued(certificate(ellipticKey, naming("a.")), 2*time.Hour),
+			`status.certificateChain: Invalid value: "a.": leaf certificate's DNSName should not ` +
+				"start or end with '.'"},
+	})
+}
+
+func TestProvenPodCertificateStatusRules(t *testing.T) {
+	k := kindtest.New(t, "podcertificaterequests.v1beta1.certificates.k8s.io", podCertificate, "PodCertificateRequest").With(
+		provenKey(rsaKey, "u1"))
+	k.UpdateStatus(kindtest.Rules{
+		{"a certificate is for the proven key", issued(certificate(rsaKey, nil), 2*time.Hour),
+			issued(certificate(ellipticKey, nil), 2*time.Hour),
+			"status.certificateChain: Invalid value: ...: leaf certificate was not issued to the " +
+				"requested public key"},
 	})
 }
 

@@ -191,6 +191,24 @@ func TestLevelV1beta3InV1(t *testing.T) {
 	})
 }
 
+const levelV1beta2 = `spec: {type: Limited, limited: {assuredConcurrencyShares: 5, limitResponse: {type: Reject}}}`
+
+func TestLevelV1beta2InV1(t *testing.T) {
+	k := kindtest.New(t, "prioritylevelconfigurations.v1beta2.flowcontrol.apiserver.k8s.io", levelV1beta2)
+	k.Converted("v1", kindtest.Cases{
+		{"shares have another name", "", "spec.limited.nominalConcurrencyShares: 5"},
+		{"other annotations stay",
+			"spec.limited.assuredConcurrencyShares: 0; metadata.annotations: " +
+				`{flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares: "true", a: b}`,
+			`spec.limited.nominalConcurrencyShares: 0; metadata.annotations: {"a":"b"}`},
+		{"another value of the annotation has no meaning",
+			"spec.limited.assuredConcurrencyShares: 0; metadata.annotations: " +
+				`{flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares: "false"}`,
+			"spec.limited.nominalConcurrencyShares: 30; metadata.annotations: " +
+				`{"flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares":"false"}`},
+	})
+}
+
 const levelV1beta1 = `spec: {type: Limited, limited: {assuredConcurrencyShares: 5, limitResponse: {type: Reject}}}`
 
 func TestLevelV1beta1InV1(t *testing.T) {

@@ -93,6 +93,20 @@ func TestNewEvictionStatusRules(t *testing.T) {
 				"because this responder is next in line; status.targetResponders[0].state: Invalid " +
 				`value: "Active": must be one of: Inactive, because the previously active has not ` +
 				"finished processing"},
+		{"a priority is required", responders(0, "Active") + "; status.targetResponders[0].priority: 1001",
+			responders(0, "Active", "Inactive") + "; status.targetResponders[1].priority: null",
+			"status.targetResponders[1].priority: Required value"},
+		{"a heartbeat follows a start",
+			responders(0, "Active", "Inactive") + "; status.responders[0].heartbeatTime: " + after(0),
+			responders(0, "Active", "Inactive") + "; status.responders[1].heartbeatTime: " + after(0),
+			"status.responders[1].heartbeatTime: Invalid value: ...: cannot be set before " +
+				"status.responders[1].startTime is set"},
+		{"names of responders differ", responders(0, "Active"),
+			responders(0, "Active", "Inactive") +
+				"; status.targetResponders[1].name: example.com/r0; status.responders[1].name: example.com/r0",
+			"status.targetResponders[1]: Duplicate value: " +
+				`{"name":"example.com/r0","priority":2000,"state":"Inactive"}; status.responders[1]: ` +
+				`Duplicate value: {"name":"example.com/r0"}`},
 		{"states are known", responders(0, "Active"), responders(0, "Other"),
 			`status.targetResponders[0].state: Invalid value: "Other": must be one of: Active, ` +
 				"because this responder is next in line; status.targetResponders[0].state: Unsupported " +
