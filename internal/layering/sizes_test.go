@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// lines returns the lines of each source file that is no test, by path.
-func lines(t *testing.T) map[string][]string {
+// sourceLines returns the lines of each source file that is no test, by path.
+func sourceLines(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
 	eachSource(t, func(path string, _ *token.FileSet, _ *ast.File) {
@@ -31,7 +31,7 @@ func TestStatedSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, stated := lines(t), 0
+	files, stated := sourceLines(t), 0
 	check := func(number, what string, counts func(path string) bool) {
 		stated++
 		n := 0
@@ -63,7 +63,7 @@ func TestStatedSizes(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	const perThousand = 1
 	long, total := 0, 0
-	for path, text := range lines(t) {
+	for path, text := range sourceLines(t) {
 		if strings.HasPrefix(path, "kinds/") || strings.HasPrefix(path, "api/") {
 			continue
 		}
