@@ -27,11 +27,13 @@ func CheckPreconditions(named schema.GroupResource, obj Object, p *metav1.Precon
 	}
 	if p.UID != nil && *p.UID != obj.GetUID() {
 		return apierrors.NewConflict(named, obj.GetName(), fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, obj.GetUID()))
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated",
+			*p.UID, obj.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
 		return apierrors.NewConflict(named, obj.GetName(), fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, obj.GetResourceVersion()))
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified",
+			*p.ResourceVersion, obj.GetResourceVersion()))
 	}
 	return nil
 }

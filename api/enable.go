@@ -134,7 +134,8 @@ func (c *choices) choose(key string, on bool) error {
 // removedVersions returns versions that Kubernetes served once and that the catalogue does not
 // contain.
 func removedVersions() []schema.GroupVersion {
-	return []schema.GroupVersion{{Group: "apps", Version: "v1beta1"}, {Group: "apps", Version: "v1beta2"}, {Group: "extensions", Version: "v1beta1"}}
+	return []schema.GroupVersion{{Group: "apps", Version: "v1beta1"}, {Group: "apps", Version: "v1beta2"},
+		{Group: "extensions", Version: "v1beta1"}}
 }
 
 // known returns an error if the configuration names a group or a version that Kubernetes does

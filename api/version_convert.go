@@ -52,7 +52,8 @@ func SameFields[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVer
 // ConvertedVersion returns a version some fields of which have other names or meanings than
 // in the hub. After the equal fields were copied, toHub and fromHub convert the others. They
 // must not change their source, with which the result shares memory.
-func ConvertedVersion[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion, toHub func(hub *Hub, old *Old), fromHub func(old *Old, hub *Hub)) Version {
+func ConvertedVersion[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion,
+	toHub func(hub *Hub, old *Old), fromHub func(old *Old, hub *Hub)) Version {
 	return Version{
 		GroupVersion: gv,
 		New:          func() Object { return O(new(Old)) },

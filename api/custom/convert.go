@@ -125,7 +125,8 @@ func (c *conversion) connectForms(main *api.Resource, forms []*api.Resource) {
 }
 
 // webhookConverter returns the converter of a definition; nil with the strategy None.
-func webhookConverter(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiextensionsv1.CustomResourceDefinition) Converter) Converter {
+func webhookConverter(d *apiextensionsv1.CustomResourceDefinition,
+	remotes func(*apiextensionsv1.CustomResourceDefinition) Converter) Converter {
 	if c := d.Spec.Conversion; c == nil || c.Strategy != apiextensionsv1.WebhookConverter || remotes == nil {
 		return nil
 	}

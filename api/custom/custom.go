@@ -104,7 +104,8 @@ func withoutSchemas(d *Definition) *Definition {
 
 // buildForm returns the resource whose objects have the given version.
 func (k *Kind) buildForm(
-	d *Definition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration),
+	d *Definition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion,
+	s *structural.Schema, compared func(time.Duration),
 ) *api.Resource {
 	check := checkOf(v, s, compared)
 	names := d.Status.AcceptedNames
@@ -288,5 +289,6 @@ func buildVersion(
 // customVerbs returns the verbs of custom kinds, in the order of kube-apiserver's
 // discovery documents.
 func customVerbs() []string {
-	return []string{api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbCreate, api.VerbUpdate, api.VerbWatch}
+	return []string{api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbCreate,
+		api.VerbUpdate, api.VerbWatch}
 }

@@ -18,7 +18,8 @@ type props = apiextensionsv1.JSONSchemaProps
 
 // openAPIDefinitions returns a function that reads the schema of a version and builds its
 // OpenAPI definitions.
-func openAPIDefinitions(d *Definition, v *apiextensionsv1.CustomResourceDefinitionVersion, readDefinition func() (*Definition, error)) func() ([]openapi.Definition, error) {
+func openAPIDefinitions(d *Definition, v *apiextensionsv1.CustomResourceDefinitionVersion,
+	readDefinition func() (*Definition, error)) func() ([]openapi.Definition, error) {
 	return func() ([]openapi.Definition, error) {
 		if w, err := readDefinition(); err == nil {
 			if _, err := effectiveSchema(w, v.Name); err == nil {

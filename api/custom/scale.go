@@ -21,7 +21,8 @@ const missingReplicas = math.MinInt32
 
 // scaleSubresource returns the scale subresource, which reads and writes the paths that
 // the version declares.
-func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefinition, s *apiextensionsv1.CustomResourceSubresourceScale) *api.View {
+func scaleSubresource(res *api.Resource, d *apiextensionsv1.CustomResourceDefinition,
+	s *apiextensionsv1.CustomResourceSubresourceScale) *api.View {
 	wanted, current := splitPath(s.SpecReplicasPath), splitPath(s.StatusReplicasPath)
 	var selector []string
 	if s.LabelSelectorPath != nil {

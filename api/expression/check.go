@@ -33,7 +33,8 @@ func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeCheck
 		of(params, Params)
 	}
 	// As in kube-apiserver, authorizer.requestResource is not declared here: each use of it is a warning.
-	vars = append(vars, cel.Variable(NamespaceObject, namespace.CelType()), cel.Variable(Request, request.CelType()), cel.Variable(Authorizer, library.AuthorizerType))
+	vars = append(vars, cel.Variable(NamespaceObject, namespace.CelType()), cel.Variable(Request, request.CelType()),
+		cel.Variable(Authorizer, library.AuthorizerType))
 	env, err := NewEnv(vars, declared...)
 	if err != nil {
 		return nil, err

@@ -123,7 +123,8 @@ func (c *Compiler) compile(text string, o envOptions, results []*cel.Type) *Prog
 	}
 	checked, issues := env.Compile(text)
 	if issues != nil {
-		p.Err = &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: "compilation failed: " + issues.String(), Cause: apicel.NewCompilationError(issues)}
+		p.Err = &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: "compilation failed: " + issues.String(),
+			Cause: apicel.NewCompilationError(issues)}
 		return p
 	}
 	if fault := wrongResult(checked.OutputType(), results); fault != "" {

@@ -109,7 +109,8 @@ func (f *Frame) Evaluate(p *Program) (ref.Val, error) {
 		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("compilation error: %v", p.Err), Cause: p.Err}
 	}
 	if err := f.ctx.Err(); err != nil {
-		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("expression '%v' resulted in error: operation interrupted", p.Text), Cause: err}
+		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid,
+			Detail: fmt.Sprintf("expression '%v' resulted in error: operation interrupted", p.Text), Cause: err}
 	}
 	f.spent = 0
 	v, details, err := p.run.ContextEval(f.ctx, f)

@@ -46,19 +46,23 @@ func requestType() *apicel.DeclType {
 	return DeclareObject("AdmissionRequest",
 		DeclareFields(true, kind, "kind", "requestKind"), DeclareFields(true, resource, "resource", "requestResource"),
 		DeclareFields(false, text, "subResource", "requestSubResource", "namespace"), DeclareFields(true, text, "name", "operation"),
-		DeclareFields(true, UserInfoType(), "userInfo"), DeclareFields(false, apicel.BoolType, "dryRun"), DeclareFields(false, apicel.DynType, "options"))
+		DeclareFields(true, UserInfoType(), "userInfo"), DeclareFields(false, apicel.BoolType, "dryRun"),
+		DeclareFields(false, apicel.DynType, "options"))
 }
 
 // namespaceType is a Namespace without managedFields and other server-side fields.
 func namespaceType() *apicel.DeclType {
 	text, when := apicel.StringType, apicel.TimestampType
-	condition := DeclareObject("NamespaceCondition", DeclareFields(true, text, "status", "type", "message", "reason"), DeclareFields(true, when, "lastTransitionTime"))
+	condition := DeclareObject("NamespaceCondition", DeclareFields(true, text, "status", "type", "message", "reason"),
+		DeclareFields(true, when, "lastTransitionTime"))
 	metadata := DeclareObject("NamespaceMetadata",
 		DeclareFields(true, text, "name", "generateName", "namespace", "UID", "resourceVersion"),
 		DeclareFields(true, mapOf(text), "labels", "annotations"), DeclareFields(true, listOf(text), "finalizers"),
-		DeclareFields(true, when, "creationTimestamp", "deletionTimestamp"), DeclareFields(true, apicel.IntType, "deletionGracePeriodSeconds", "generation"))
+		DeclareFields(true, when, "creationTimestamp", "deletionTimestamp"),
+		DeclareFields(true, apicel.IntType, "deletionGracePeriodSeconds", "generation"))
 	return DeclareObject("Namespace",
 		DeclareFields(true, metadata, "metadata"),
 		DeclareFields(true, DeclareObject("NamespaceSpec", DeclareFields(true, listOf(text), "finalizers")), "spec"),
-		DeclareFields(true, DeclareObject("NamespaceStatus", DeclareFields(true, listOf(condition), "conditions"), DeclareFields(true, text, "phase")), "status"))
+		DeclareFields(true, DeclareObject("NamespaceStatus",
+			DeclareFields(true, listOf(condition), "conditions"), DeclareFields(true, text, "phase")), "status"))
 }

@@ -39,7 +39,8 @@ type step struct {
 // Program compiles the table for a Go type, a pointer to a struct. It returns nil if nothing is to
 // be removed from objects of the type.
 func (t *Table) Program(object reflect.Type) (*Program, error) {
-	c := compiler{table: t, root: gotype.Name(object.Elem()), numbers: map[string]int{}, kept: map[string]groups{}, begun: map[reflect.Type]*node{}}
+	c := compiler{table: t, root: gotype.Name(object.Elem()), numbers: map[string]int{}, kept: map[string]groups{},
+		begun: map[reflect.Type]*node{}}
 	c.findGroups(object.Elem(), "", map[reflect.Type]bool{})
 	if len(c.numbers) == 0 {
 		return nil, nil

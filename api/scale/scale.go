@@ -108,7 +108,9 @@ func NewForAccessors(namespaced bool, of Accessors) *api.View {
 }
 
 // view returns a function that returns the Scale of an object.
-func view(wanted func(api.Object) (int32, error), status func(api.Object) (autoscalingv1.ScaleStatus, error)) func(api.Object) (api.Object, error) {
+func view(
+	wanted func(api.Object) (int32, error), status func(api.Object) (autoscalingv1.ScaleStatus, error),
+) func(api.Object) (api.Object, error) {
 	return func(obj api.Object) (api.Object, error) {
 		status, err := status(obj)
 		if err != nil {

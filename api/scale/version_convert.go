@@ -56,7 +56,8 @@ func (s *Scale) DeepCopyObject() runtime.Object {
 // path has them, but the result of a patch may be in one of them.
 func olderVersions() []api.Version {
 	var versions []api.Version
-	for _, gv := range []schema.GroupVersion{{Group: "apps", Version: "v1beta1"}, {Group: "apps", Version: "v1beta2"}, {Group: "extensions", Version: "v1beta1"}} {
+	for _, gv := range []schema.GroupVersion{{Group: "apps", Version: "v1beta1"}, {Group: "apps", Version: "v1beta2"},
+		{Group: "extensions", Version: "v1beta1"}} {
 		versions = append(versions, api.Version{
 			GroupVersion: gv, NotServed: true, New: func() api.Object { return &Scale{} },
 			ToHub: api.Converting(toHub), FromHub: api.Converting(fromHub),
@@ -78,5 +79,6 @@ func toHub(old *Scale) (*autoscalingv1.Scale, error) {
 }
 
 func fromHub(to *autoscalingv1.Scale) (*Scale, error) {
-	return &Scale{ObjectMeta: to.ObjectMeta, Spec: ScaleSpec{Replicas: to.Spec.Replicas}, Status: ScaleStatus{Replicas: to.Status.Replicas, TargetSelector: to.Status.Selector}}, nil
+	return &Scale{ObjectMeta: to.ObjectMeta, Spec: ScaleSpec{Replicas: to.Spec.Replicas},
+		Status: ScaleStatus{Replicas: to.Status.Replicas, TargetSelector: to.Status.Selector}}, nil
 }

@@ -25,7 +25,8 @@ func operationRules(at *validation.Path, r *admissionv1.RuleWithOperations) {
 		operations.Invalid(r.Operations, "if '*' is present, must not specify other operations")
 	}
 	for i, o := range r.Operations {
-		validation.OneOf(operations.Index(i), o, admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Delete, admissionv1.Update)
+		validation.OneOf(operations.Index(i), o, admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create,
+			admissionv1.Delete, admissionv1.Update)
 	}
 	groups, versions := at.Child("apiGroups"), at.Child("apiVersions")
 	if len(r.APIGroups) == 0 {
@@ -165,7 +166,8 @@ func defaultValidatingWebhooks(obj *admissionv1.ValidatingWebhookConfiguration) 
 }
 
 // defaultWebhook sets the defaults that mutating and validating webhooks share.
-func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32, selectors ...**metav1.LabelSelector) {
+func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32,
+	selectors ...**metav1.LabelSelector) {
 	api.SetDefault(failure, admissionv1.Fail)
 	api.SetDefault(match, admissionv1.Equivalent)
 	api.SetDefault(timeout, 10)

@@ -71,13 +71,15 @@ func validatingPolicyChange(at *validation.Path, obj, old *admissionv1.Validatin
 	s := &obj.Spec
 	stored := storedByValidating(old)
 	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
-	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false, functions, stored}, unchanged)
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables,
+		len(s.Variables) > 0, false, functions, stored}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.Child("validations").Required("validations or auditAnnotations must contain at least one item")
 		at.Child("auditAnnotations").Required("validations or auditAnnotations must contain at least one item")
 		return
 	}
-	validation.Each(at.Child("validations"), s.Validations, func(at *validation.Path, v *admissionv1.Validation) { validationRules(at, v, c, stored.messages) })
+	validation.Each(at.Child("validations"), s.Validations,
+		func(at *validation.Path, v *admissionv1.Validation) { validationRules(at, v, c, stored.messages) })
 	audits := at.Child("auditAnnotations")
 	if len(s.AuditAnnotations) > maxAuditAnnotations {
 		audits.Invalid(s.AuditAnnotations, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))
@@ -116,7 +118,8 @@ func policyFieldRules(at *validation.Path, h *policyFields, unchanged bool) *exp
 		mutatingOperationRules(at.Child("matchConstraints"), h.match)
 	}
 	if !unchanged {
-		matchConditionRules(at.Child("matchConditions"), h.conditions, expression.Scope{Params: h.params != nil, Functions: writer(h.stored.conditions)})
+		matchConditionRules(at.Child("matchConditions"), h.conditions,
+			expression.Scope{Params: h.params != nil, Functions: writer(h.stored.conditions)})
 	}
 	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: h.declares, Functions: writer(h.stored.validations)})
 	variableRules(at.Child("variables"), h.variables, c)
@@ -129,7 +132,8 @@ func sameParamKind(a, b *admissionv1.ParamKind) bool {
 
 // policyTargetRules validates the failure policy, the parameters and the match constraints
 // of a policy.
-func policyTargetRules(at *validation.Path, failure *admissionv1.FailurePolicyType, params *admissionv1.ParamKind, match *admissionv1.MatchResources) {
+func policyTargetRules(at *validation.Path, failure *admissionv1.FailurePolicyType, params *admissionv1.ParamKind,
+	match *admissionv1.MatchResources) {
 	if failure == nil {
 		at.Child("failurePolicy").Required("")
 	}
@@ -165,7 +169,8 @@ func paramKindRules(at *validation.Path, k *admissionv1.ParamKind) {
 		}
 	}
 	if validation.Required(at.Child("kind"), k.Kind) {
-		joinedFaults(at.Child("kind"), k.Kind, "may have mixed case, but should otherwise match: ", utilvalidation.IsDNS1035Label(strings.ToLower(k.Kind)))
+		joinedFaults(at.Child("kind"), k.Kind, "may have mixed case, but should otherwise match: ",
+			utilvalidation.IsDNS1035Label(strings.ToLower(k.Kind)))
 	}
 }
 
@@ -213,7 +218,8 @@ func validationRules(at *validation.Path, v *admissionv1.Validation, c *expressi
 		at.Child("message").Invalid(v.Message, "must not contain line breaks")
 	}
 	// An expression with line breaks needs no message, although its documentation says so.
-	validation.OptionalEnum(at.Child("reason"), v.Reason, metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge)
+	validation.OptionalEnum(at.Child("reason"), v.Reason, metav1.StatusReasonForbidden, metav1.StatusReasonInvalid,
+		metav1.StatusReasonRequestEntityTooLarge)
 }
 
 func auditAnnotationRules(at *validation.Path, policy string, a *admissionv1.AuditAnnotation, c *expression.Compiler) {
@@ -236,10 +242,11 @@ func auditAnnotationRules(at *validation.Path, policy string, a *admissionv1.Aud
 func validatingPolicyStatusRules(at *validation.Path, p, _ *admissionv1.ValidatingAdmissionPolicy) {
 	at = at.Child("status")
 	if t := p.Status.TypeChecking; t != nil {
-		validation.Each(at.Child("typeChecking").Child("expressionWarnings"), t.ExpressionWarnings, func(at *validation.Path, w *admissionv1.ExpressionWarning) {
-			validation.Required(at.Child("warning"), w.Warning)
-			fieldRefRules(at.Child("fieldRef"), strings.TrimSpace(w.FieldRef))
-		})
+		validation.Each(at.Child("typeChecking").Child("expressionWarnings"), t.ExpressionWarnings,
+			func(at *validation.Path, w *admissionv1.ExpressionWarning) {
+				validation.Required(at.Child("warning"), w.Warning)
+				fieldRefRules(at.Child("fieldRef"), strings.TrimSpace(w.FieldRef))
+			})
 	}
 	validation.ConditionRules(at.Child("conditions"), p.Status.Conditions)
 }

@@ -19,8 +19,10 @@ func MutatingAdmissionPolicy(gates features.Gates, functions expression.Library)
 			Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
-			api.SameFields[admissionv1.MutatingAdmissionPolicy, admissionregistrationv1beta1.MutatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
-			api.SameFields[admissionv1.MutatingAdmissionPolicy, admissionregistrationv1alpha1.MutatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
+			api.SameFields[admissionv1.MutatingAdmissionPolicy,
+				admissionregistrationv1beta1.MutatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingAdmissionPolicy,
+				admissionregistrationv1alpha1.MutatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
 		Default: func(obj *admissionv1.MutatingAdmissionPolicy) {
 			s := &obj.Spec
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)

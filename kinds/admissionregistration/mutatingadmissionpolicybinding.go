@@ -18,7 +18,8 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 			Name: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding",
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
-			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding,
+				admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
 			bindingV1alpha1()),
 		Default: func(obj *admissionv1.MutatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
@@ -30,7 +31,8 @@ func MutatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 
 // bindingV1alpha1 returns v1alpha1, which has a default for a field that later versions require.
 func bindingV1alpha1() api.Version {
-	v := api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)
+	v := api.SameFields[admissionv1.MutatingAdmissionPolicyBinding,
+		admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)
 	v.Default = func(obj api.Object) {
 		if p := obj.(*admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding).Spec.ParamRef; p != nil {
 			api.SetDefault(&p.ParameterNotFoundAction, admissionregistrationv1alpha1.DenyAction)

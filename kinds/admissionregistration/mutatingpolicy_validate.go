@@ -39,7 +39,8 @@ func mutatingPolicyChange(at *validation.Path, obj, old *admissionv1.MutatingAdm
 	s := &obj.Spec
 	stored := storedByMutating(old)
 	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
-	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true, functions, stored}, unchanged).WithStored(includes(stored.mutations))
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables,
+		true, true, functions, stored}, unchanged).WithStored(includes(stored.mutations))
 	if len(s.Mutations) == 0 {
 		at.Child("mutations").Required("mutations must contain at least one item")
 	}
@@ -101,7 +102,8 @@ func mutatingOperationRules(at *validation.Path, match *admissionv1.MatchResourc
 	}
 	for i := range match.ResourceRules {
 		for _, operation := range match.ResourceRules[i].Operations {
-			validation.OneOf(at.Child("resourceRules").Child("operations"), operation, admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Update)
+			validation.OneOf(at.Child("resourceRules").Child("operations"), operation, admissionv1.OperationAll,
+				admissionv1.Connect, admissionv1.Create, admissionv1.Update)
 		}
 	}
 }

@@ -19,7 +19,8 @@ func MutatingWebhookConfiguration(gates features.Gates, functions expression.Lib
 			Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
-			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
+			api.SameFields[admissionv1.MutatingWebhookConfiguration,
+				admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultMutatingWebhooks,
 	}, mutatingWebhooks)
 }

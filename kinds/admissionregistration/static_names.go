@@ -41,7 +41,8 @@ func isReview(r schema.GroupResource) bool {
 	case "authentication.k8s.io":
 		return r.Resource == "selfsubjectreviews" || r.Resource == "tokenreviews"
 	case "authorization.k8s.io":
-		return slices.Contains([]string{"localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"}, r.Resource)
+		return slices.Contains([]string{"localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews",
+			"subjectaccessreviews"}, r.Resource)
 	}
 	return false
 }

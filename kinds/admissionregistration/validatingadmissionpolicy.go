@@ -19,8 +19,10 @@ func ValidatingAdmissionPolicy(gates features.Gates, functions expression.Librar
 			Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy",
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
-			api.SameFields[admissionv1.ValidatingAdmissionPolicy, admissionregistrationv1beta1.ValidatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
-			api.SameFields[admissionv1.ValidatingAdmissionPolicy, admissionregistrationv1alpha1.ValidatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
+			api.SameFields[admissionv1.ValidatingAdmissionPolicy,
+				admissionregistrationv1beta1.ValidatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.ValidatingAdmissionPolicy,
+				admissionregistrationv1alpha1.ValidatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
 		Default: func(obj *admissionv1.ValidatingAdmissionPolicy) {
 			s := &obj.Spec
 			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)

@@ -21,8 +21,10 @@ func ValidatingAdmissionPolicyBinding(gates features.Gates) *api.Resource {
 			Name: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding",
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
-			api.SameFields[admissionv1.ValidatingAdmissionPolicyBinding, admissionregistrationv1beta1.ValidatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
-			api.SameFields[admissionv1.ValidatingAdmissionPolicyBinding, admissionregistrationv1alpha1.ValidatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)),
+			api.SameFields[admissionv1.ValidatingAdmissionPolicyBinding,
+				admissionregistrationv1beta1.ValidatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.ValidatingAdmissionPolicyBinding,
+				admissionregistrationv1alpha1.ValidatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)),
 		Default: func(obj *admissionv1.ValidatingAdmissionPolicyBinding) {
 			defaultMatchResources(obj.Spec.MatchResources)
 		},

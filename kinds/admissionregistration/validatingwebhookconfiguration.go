@@ -17,7 +17,8 @@ func ValidatingWebhookConfiguration(gates features.Gates, functions expression.L
 			Name: "validatingwebhookconfigurations", Singular: "validatingwebhookconfiguration", Kind: "ValidatingWebhookConfiguration",
 		},
 		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
-			api.SameFields[admissionv1.ValidatingWebhookConfiguration, admissionregistrationv1beta1.ValidatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
+			api.SameFields[admissionv1.ValidatingWebhookConfiguration,
+				admissionregistrationv1beta1.ValidatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		Default: defaultValidatingWebhooks,
 	}, validatingWebhooks)
 }

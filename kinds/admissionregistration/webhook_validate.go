@@ -119,12 +119,14 @@ func webhookRules(at *validation.Path, list []webhookFields, lenient webhookLeni
 		}
 		validation.LenientSelectorRules(at.Child("namespaceSelector"), w.namespace, lenient.selectors)
 		validation.LenientSelectorRules(at.Child("objectSelector"), w.object, lenient.selectors)
-		validation.OptionalEnum(at.Child("reinvocationPolicy"), w.reinvocation, admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
+		validation.OptionalEnum(at.Child("reinvocationPolicy"), w.reinvocation, admissionv1.IfNeededReinvocationPolicy,
+			admissionv1.NeverReinvocationPolicy)
 		webhookClientRules(at.Child("clientConfig"), w.client)
 		if !lenient.conditions {
 			matchConditionRules(at.Child("matchConditions"), w.matchCondition, expression.Scope{Functions: functions})
 		}
-		ReviewVersionRules(at.Child("admissionReviewVersions"), w.versions, lenient.versions, "must specify one of "+strings.Join(reviewVersions(), ", "))
+		ReviewVersionRules(at.Child("admissionReviewVersions"), w.versions, lenient.versions,
+			"must specify one of "+strings.Join(reviewVersions(), ", "))
 		if !lenient.names && w.name != "" {
 			names.Add(at.Child("name"), w.name)
 		}

@@ -166,7 +166,8 @@ func terminateDefinition(d *apiextensionsv1.CustomResourceDefinition, now time.T
 
 // SetDefinitionCondition returns conditions with the condition of c's type replaced, or c
 // appended. The transition time stays unless the status changes.
-func SetDefinitionCondition(conditions []apiextensionsv1.CustomResourceDefinitionCondition, c apiextensionsv1.CustomResourceDefinitionCondition, now time.Time) []apiextensionsv1.CustomResourceDefinitionCondition {
+func SetDefinitionCondition(conditions []apiextensionsv1.CustomResourceDefinitionCondition,
+	c apiextensionsv1.CustomResourceDefinitionCondition, now time.Time) []apiextensionsv1.CustomResourceDefinitionCondition {
 	c.LastTransitionTime = metav1.NewTime(now.UTC()).Rfc3339Copy()
 	for i := range conditions {
 		if conditions[i].Type != c.Type {
@@ -188,7 +189,8 @@ func definitionFromV1beta1(stored *apiextensionsv1beta1.CustomResourceDefinition
 	var between apiextensions.CustomResourceDefinition
 	old := stored.DeepCopy()
 	apiextensionsv1beta1.SetDefaults_CustomResourceDefinition(old) // preserveUnknownFields is true by default in v1beta1
-	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(old, &between, nil); err != nil {
+	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(old,
+		&between, nil); err != nil {
 		return nil, err
 	}
 	out := &apiextensionsv1.CustomResourceDefinition{}
@@ -197,7 +199,8 @@ func definitionFromV1beta1(stored *apiextensionsv1beta1.CustomResourceDefinition
 
 func definitionToV1beta1(hub *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1beta1.CustomResourceDefinition, error) {
 	var between apiextensions.CustomResourceDefinition
-	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(hub.DeepCopy(), &between, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(hub.DeepCopy(),
+		&between, nil); err != nil {
 		return nil, err
 	}
 	out := &apiextensionsv1beta1.CustomResourceDefinition{}

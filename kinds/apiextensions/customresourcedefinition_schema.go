@@ -43,7 +43,8 @@ func SchemaCondition(d *apiextensionsv1.CustomResourceDefinition) *apiextensions
 		return nil
 	}
 	if more := len(faults) - maxSchemaFaults; more > 0 {
-		faults = append(faults[:maxSchemaFaults:maxSchemaFaults], field.Invalid(spec.Child("versions"), field.OmitValueType{}, fmt.Sprintf("and %d more", more)))
+		faults = append(faults[:maxSchemaFaults:maxSchemaFaults],
+			field.Invalid(spec.Child("versions"), field.OmitValueType{}, fmt.Sprintf("and %d more", more)))
 	}
 	c.Status, c.Reason, c.Message = apiextensionsv1.ConditionTrue, "Violations", faults.ToAggregate().Error()
 	return c

@@ -36,7 +36,9 @@ func definitionName(d *definition, name string, prefix bool) []string {
 }
 
 func newDefinitionRules(at *validation.Path, d *definition, functions expression.Library, r structural.Release) {
-	definitionSpecRules(at.Child("spec"), d, oldDefinition{lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}, release: r})
+	definitionSpecRules(at.Child("spec"), d, oldDefinition{
+		lenient: conversionLeniency{ca: true}, writer: expression.Writer{New: functions}, release: r,
+	})
 	statusRules(at.Child("status"), d)
 	approvalRules(at, d)
 	if preservesUnknownFields(d) {
@@ -389,7 +391,8 @@ func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
 
 // rootKeywords are the keywords that the root of a schema may have with a status
 // subresource.
-var rootKeywords = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern",
+var rootKeywords = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
+	"ExclusiveMinimum", "MaxLength", "MinLength", "Pattern",
 	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations"}
 

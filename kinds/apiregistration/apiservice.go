@@ -139,7 +139,9 @@ func apiServiceSpec(at *validation.Path, s *apiregistrationv1.APIServiceSpec) {
 }
 
 func apiServiceStatusRules(at *validation.Path, obj, _ *apiregistrationv1.APIService) {
-	validation.Each(at.Child("status").Child("conditions"), obj.Status.Conditions, func(at *validation.Path, c *apiregistrationv1.APIServiceCondition) {
-		validation.OneOf(at.Child("status"), c.Status, apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse, apiregistrationv1.ConditionUnknown)
-	})
+	validation.Each(at.Child("status").Child("conditions"), obj.Status.Conditions,
+		func(at *validation.Path, c *apiregistrationv1.APIServiceCondition) {
+			validation.OneOf(at.Child("status"), c.Status, apiregistrationv1.ConditionTrue, apiregistrationv1.ConditionFalse,
+				apiregistrationv1.ConditionUnknown)
+		})
 }

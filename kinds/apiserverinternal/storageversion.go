@@ -70,10 +70,11 @@ func prefixFaults(prefix string, faults []string) []string {
 func storageVersionStatusRules(at *validation.Path, obj, _ *apiserverinternalv1alpha1.StorageVersion) {
 	at, s := at.Child("status"), &obj.Status
 	var servers validation.Unique[string]
-	validation.Each(at.Child("storageVersions"), s.StorageVersions, func(at *validation.Path, v *apiserverinternalv1alpha1.ServerStorageVersion) {
-		servers.Add(at.Child("apiServerID"), v.APIServerID)
-		serverVersionRules(at, v)
-	})
+	validation.Each(at.Child("storageVersions"), s.StorageVersions,
+		func(at *validation.Path, v *apiserverinternalv1alpha1.ServerStorageVersion) {
+			servers.Add(at.Child("apiServerID"), v.APIServerID)
+			serverVersionRules(at, v)
+		})
 	commonVersionRules(at.Child("commonEncodingVersion"), s)
 	types := map[apiserverinternalv1alpha1.StorageVersionConditionType]int{}
 	for i := range s.Conditions {

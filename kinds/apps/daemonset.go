@@ -214,10 +214,13 @@ func daemonRollingRules(at *validation.Path, r *appsv1.RollingUpdateDaemonSet) {
 
 func daemonSetStatusChanges(at *validation.Path, obj, old *appsv1.DaemonSet) {
 	status, s := at.Child("status"), &obj.Status
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "currentNumberScheduled", Value: s.CurrentNumberScheduled}, workload.PodCount{Name: "numberMisscheduled", Value: s.NumberMisscheduled},
-		workload.PodCount{Name: "desiredNumberScheduled", Value: s.DesiredNumberScheduled}, workload.PodCount{Name: "numberReady", Value: s.NumberReady})
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "currentNumberScheduled", Value: s.CurrentNumberScheduled},
+		workload.PodCount{Name: "numberMisscheduled", Value: s.NumberMisscheduled},
+		workload.PodCount{Name: "desiredNumberScheduled", Value: s.DesiredNumberScheduled},
+		workload.PodCount{Name: "numberReady", Value: s.NumberReady})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "updatedNumberScheduled", Value: s.UpdatedNumberScheduled}, workload.PodCount{Name: "numberAvailable", Value: s.NumberAvailable},
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "updatedNumberScheduled", Value: s.UpdatedNumberScheduled},
+		workload.PodCount{Name: "numberAvailable", Value: s.NumberAvailable},
 		workload.PodCount{Name: "numberUnavailable", Value: s.NumberUnavailable})
 	validation.OptionalNonNegative(status.Child("collisionCount"), s.CollisionCount)
 	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)

@@ -172,12 +172,16 @@ func rollingUpdateRules(at *validation.Path, r *appsv1.RollingUpdateDeployment) 
 func deploymentStatusChanges(at *validation.Path, obj, old *appsv1.Deployment) {
 	status, s := at.Child("status"), &obj.Status
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
-		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas}, workload.PodCount{Name: "unavailableReplicas", Value: s.UnavailableReplicas})
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas},
+		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas},
+		workload.PodCount{Name: "unavailableReplicas", Value: s.UnavailableReplicas})
 	validation.OptionalNonNegative(status.Child("terminatingReplicas"), s.TerminatingReplicas)
 	validation.OptionalNonNegative(status.Child("collisionCount"), s.CollisionCount)
 	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas},
-		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
-	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady,
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)
 }

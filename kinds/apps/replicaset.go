@@ -104,13 +104,18 @@ func replicatedPodRules(at *validation.Path, s *appsv1.ReplicaSetSpec, old *core
 
 func replicaSetStatusChanges(at *validation.Path, obj, _ *appsv1.ReplicaSet) {
 	status, s := at.Child("status"), &obj.Status
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
-		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas},
+		workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
 	if s.TerminatingReplicas != nil {
 		validation.NonNegative(status.Child("terminatingReplicas"), *s.TerminatingReplicas)
 	}
-	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
-		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
-	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll,
+		workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady,
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 }

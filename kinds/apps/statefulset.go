@@ -151,7 +151,8 @@ func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c stat
 			name  string
 			value appsv1.PersistentVolumeClaimRetentionPolicyType
 		}{{"whenDeleted", p.WhenDeleted}, {"whenScaled", p.WhenScaled}} {
-			validation.OneOf(at.Child(f.name), f.value, appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
+			validation.OneOf(at.Child(f.name), f.value, appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+				appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
 		}
 	}
 	if c.old == nil {
@@ -247,13 +248,18 @@ func statefulStrategyRules(at *validation.Path, s *appsv1.StatefulSetUpdateStrat
 
 func statefulSetStatusChanges(at *validation.Path, obj, old *appsv1.StatefulSet) {
 	status, s := at.Child("status"), &obj.Status
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
-		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
+		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
 	validation.OptionalNonNegative(status.Child("collisionCount"), s.CollisionCount)
-	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
-		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
-	workload.CountsAtMost(status, s.ReadyReplicas, "cannot be greater than status.readyReplicas", workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll,
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
+		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, "cannot be greater than status.readyReplicas",
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)
 }
 

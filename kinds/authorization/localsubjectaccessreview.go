@@ -17,7 +17,8 @@ func LocalSubjectAccessReview() *api.Resource {
 			Verbs:      []string{api.VerbCreate},
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
-			api.SameFields[authorizationv1.LocalSubjectAccessReview, authorizationv1beta1.LocalSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
+			api.SameFields[authorizationv1.LocalSubjectAccessReview,
+				authorizationv1beta1.LocalSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
 		Checks:  api.Checks(api.Rules(localSubjectAccessReviewRules)),
 		Virtual: &api.Action{Source: "localsubjectaccessreviews"},
 	})

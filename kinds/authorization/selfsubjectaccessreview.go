@@ -16,7 +16,8 @@ func SelfSubjectAccessReview() *api.Resource {
 			Verbs: []string{api.VerbCreate},
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
-			api.SameFields[authorizationv1.SelfSubjectAccessReview, authorizationv1beta1.SelfSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
+			api.SameFields[authorizationv1.SelfSubjectAccessReview,
+				authorizationv1beta1.SelfSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
 		Checks:  api.Checks(api.Rules(selfSubjectAccessReviewRules)),
 		Virtual: &api.Action{Source: "selfsubjectaccessreviews"},
 	})

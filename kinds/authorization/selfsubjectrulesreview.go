@@ -16,7 +16,8 @@ func SelfSubjectRulesReview() *api.Resource {
 			Verbs: []string{api.VerbCreate},
 		},
 		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
-			api.SameFields[authorizationv1.SelfSubjectRulesReview, authorizationv1beta1.SelfSubjectRulesReview](authorizationv1beta1.SchemeGroupVersion)),
+			api.SameFields[authorizationv1.SelfSubjectRulesReview,
+				authorizationv1beta1.SelfSubjectRulesReview](authorizationv1beta1.SchemeGroupVersion)),
 		Virtual: &api.Action{Source: "selfsubjectrulesreviews"},
 	})
 }

@@ -94,7 +94,9 @@ func autoscalerStatusChanges(at *validation.Path, obj, _ *autoscalingv2.Horizont
 	for i, c := range obj.Status.Conditions {
 		validation.OptionalNonNegative(at.Child("status").Child("conditions").Index(i).Child("observedGeneration"), c.ObservedGeneration)
 	}
-	workload.NonNegativeCounts(at.Child("status"), workload.PodCount{Name: "currentReplicas", Value: obj.Status.CurrentReplicas}, workload.PodCount{Name: "desiredReplicas", Value: obj.Status.DesiredReplicas})
+	workload.NonNegativeCounts(at.Child("status"),
+		workload.PodCount{Name: "currentReplicas", Value: obj.Status.CurrentReplicas},
+		workload.PodCount{Name: "desiredReplicas", Value: obj.Status.DesiredReplicas})
 }
 
 func scaledReference(at *validation.Path, r *autoscalingv2.CrossVersionObjectReference) {

@@ -29,9 +29,10 @@ func CronJob(gates features.Gates) *api.Resource {
 			Categories: []string{"all"},
 			Namespaced: true,
 		},
-		Versions: api.WithOlderVersions(api.Served(batchv1.SchemeGroupVersion), api.SameFields[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
-		Default:  defaultCronJob,
-		Storage:  api.Storage{Prefix: "cronjobs"},
+		Versions: api.WithOlderVersions(api.Served(batchv1.SchemeGroupVersion),
+			api.SameFields[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
+		Default: defaultCronJob,
+		Storage: api.Storage{Prefix: "cronjobs"},
 		Checks: api.Checks(
 			api.Metadata,
 			api.OnCreate(api.Rules(newCronJobRules)),
@@ -107,7 +108,8 @@ func cronJobSpecRules(at *validation.Path, s, old *batchv1.CronJobSpec) {
 	if s.TimeZone != nil && (old == nil || !equality.Semantic.DeepEqual(s.TimeZone, old.TimeZone)) {
 		timeZone(at.Child("timeZone"), *s.TimeZone)
 	}
-	validation.Enum(at.Child("concurrencyPolicy"), s.ConcurrencyPolicy, batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)
+	validation.Enum(at.Child("concurrencyPolicy"), s.ConcurrencyPolicy, batchv1.AllowConcurrent, batchv1.ForbidConcurrent,
+		batchv1.ReplaceConcurrent)
 	job, spec := &s.JobTemplate.Spec, at.Child("jobTemplate").Child("spec")
 	if old == nil {
 		jobSpecRules(spec, job, nil)

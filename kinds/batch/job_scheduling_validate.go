@@ -21,7 +21,8 @@ func jobSchedulingRules(at *validation.Path, s *batchv1.JobSpec) {
 			parallelism = *s.Parallelism
 		}
 		if n := *policy.Gang.MinCount; n > parallelism {
-			at.Child("schedulingPolicy").Child("gang").Child("minCount").Invalid(n, fmt.Sprintf("must not be greater than parallelism (%d)", parallelism))
+			at.Child("schedulingPolicy").Child("gang").Child("minCount").Invalid(n,
+				fmt.Sprintf("must not be greater than parallelism (%d)", parallelism))
 		}
 	}
 	// Without a policy, the pods are scheduled one by one.

@@ -60,7 +60,8 @@ func (c *jobStatusCheck) refuseConditions(message string) {
 
 func (c *jobStatusCheck) countRules() {
 	s, at := c.s, c.at
-	workload.NonNegativeCounts(at, workload.PodCount{Name: "active", Value: s.Active}, workload.PodCount{Name: "succeeded", Value: s.Succeeded}, workload.PodCount{Name: "failed", Value: s.Failed})
+	workload.NonNegativeCounts(at, workload.PodCount{Name: "active", Value: s.Active},
+		workload.PodCount{Name: "succeeded", Value: s.Succeeded}, workload.PodCount{Name: "failed", Value: s.Failed})
 	validation.OptionalNonNegative(at.Child("ready"), s.Ready)
 	validation.OptionalNonNegative(at.Child("terminating"), s.Terminating)
 	u := s.UncountedTerminatedPods

@@ -197,7 +197,8 @@ func indexedRules(at *validation.Path, s *batchv1.JobSpec) {
 	}{{"parallelism", s.Parallelism}, {"maxFailedIndexes", s.MaxFailedIndexes}} {
 		if f.value != nil && *f.value > maxManyParallel {
 			at.Child(f.name).Invalid(*f.value,
-				fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", maxManyParallel, maxIndexed))
+				fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index",
+					maxManyParallel, maxIndexed))
 		}
 	}
 }

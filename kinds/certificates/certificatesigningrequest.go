@@ -25,7 +25,8 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 			Name: "certificatesigningrequests", Singular: "certificatesigningrequest", Kind: "CertificateSigningRequest",
 			ShortNames: []string{"csr"},
 		},
-		Versions:     api.WithOlderVersions(api.WithFieldLabels(api.Served(certificatesv1.SchemeGroupVersion), api.NameLabel, "spec.signerName"), csrV1beta1()),
+		Versions: api.WithOlderVersions(api.WithFieldLabels(api.Served(certificatesv1.SchemeGroupVersion), api.NameLabel,
+			"spec.signerName"), csrV1beta1()),
 		Storage:      api.Storage{Prefix: "certificatesigningrequests"},
 		ValidateName: validation.AnyName,
 		Prepare: func(w *api.Write[*certificatesv1.CertificateSigningRequest]) {
@@ -48,7 +49,8 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 		Selectable: func(obj *certificatesv1.CertificateSigningRequest) map[string]string {
 			return map[string]string{"spec.signerName": obj.Spec.SignerName}
 		},
-		Reset:        map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
+		Reset: map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"},
+			"approval": {"spec", "status.certificate"}},
 		Subresources: []api.Subresource{approveRequest(now)},
 		Table:        api.Rows(certificateSigningRequestRow),
 	})

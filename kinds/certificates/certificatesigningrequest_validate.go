@@ -174,7 +174,8 @@ func signingConditionRules(at *validation.Path, list []certificatesv1.Certificat
 		if !lenient.duplicates {
 			seen.Add(at.Child("type"), c.Type)
 		}
-		if approved && denied && !lenient.approvedAndDenied && (c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
+		if approved && denied && !lenient.approvedAndDenied &&
+			(c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
 			at.Parent.InvalidOrigin("zeroOrOneOf", c.Type, "Approved and Denied conditions are mutually exclusive")
 		}
 	}
@@ -224,7 +225,8 @@ func approvalUnchanged(at *validation.Path, obj, old *certificatesv1.Certificate
 	}
 }
 
-func conditionsOf(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) []certificatesv1.CertificateSigningRequestCondition {
+func conditionsOf(r *certificatesv1.CertificateSigningRequest,
+	t certificatesv1.RequestConditionType) []certificatesv1.CertificateSigningRequestCondition {
 	var found []certificatesv1.CertificateSigningRequestCondition
 	for _, c := range r.Status.Conditions {
 		if c.Type == t {

@@ -23,7 +23,8 @@ func ClusterTrustBundle() *api.Resource {
 	return api.NewResource(api.Kind[*certificatesv1.ClusterTrustBundle]{
 		Names: api.Names{Name: "clustertrustbundles", Singular: "clustertrustbundle", Kind: "ClusterTrustBundle"},
 		Versions: api.WithOlderVersions(
-			api.WithFieldLabels(api.WithGate(api.Served(certificatesv1.SchemeGroupVersion), features.ClusterTrustBundle), api.NameLabel, "spec.signerName"),
+			api.WithFieldLabels(api.WithGate(api.Served(certificatesv1.SchemeGroupVersion), features.ClusterTrustBundle),
+				api.NameLabel, "spec.signerName"),
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1beta1.ClusterTrustBundle](certificatesv1beta1.SchemeGroupVersion),
 			api.SameFields[certificatesv1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
 		Storage:                api.Storage{Prefix: "clustertrustbundles", StorageVersion: certificatesv1beta1.SchemeGroupVersion},

@@ -116,7 +116,8 @@ func issuedRules(at *validation.Path, obj, old *certificatesv1beta1.PodCertifica
 	if s.BeginRefreshAt == nil {
 		at.Child("beginRefreshAt").Required("must be present and in the range [notbefore+10min, notafter-10min]")
 	}
-	if at.ErrorCount() > before || !validityRules(at, s, leaf, now) || !lifeRules(chain, leaf, *obj.Spec.MaxExpirationSeconds) || !refreshRules(at.Child("beginRefreshAt"), s) {
+	if at.ErrorCount() > before || !validityRules(at, s, leaf, now) ||
+		!lifeRules(chain, leaf, *obj.Spec.MaxExpirationSeconds) || !refreshRules(at.Child("beginRefreshAt"), s) {
 		return
 	}
 	issuerRules(chain, s.CertificateChain, rest)

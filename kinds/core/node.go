@@ -203,7 +203,8 @@ func nodeChanges(at *validation.Path, obj, old *corev1.Node) {
 	nodeResourceRules(at, obj)
 	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), obj.Status.DeclaredFeatures)
 	var addresses validation.Unique[corev1.NodeAddress]
-	validation.Each(at.Child("status").Child("addresses"), obj.Status.Addresses, func(at *validation.Path, a *corev1.NodeAddress) { addresses.Add(at, *a) })
+	validation.Each(at.Child("status").Child("addresses"), obj.Status.Addresses,
+		func(at *validation.Path, a *corev1.NodeAddress) { addresses.Add(at, *a) })
 	podCIDRChanges(at.Child("spec").Child("podCIDRs"), obj.Spec.PodCIDRs, old.Spec.PodCIDRs)
 	switch id, before := obj.Spec.ProviderID, old.Spec.ProviderID; {
 	case before == "" || id == before:

@@ -223,7 +223,8 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(old.Spec.PersistentVolumeSource, source)))
 	}
 	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, old.Spec.VolumeMode)
-	if before := old.Spec.NodeAffinity; before != nil && !at.Enabled(features.MutablePVNodeAffinity) && !equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
+	if before := old.Spec.NodeAffinity; before != nil && !at.Enabled(features.MutablePVNodeAffinity) &&
+		!equality.Semantic.DeepEqual(obj.Spec.NodeAffinity, renewedLabels(before, obj.Spec.NodeAffinity)) {
 		at.Child("nodeAffinity").Invalid(obj.Spec.NodeAffinity, "field is immutable, except for updating from beta label to GA")
 	}
 	class, was := obj.Spec.VolumeAttributesClassName, old.Spec.VolumeAttributesClassName
@@ -243,7 +244,9 @@ func renewedLabels(old, other *corev1.VolumeNodeAffinity) *corev1.VolumeNodeAffi
 	old = old.DeepCopy()
 	for i := range min(len(old.Required.NodeSelectorTerms), len(other.Required.NodeSelectorTerms)) {
 		terms, others := &old.Required.NodeSelectorTerms[i], &other.Required.NodeSelectorTerms[i]
-		for _, lists := range [][2][]corev1.NodeSelectorRequirement{{terms.MatchExpressions, others.MatchExpressions}, {terms.MatchFields, others.MatchFields}} {
+		for _, lists := range [][2][]corev1.NodeSelectorRequirement{
+			{terms.MatchExpressions, others.MatchExpressions}, {terms.MatchFields, others.MatchFields},
+		} {
 			for j := range min(len(lists[0]), len(lists[1])) {
 				if renewed := lists[1][j].Key; isRenewedLabel(lists[0][j].Key, renewed) {
 					lists[0][j].Key = renewed

@@ -124,12 +124,17 @@ func replicationSpecRules(at *validation.Path, s *corev1.ReplicationControllerSp
 
 func replicationControllerStatusChanges(at *validation.Path, obj, _ *corev1.ReplicationController) {
 	status, s := at.Child("status"), &obj.Status
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
-		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas},
+		workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
-	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
-		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
-	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll,
+		workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady,
+		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 }
 
 func podTemplateRules(at *validation.Path, t *corev1.PodTemplate) {

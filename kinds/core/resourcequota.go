@@ -195,7 +195,8 @@ func scopeCounts(s corev1.ResourceQuotaScope, name corev1.ResourceName) bool {
 
 // resourceQuotaWarnings warns about requests above limits.
 func resourceQuotaWarnings(q *corev1.ResourceQuota) (warnings []string) {
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage, corev1.ResourceEphemeralStorage} {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceStorage,
+		corev1.ResourceEphemeralStorage} {
 		requested, limited := "requests."+name, "limits."+name
 		request, ok := q.Spec.Hard[requested]
 		if !ok && (name == corev1.ResourceCPU || name == corev1.ResourceMemory) {

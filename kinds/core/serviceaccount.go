@@ -18,7 +18,8 @@ func ServiceAccount(gates features.Gates) *api.Resource {
 		},
 		Versions: api.Served(corev1.SchemeGroupVersion),
 		Storage:  api.Storage{Prefix: "serviceaccounts"},
-		Prepare:  api.Prepare(func(obj *corev1.ServiceAccount) { keepSecretNames(obj) }, func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) }),
+		Prepare: api.Prepare(func(obj *corev1.ServiceAccount) { keepSecretNames(obj) },
+			func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) }),
 		Checks: api.Checks(
 			api.Metadata,
 			api.RevalidatedMetadata,

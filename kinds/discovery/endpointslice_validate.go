@@ -35,7 +35,8 @@ const (
 // sliceRules validates a new slice (old is nil) or an update. It does not validate unchanged
 // endpoints, because stored ones may have formats that are no longer valid.
 func sliceRules(at *validation.Path, s, old *discoveryv1.EndpointSlice) {
-	validation.Enum(at.Child("addressType"), s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
+	validation.Enum(at.Child("addressType"), s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4,
+		discoveryv1.AddressTypeIPv6)
 	slicePortRules(at.Child("ports"), s.Ports)
 	faults := validation.Collect(at.Child("endpoints"), func(at *validation.Path) {
 		if n := len(s.Endpoints); n > maxSliceEndpoints {

@@ -200,7 +200,8 @@ func flowSubjectRules(at *validation.Path, s *flowcontrolv1.Subject) {
 			validation.Required(group.Child("name"), s.Group.Name)
 		}
 	default:
-		validation.OneOf(at.Child("kind"), s.Kind, flowcontrolv1.SubjectKindGroup, flowcontrolv1.SubjectKindServiceAccount, flowcontrolv1.SubjectKindUser)
+		validation.OneOf(at.Child("kind"), s.Kind, flowcontrolv1.SubjectKindGroup, flowcontrolv1.SubjectKindServiceAccount,
+			flowcontrolv1.SubjectKindUser)
 		return
 	}
 	if s.ServiceAccount != nil && s.Kind != flowcontrolv1.SubjectKindServiceAccount {
@@ -220,19 +221,22 @@ func flowAccountRules(at *validation.Path, a *flowcontrolv1.ServiceAccountSubjec
 		return
 	}
 	if a.Name != flowcontrolv1.NameAll {
-		validation.RequiredFormat(at.Child("name"), a.Name, func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
+		validation.RequiredFormat(at.Child("name"), a.Name,
+			func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
 	}
 	if a.Namespace == "" {
 		at.Child("namespace").Required("must specify namespace for service account")
 	}
-	validation.OptionalFormat(at.Child("namespace"), a.Namespace, func(name string) []string { return apivalidation.ValidateNamespaceName(name, false) })
+	validation.OptionalFormat(at.Child("namespace"), a.Namespace,
+		func(name string) []string { return apivalidation.ValidateNamespaceName(name, false) })
 }
 
 func flowSchemaStatusRules(at *validation.Path, f, _ *flowcontrolv1.FlowSchema) {
 	var types validation.Unique[flowcontrolv1.FlowSchemaConditionType]
-	validation.Each(at.Child("status").Child("conditions"), f.Status.Conditions, func(at *validation.Path, c *flowcontrolv1.FlowSchemaCondition) {
-		conditionType(at.Child("type"), c.Type, &types)
-	})
+	validation.Each(at.Child("status").Child("conditions"), f.Status.Conditions,
+		func(at *validation.Path, c *flowcontrolv1.FlowSchemaCondition) {
+			conditionType(at.Child("type"), c.Type, &types)
+		})
 }
 
 // conditionType validates that the type of a condition is set and unique.

@@ -252,9 +252,10 @@ func handBits(deck, hand int32) int {
 
 func priorityLevelStatusRules(at *validation.Path, p, _ *flowcontrolv1.PriorityLevelConfiguration) {
 	var types validation.Unique[flowcontrolv1.PriorityLevelConfigurationConditionType]
-	validation.Each(at.Child("status").Child("conditions"), p.Status.Conditions, func(at *validation.Path, c *flowcontrolv1.PriorityLevelConfigurationCondition) {
-		conditionType(at.Child("type"), c.Type, &types)
-	})
+	validation.Each(at.Child("status").Child("conditions"), p.Status.Conditions,
+		func(at *validation.Path, c *flowcontrolv1.PriorityLevelConfigurationCondition) {
+			conditionType(at.Child("type"), c.Type, &types)
+		})
 }
 
 // MandatoryPriorityLevel returns the required spec of the mandatory level with p's name; nil

@@ -238,7 +238,8 @@ func parameterScope(at *validation.Path, p *networkingv1.IngressClassParametersR
 		at.Child("scope").Required("")
 		return
 	}
-	validation.OneOf(at.Child("scope"), *p.Scope, networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace)
+	validation.OneOf(at.Child("scope"), *p.Scope, networkingv1.IngressClassParametersReferenceScopeCluster,
+		networkingv1.IngressClassParametersReferenceScopeNamespace)
 	namespace := at.Child("namespace")
 	switch *p.Scope {
 	case networkingv1.IngressClassParametersReferenceScopeNamespace:

@@ -65,10 +65,12 @@ const budgetSelectorLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector
 // set them.
 func dropBudgetLabel(b, old *policyv1.PodDisruptionBudget) {
 	s := b.Spec.Selector
-	if s == nil || old != nil && equality.Semantic.DeepEqual(s, old.Spec.Selector) || equality.Semantic.DeepEqual(s, budgetSelector(metav1.LabelSelectorOpExists)) {
+	if s == nil || old != nil && equality.Semantic.DeepEqual(s, old.Spec.Selector) ||
+		equality.Semantic.DeepEqual(s, budgetSelector(metav1.LabelSelectorOpExists)) {
 		return
 	}
-	s.MatchExpressions = slices.DeleteFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == budgetSelectorLabel })
+	s.MatchExpressions = slices.DeleteFunc(s.MatchExpressions,
+		func(r metav1.LabelSelectorRequirement) bool { return r.Key == budgetSelectorLabel })
 }
 
 func budgetV1beta1() api.Version {
@@ -121,12 +123,14 @@ func budgetSpecRules(at *validation.Path, b, old *policyv1.PodDisruptionBudget) 
 		workload.PercentAtMost100(at.Child("maxUnavailable"), *s.MaxUnavailable)
 	}
 	validation.LenientSelectorRules(at.Child("selector"), s.Selector, old != nil && workload.HasInvalidSelectorValues(old.Spec.Selector))
-	validation.OptionalEnum(at.Child("unhealthyPodEvictionPolicy"), s.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
+	validation.OptionalEnum(at.Child("unhealthyPodEvictionPolicy"), s.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow,
+		policyv1.IfHealthyBudget)
 }
 
 func disruptionStatusChanges(at *validation.Path, obj, _ *policyv1.PodDisruptionBudget) {
 	status, s := at.Child("status"), &obj.Status
 	validation.ConditionRules(status.Child("conditions"), s.Conditions)
-	workload.NonNegativeCounts(status, workload.PodCount{Name: "disruptionsAllowed", Value: s.DisruptionsAllowed}, workload.PodCount{Name: "currentHealthy", Value: s.CurrentHealthy},
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "disruptionsAllowed", Value: s.DisruptionsAllowed},
+		workload.PodCount{Name: "currentHealthy", Value: s.CurrentHealthy},
 		workload.PodCount{Name: "desiredHealthy", Value: s.DesiredHealthy}, workload.PodCount{Name: "expectedPods", Value: s.ExpectedPods})
 }

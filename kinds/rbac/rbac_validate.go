@@ -86,7 +86,8 @@ func subjectRules(at *validation.Path, s *rbacv1.Subject, namespaced bool) {
 	validation.Required(at.Child("name"), s.Name)
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
-		validation.OptionalFormat(at.Child("name"), s.Name, func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
+		validation.OptionalFormat(at.Child("name"), s.Name,
+			func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
 		validation.OneOf(at.Child("apiGroup"), s.APIGroup, "")
 		if !namespaced {
 			validation.Required(at.Child("namespace"), s.Namespace)

@@ -30,7 +30,8 @@ func nodeResourceRules(at *validation.Path, name corev1.ResourceName, d *resourc
 	}
 }
 
-func nodeMappingRules(at *validation.Path, m *resourcev1.NodeAllocatableMapping, capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity) {
+func nodeMappingRules(at *validation.Path, m *resourcev1.NodeAllocatableMapping,
+	capacity map[resourcev1.QualifiedName]resourcev1.DeviceCapacity) {
 	key, multiplier := at.Child("capacityKey"), at.Child("capacityMultiplier")
 	if m.CapacityKey != nil {
 		if *m.CapacityKey == "" {

@@ -91,7 +91,8 @@ func deviceTaintRuleChanges(at *validation.Path, obj, old *resourcev1.DeviceTain
 		at := spec.Child("deviceSelector")
 		validation.IfPresent(at.Child("driver"), s.Driver, func(at *validation.Path, name *string) { validation.DriverName(at, *name) })
 		validation.IfPresent(at.Child("pool"), s.Pool, func(at *validation.Path, name *string) { poolName(at, *name) })
-		validation.IfPresent(at.Child("device"), s.Device, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.DNSLabel) })
+		validation.IfPresent(at.Child("device"), s.Device,
+			func(at *validation.Path, name *string) { validation.Format(at, *name, validation.DNSLabel) })
 	}
 	taint, t := spec.Child("taint"), &obj.Spec.Taint
 	validation.Format(taint.Child("key"), t.Key, validation.QualifiedName)

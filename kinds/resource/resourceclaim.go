@@ -212,7 +212,8 @@ func (r *Rules) resourceClaimStatusRules(at *validation.Path, obj, old *resource
 		c.allocationRules(allocation, s.Allocation)
 	case !equality.Semantic.DeepEqual(s.Allocation, old.Status.Allocation):
 		// The origin is that of the declarative rule, which takes the place of this one.
-		allocation.Add(field.Invalid(allocation.ToField(), validation.InternalForm(s.Allocation), apivalidation.FieldImmutableErrorMsg).WithOrigin("update"))
+		allocation.Add(field.Invalid(allocation.ToField(), validation.InternalForm(s.Allocation),
+			apivalidation.FieldImmutableErrorMsg).WithOrigin("update"))
 	}
 }
 
@@ -295,7 +296,8 @@ func bindingConditionRules(at *validation.Path, conditions, failures []string) {
 		{"bindingConditions", conditions, resourcev1.BindingConditionsMaxSize},
 		{"bindingFailureConditions", failures, resourcev1.BindingFailureConditionsMaxSize},
 	} {
-		EachUpTo(at.Child(f.name), f.list, f.limit, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.QualifiedName) })
+		EachUpTo(at.Child(f.name), f.list, f.limit,
+			func(at *validation.Path, name *string) { validation.Format(at, *name, validation.QualifiedName) })
 	}
 	var seen, failed validation.Unique[string]
 	for i, c := range conditions {

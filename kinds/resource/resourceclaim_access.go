@@ -58,7 +58,8 @@ func checkAdminResults(ctx context.Context, access api.Access, obj, old *resourc
 	if i < 0 {
 		return nil
 	}
-	return checkAdminNamespace(ctx, access, obj.Namespace, field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess"))
+	return checkAdminNamespace(ctx, access, obj.Namespace,
+		field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess"))
 }
 
 // adminResult returns the index of the first device that is allocated with admin access,
@@ -67,7 +68,9 @@ func adminResult(a *resourcev1.AllocationResult) int {
 	if a == nil {
 		return -1
 	}
-	return slices.IndexFunc(a.Devices.Results, func(r resourcev1.DeviceRequestAllocationResult) bool { return r.AdminAccess != nil && *r.AdminAccess })
+	return slices.IndexFunc(a.Devices.Results, func(r resourcev1.DeviceRequestAllocationResult) bool {
+		return r.AdminAccess != nil && *r.AdminAccess
+	})
 }
 
 func checkAdminNamespace(ctx context.Context, access api.Access, name string, path *field.Path) field.ErrorList {

@@ -73,7 +73,8 @@ func EachUpTo[T any](at *validation.Path, list []T, limit int, rules func(at *va
 }
 
 // eachDistinct is like EachUpTo and requires that the keys of the elements are unique.
-func eachDistinct[T any, K comparable](at *validation.Path, list []T, limit int, key func(*T) K, rules func(at *validation.Path, value *T)) {
+func eachDistinct[T any, K comparable](at *validation.Path, list []T, limit int, key func(*T) K,
+	rules func(at *validation.Path, value *T)) {
 	if !EachUpTo(at, list, limit, rules) {
 		return
 	}
@@ -91,10 +92,11 @@ func (r *Rules) deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim)
 	eachDistinct(at.Child("requests"), d.Requests, resourcev1.DeviceRequestsMaxSize,
 		func(r *resourcev1.DeviceRequest) string { return r.Name }, c.requestRules)
 	EachUpTo(at.Child("constraints"), d.Constraints, resourcev1.DeviceConstraintsMaxSize, c.constraintRules)
-	EachUpTo(at.Child("config"), d.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, config *resourcev1.DeviceClaimConfiguration) {
-		c.requestRefs(at.Child("requests"), config.Requests)
-		deviceConfigRules(at, &config.DeviceConfiguration, false)
-	})
+	EachUpTo(at.Child("config"), d.Config, resourcev1.DeviceConfigMaxSize,
+		func(at *validation.Path, config *resourcev1.DeviceClaimConfiguration) {
+			c.requestRefs(at.Child("requests"), config.Requests)
+			deviceConfigRules(at, &config.DeviceConfiguration, false)
+		})
 	if c.derivedCost > resourcev1.DeviceClaimDerivedAttributeCELMaxCost {
 		at.Forbidden("too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit")
 	}
@@ -117,7 +119,8 @@ func (c *claimedDevices) requestRules(at *validation.Path, r *resourcev1.DeviceR
 			func(s *resourcev1.DeviceSubRequest) string { return s.Name },
 			func(at *validation.Path, s *resourcev1.DeviceSubRequest) {
 				validation.Format(at.Child("name"), s.Name, validation.DNSLabel)
-				c.deviceRules(at, s.DeviceClassName, s.Selectors, func() { c.derivedRules(at.Child("derivedAttributes"), s.DerivedAttributes, r.Name, r.Name+"/"+s.Name) },
+				c.deviceRules(at, s.DeviceClassName, s.Selectors,
+					func() { c.derivedRules(at.Child("derivedAttributes"), s.DerivedAttributes, r.Name, r.Name+"/"+s.Name) },
 					s.AllocationMode, s.Count, s.Tolerations)
 			})
 	}
@@ -334,9 +337,10 @@ func (r *Rules) deviceClassChanges(at *validation.Path, obj, old *resourcev1.Dev
 	at = at.Child("spec")
 	r.selectorRules(at.Child("selectors"), obj.Spec.Selectors, equality.Semantic.DeepEqual(obj.Spec.Selectors, old.Spec.Selectors))
 	stored := equality.Semantic.DeepEqual(obj.Spec.Config, old.Spec.Config)
-	EachUpTo(at.Child("config"), obj.Spec.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
-		deviceConfigRules(at, &c.DeviceConfiguration, stored)
-	})
+	EachUpTo(at.Child("config"), obj.Spec.Config, resourcev1.DeviceConfigMaxSize,
+		func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
+			deviceConfigRules(at, &c.DeviceConfiguration, stored)
+		})
 	if name := obj.Spec.ExtendedResourceName; name != nil && !validation.IsExtendedResource(corev1.ResourceName(*name)) {
 		at.Child("extendedResourceName").InvalidOrigin("format=k8s-extended-resource-name", *name, "must be a valid extended resource name")
 	}

@@ -96,7 +96,8 @@ func isFullAttributeName(name string) bool {
 
 func skipsRules(at *validation.Path, skipped []resourcev1.SkipNodeOperation) {
 	if slices.Contains(skipped, resourcev1.SkipNodeOperationNodePrepareResources) &&
-		!slices.Contains(skipped, resourcev1.SkipNodeOperationNodeUnprepareResources) && !slices.Contains(skipped, resourcev1.SkipNodeOperationAll) {
+		!slices.Contains(skipped, resourcev1.SkipNodeOperationNodeUnprepareResources) &&
+		!slices.Contains(skipped, resourcev1.SkipNodeOperationAll) {
 		at.Invalid(skipped, "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped")
 	}
 }
@@ -171,7 +172,8 @@ func usesAdvancedFeatures(devices []resourcev1.Device) bool {
 func (r *Rules) sliceDeviceRules(at *validation.Path, d, old *resourcev1.Device, perDevice bool) {
 	validation.Format(at.Child("name"), d.Name, validation.DNSLabel)
 	if n := len(d.Attributes) + len(d.Capacity); n > resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice {
-		at.Invalid(n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice))
+		at.Invalid(n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d",
+			resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice))
 	}
 	if n := attributeValues(d.Attributes); n > resourcev1.ResourceSliceMaxAttributeValuesPerDevice {
 		at.Invalid(n, fmt.Sprintf("the total number of attribute values must not exceed %d", resourcev1.ResourceSliceMaxAttributeValuesPerDevice))

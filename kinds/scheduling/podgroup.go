@@ -75,9 +75,10 @@ func podGroupStatusChanges(at *validation.Path, obj, _ *schedulingv1beta1.PodGro
 	for _, c := range obj.Spec.ResourceClaims {
 		names[c.Name] = true
 	}
-	validation.Each(status.Child("resourceClaimStatuses"), s.ResourceClaimStatuses, func(at *validation.Path, c *schedulingv1beta1.PodGroupResourceClaimStatus) {
-		if !names[c.Name] {
-			at.Child("name").Invalid(c.Name, "must match the name of an entry in `spec.resourceClaims`")
-		}
-	})
+	validation.Each(status.Child("resourceClaimStatuses"), s.ResourceClaimStatuses,
+		func(at *validation.Path, c *schedulingv1beta1.PodGroupResourceClaimStatus) {
+			if !names[c.Name] {
+				at.Child("name").Invalid(c.Name, "must match the name of an entry in `spec.resourceClaims`")
+			}
+		})
 }

@@ -59,7 +59,8 @@ func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	}
 	return []*schedulingv1.PriorityClass{
 		class("system-node-critical", 2*maxUserPriority+1000, "Used for system critical pods that must not be moved from their current node."),
-		class("system-cluster-critical", 2*maxUserPriority, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
+		class("system-cluster-critical", 2*maxUserPriority,
+			"Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
 	}
 }
 

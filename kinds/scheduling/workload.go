@@ -40,7 +40,8 @@ func workloadRules(at *validation.Path, w *schedulingv1beta1.Workload) {
 	names.composites(composites, w.Spec.CompositePodGroupTemplates)
 	for i := range w.Spec.CompositePodGroupTemplates {
 		if c := &w.Spec.CompositePodGroupTemplates[i]; depthOf(c) >= schedulingv1beta1.WorkloadMaxTreeDepth {
-			composites.Index(i).Invalid(c.CompositePodGroupTemplates, fmt.Sprintf("maximum template hierarchy depth is %d", schedulingv1beta1.WorkloadMaxTreeDepth))
+			composites.Index(i).Invalid(c.CompositePodGroupTemplates,
+				fmt.Sprintf("maximum template hierarchy depth is %d", schedulingv1beta1.WorkloadMaxTreeDepth))
 		}
 	}
 	priorityRules(spec, &w.Spec)
@@ -122,7 +123,8 @@ func templatePriorityOf(class string, value *int32) templatePriority {
 	return templatePriority{class, value != nil, table.ValueOrZero(value)}
 }
 
-func prioritiesOf(groups []schedulingv1beta1.PodGroupTemplate, composites []schedulingv1beta1.CompositePodGroupTemplate) []templatePriority {
+func prioritiesOf(groups []schedulingv1beta1.PodGroupTemplate,
+	composites []schedulingv1beta1.CompositePodGroupTemplate) []templatePriority {
 	var found []templatePriority
 	for i := range groups {
 		found = append(found, templatePriorityOf(groups[i].PriorityClassName, groups[i].Priority))

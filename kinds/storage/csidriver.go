@@ -22,8 +22,9 @@ func CSIDriver(gates features.Gates) *api.Resource {
 		return tokenSecretWarnings(d)
 	}
 	return api.NewResource(api.Kind[*storagev1.CSIDriver]{
-		Names:                  api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
-		Versions:               api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
+		Names: api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
+			api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
 		Default:                func(obj *storagev1.CSIDriver) { defaultCSIDriver(gates, obj) },
 		Storage:                api.Storage{Prefix: "csidrivers"},
 		RequireResourceVersion: true,

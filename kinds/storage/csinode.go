@@ -12,8 +12,9 @@ import (
 // CSINode describes the kind CSINode, which has the data of CSI drivers for a node.
 func CSINode(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*storagev1.CSINode]{
-		Names:                  api.Names{Name: "csinodes", Singular: "csinode", Kind: "CSINode"},
-		Versions:               api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
+		Names: api.Names{Name: "csinodes", Singular: "csinode", Kind: "CSINode"},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
+			api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
 		Storage:                api.Storage{Prefix: "csinodes"},
 		RequireResourceVersion: true,
 		Checks: api.Checks(

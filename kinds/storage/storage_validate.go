@@ -61,7 +61,8 @@ func storageClassRules(at *validation.Path, c *storagev1.StorageClass) {
 	if p := c.ReclaimPolicy; p != nil && *p != "" {
 		validation.OneOf(at.Child("reclaimPolicy"), *p, corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)
 	}
-	validation.OptionalEnum(at.Child("volumeBindingMode"), c.VolumeBindingMode, storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)
+	validation.OptionalEnum(at.Child("volumeBindingMode"), c.VolumeBindingMode, storagev1.VolumeBindingImmediate,
+		storagev1.VolumeBindingWaitForFirstConsumer)
 	topologyRules(at.Child("allowedTopologies"), c.AllowedTopologies)
 }
 
@@ -83,18 +84,19 @@ func topologyRules(at *validation.Path, terms []corev1.TopologySelectorTerm) {
 	validation.Each(at, terms, func(at *validation.Path, t *corev1.TopologySelectorTerm) {
 		var keys validation.Unique[string]
 		term := map[string]string{}
-		validation.Each(at.Child("matchLabelExpressions"), t.MatchLabelExpressions, func(at *validation.Path, r *corev1.TopologySelectorLabelRequirement) {
-			if len(r.Values) == 0 {
-				at.Child("values").Required("")
-			}
-			var values validation.Unique[string]
-			for i, value := range r.Values {
-				values.Add(at.Child("values").Index(i), value)
-			}
-			validation.Format(at.Child("key"), r.Key, validation.QualifiedName)
-			keys.Add(at.Child("key"), r.Key)
-			term[r.Key] = joinedSet(r.Values)
-		})
+		validation.Each(at.Child("matchLabelExpressions"), t.MatchLabelExpressions,
+			func(at *validation.Path, r *corev1.TopologySelectorLabelRequirement) {
+				if len(r.Values) == 0 {
+					at.Child("values").Required("")
+				}
+				var values validation.Unique[string]
+				for i, value := range r.Values {
+					values.Add(at.Child("values").Index(i), value)
+				}
+				validation.Format(at.Child("key"), r.Key, validation.QualifiedName)
+				keys.Add(at.Child("key"), r.Key)
+				term[r.Key] = joinedSet(r.Values)
+			})
 		key := fmt.Sprintf("%q", term)
 		for range min(seen[key], maxDuplicateTerms-listed) {
 			at.Child("matchLabelExpressions").Duplicate("")
@@ -203,16 +205,17 @@ const (
 
 func csiNodeStatusChanges(at *validation.Path, obj, _ *storagev1.CSINode) {
 	var names validation.Unique[string]
-	validation.Each(at.Child("status").Child("storageHealth"), obj.Status.StorageHealth, func(at *validation.Path, h *storagev1.StorageHealth) {
-		names.Add(at, h.Name)
-		validation.DriverName(at.Child("name"), h.Name)
-		conditions := at.Child("healthConditions")
-		if n := len(h.HealthConditions); n > maxHealthConditions {
-			conditions.TooMany(n, maxHealthConditions)
-			return
-		}
-		validation.Each(conditions, h.HealthConditions, healthConditionRules)
-	})
+	validation.Each(at.Child("status").Child("storageHealth"), obj.Status.StorageHealth,
+		func(at *validation.Path, h *storagev1.StorageHealth) {
+			names.Add(at, h.Name)
+			validation.DriverName(at.Child("name"), h.Name)
+			conditions := at.Child("healthConditions")
+			if n := len(h.HealthConditions); n > maxHealthConditions {
+				conditions.TooMany(n, maxHealthConditions)
+				return
+			}
+			validation.Each(conditions, h.HealthConditions, healthConditionRules)
+		})
 }
 
 func healthConditionRules(at *validation.Path, c *storagev1.StorageHealthCondition) {
@@ -227,7 +230,8 @@ func healthConditionRules(at *validation.Path, c *storagev1.StorageHealthConditi
 	if len(c.Message) > maxHealthMessageLength {
 		at.Child("message").TooLong(maxHealthMessageLength)
 	}
-	validation.OptionalEnum(at.Child("accessMode"), c.AccessMode, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+	validation.OptionalEnum(at.Child("accessMode"), c.AccessMode, corev1.ReadOnlyMany, corev1.ReadWriteMany,
+		corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
 	validation.OptionalEnum(at.Child("volumeMode"), c.VolumeMode, corev1.PersistentVolumeFilesystem, corev1.PersistentVolumeBlock)
 }
 

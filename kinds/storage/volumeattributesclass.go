@@ -19,7 +19,8 @@ func VolumeAttributesClass() *api.Resource {
 		},
 		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
 			api.SameFields[storagev1.VolumeAttributesClass, storagev1beta1.VolumeAttributesClass](storagev1beta1.SchemeGroupVersion),
-			api.OnlyFaithful(api.SameFields[storagev1.VolumeAttributesClass, storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion))),
+			api.OnlyFaithful(api.SameFields[storagev1.VolumeAttributesClass,
+				storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "volumeattributesclasses"},
 		Checks: api.Checks(
 			api.Metadata,

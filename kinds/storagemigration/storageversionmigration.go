@@ -22,7 +22,8 @@ func StorageVersionMigration() *api.Resource {
 	return api.NewResource(api.Kind[*storagemigrationv1.StorageVersionMigration]{
 		Names: api.Names{Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: "StorageVersionMigration"},
 		Versions: api.WithOlderVersions(api.WithGate(api.Served(storagemigrationv1.SchemeGroupVersion), features.StorageVersionMigrator),
-			api.SameFields[storagemigrationv1.StorageVersionMigration, storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion)),
+			api.SameFields[storagemigrationv1.StorageVersionMigration,
+				storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion)),
 		Storage:                api.Storage{Prefix: "storageversionmigrations", StorageVersion: storagemigrationv1beta1.SchemeGroupVersion},
 		RequireResourceVersion: true,
 		Checks: api.Checks(

@@ -54,7 +54,9 @@ func CheckUpdate(s *props, path *field.Path, writer expression.Writer, lenient L
 // HasExpression reports whether a rule of a schema has an expression, for itself or its message.
 func HasExpression(s *props, text string) bool {
 	return anySubschema(s, func(s *props) bool {
-		return slices.ContainsFunc(s.XValidations, func(r apiextensionsv1.ValidationRule) bool { return r.Rule == text || r.MessageExpression == text })
+		return slices.ContainsFunc(s.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+			return r.Rule == text || r.MessageExpression == text
+		})
 	})
 }
 
@@ -400,7 +402,8 @@ func completenessDetail(at *field.Path) string { return fmt.Sprintf("because it 
 // internalItems converts items to the type that kube-apiserver prints in messages.
 func internalItems(items *apiextensionsv1.JSONSchemaPropsOrArray) any {
 	var out apiextensions.JSONSchemaPropsOrArray
-	if err := apiextensionsv1.Convert_v1_JSONSchemaPropsOrArray_To_apiextensions_JSONSchemaPropsOrArray(items.DeepCopy(), &out, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaPropsOrArray_To_apiextensions_JSONSchemaPropsOrArray(items.DeepCopy(),
+		&out, nil); err != nil {
 		return items
 	}
 	return &out

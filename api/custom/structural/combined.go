@@ -28,7 +28,8 @@ var _ validate.ValueValidator = combinedValidator{}
 
 // newCombinedValidator returns a validator of one value by a schema. The option makes the
 // validators of its fields and items.
-func newCombinedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry, e *effort, parts validate.Option) validate.ValueValidator {
+func newCombinedValidator(s *spec.Schema, root any, path string, formats strfmt.Registry, e *effort,
+	parts validate.Option) validate.ValueValidator {
 	if s == nil || len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) == 0 && s.Not == nil {
 		return boundedValidator{validate.NewSchemaValidator(s, root, path, formats, parts), s, path, e}
 	}
@@ -37,7 +38,8 @@ func newCombinedValidator(s *spec.Schema, root any, path string, formats strfmt.
 	}
 	rest := *s
 	rest.AllOf, rest.AnyOf, rest.OneOf, rest.Not = nil, nil, nil, nil
-	return boundedValidator{combinedValidator{s, validate.NewSchemaValidator(&rest, root, path, formats, parts), root, path, formats, e}, s, path, e}
+	whole := validate.NewSchemaValidator(&rest, root, path, formats, parts)
+	return boundedValidator{combinedValidator{s, whole, root, path, formats, e}, s, path, e}
 }
 
 // Validate implements the library's ValueValidator.

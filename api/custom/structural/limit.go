@@ -52,10 +52,12 @@ func limitParts(o *validate.SchemaValidatorOptions, e *effort) {
 		}
 		return limitedValidator{newLimitedValidator(s, root, path, formats, e), faults}
 	}
-	o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
+	o.NewValidatorForIndex = func(_ int, s *spec.Schema, root any, path string, formats strfmt.Registry,
+		_ ...validate.Option) validate.ValueValidator {
 		return part(s, root, path, formats)
 	}
-	o.NewValidatorForField = func(_ string, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
+	o.NewValidatorForField = func(_ string, s *spec.Schema, root any, path string, formats strfmt.Registry,
+		_ ...validate.Option) validate.ValueValidator {
 		return part(s, root, path, formats)
 	}
 }

@@ -17,7 +17,8 @@ func toOpenAPI(p *props, formats formatChoice) *spec.Schema {
 		Maximum: p.Maximum, ExclusiveMaximum: p.ExclusiveMaximum, Minimum: p.Minimum, ExclusiveMinimum: p.ExclusiveMinimum,
 		MaxLength: p.MaxLength, MinLength: p.MinLength, MaxItems: p.MaxItems, MinItems: p.MinItems, UniqueItems: p.UniqueItems,
 		MultipleOf: p.MultipleOf, MaxProperties: p.MaxProperties, MinProperties: p.MinProperties, Required: p.Required,
-		AllOf: toOpenAPIs(p.AllOf, formats), OneOf: toOpenAPIs(p.OneOf, formats), AnyOf: toOpenAPIs(p.AnyOf, formats), Not: toOpenAPI(p.Not, formats),
+		AllOf: toOpenAPIs(p.AllOf, formats), OneOf: toOpenAPIs(p.OneOf, formats), AnyOf: toOpenAPIs(p.AnyOf, formats),
+		Not: toOpenAPI(p.Not, formats),
 	}}
 	if p.Type != "" {
 		s.Type = spec.StringOrArray{p.Type}

@@ -196,7 +196,8 @@ func (r *ratchetingValidator) Validate(any) *validate.Result {
 	return &validate.Result{MatchCount: result.MatchCount}
 }
 
-func (r *ratchetingValidator) field(name string, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
+func (r *ratchetingValidator) field(name string, s *spec.Schema, root any, path string, formats strfmt.Registry,
+	_ ...validate.Option) validate.ValueValidator {
 	part := r.pair.field(name)
 	if r.path == "" && (name == "apiVersion" || name == "kind") {
 		part = nil
@@ -204,11 +205,13 @@ func (r *ratchetingValidator) field(name string, s *spec.Schema, root any, path 
 	return limitedValidator{newRatchetingValidator(part, s, root, path, formats, r.effort), &r.faults}
 }
 
-func (r *ratchetingValidator) index(i int, s *spec.Schema, root any, path string, formats strfmt.Registry, _ ...validate.Option) validate.ValueValidator {
+func (r *ratchetingValidator) index(i int, s *spec.Schema, root any, path string, formats strfmt.Registry,
+	_ ...validate.Option) validate.ValueValidator {
 	return limitedValidator{newRatchetingValidator(r.pair.item(i), s, root, path, formats, r.effort), &r.faults}
 }
 
-func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry, e *effort) validate.ValueValidator {
+func newRatchetingValidator(part *correlatedValue, s *spec.Schema, root any, path string, formats strfmt.Registry,
+	e *effort) validate.ValueValidator {
 	if part == nil {
 		return newLimitedValidator(s, root, path, formats, e)
 	}

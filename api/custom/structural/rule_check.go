@@ -254,7 +254,8 @@ func (c *checker) rule(r *rule, path *field.Path, times uint64, apart *field.Pat
 	}
 	switch {
 	case r.usesOldSelf && apart != nil:
-		add(field.Invalid(path.Child("rule"), r.definition.Rule, fmt.Sprintf("oldSelf cannot be used on the uncorrelatable portion of the schema within %v", apart)))
+		add(field.Invalid(path.Child("rule"), r.definition.Rule,
+			fmt.Sprintf("oldSelf cannot be used on the uncorrelatable portion of the schema within %v", apart)))
 	case !r.usesOldSelf && r.definition.OptionalOldSelf != nil:
 		add(field.Invalid(path.Child("optionalOldSelf"), *r.definition.OptionalOldSelf, "may not be set if oldSelf is not used in rule"))
 	}
@@ -316,5 +317,6 @@ func (t *totalCost) errors(path *field.Path) field.ErrorList {
 	for _, m := range t.most {
 		errs = append(errs, field.Forbidden(m.at, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"))
 	}
-	return append(errs, field.Forbidden(path, costMessage("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema", t.sum, totalLimit)))
+	return append(errs, field.Forbidden(path, costMessage("x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema",
+		t.sum, totalLimit)))
 }

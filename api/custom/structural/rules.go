@@ -344,7 +344,8 @@ func invalidError(detail string) *apicel.Error {
 
 // buildProgram returns a program and its estimated maximum cost.
 func buildProgram(env *cel.Env, ast *cel.Ast, estimator *library.CostEstimator) (p cel.Program, cost uint64, fault string) {
-	p, err := env.Program(ast, append(celbounds.Options(env), cel.CostLimit(perCallLimit), cel.CostTracking(estimator), cel.InterruptCheckFrequency(checkFrequency))...)
+	p, err := env.Program(ast, append(celbounds.Options(env),
+		cel.CostLimit(perCallLimit), cel.CostTracking(estimator), cel.InterruptCheckFrequency(checkFrequency))...)
 	if err != nil {
 		return nil, 0, "program instantiation failed: " + err.Error()
 	}

@@ -175,7 +175,8 @@ func (c *shaper) nested(s *props, skipAnyOf bool, l level, path *field.Path) {
 		{"title", "empty", s.Title != ""},
 		{"description", "empty", s.Description != ""},
 		{"default", "undefined", s.Default != nil},
-		{"additionalProperties", "undefined", s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil)},
+		{"additionalProperties", "undefined", s.AdditionalProperties != nil &&
+			(s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil)},
 		{"nullable", "false", s.Nullable},
 		{"x-kubernetes-preserve-unknown-fields", "false", s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields},
 		{"x-kubernetes-embedded-resource", "false", s.XEmbeddedResource},

@@ -118,7 +118,8 @@ func WellFormed(meta map[string]any) bool {
 
 // metadataFieldChecks has a check for the value of each field of ObjectMeta.
 var metadataFieldChecks = map[string]func(any) bool{
-	"name": isNonEmptyString, "generateName": isNonEmptyString, "namespace": isNonEmptyString, "selfLink": isNonEmptyString, "uid": isNonEmptyString, "resourceVersion": isNonEmptyString,
+	"name": isNonEmptyString, "generateName": isNonEmptyString, "namespace": isNonEmptyString, "selfLink": isNonEmptyString,
+	"uid": isNonEmptyString, "resourceVersion": isNonEmptyString,
 	"generation": isNonZeroInteger, "deletionGracePeriodSeconds": isNonZeroInteger,
 	"creationTimestamp": isCanonicalTime, "deletionTimestamp": isCanonicalTime,
 	"labels": isStringMap, "annotations": isStringMap,

@@ -47,7 +47,8 @@ func formats(name string) formatFunc {
 // allowsLabels reports whether all DNS labels have the format.
 func allowsLabels(format string) bool {
 	switch format {
-	case "k8s-short-name", "k8s-long-name", "k8s-long-name-caseless", "k8s-label-key", "k8s-label-value", "k8s-path-segment-name", "k8s-resource-pool-name":
+	case "k8s-short-name", "k8s-long-name", "k8s-long-name-caseless", "k8s-label-key", "k8s-label-value",
+		"k8s-path-segment-name", "k8s-resource-pool-name":
 		return true
 	}
 	return false

@@ -14,7 +14,8 @@ import (
 // volume. Labels of the selector may be invalid if they were so in the stored spec old, which is
 // nil for a new claim. Groups of data sources may be invalid if the stored spec has any group.
 func ClaimSpecRules(at *validation.Path, s, old *corev1.PersistentVolumeClaimSpec) {
-	lenientGroup := old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil || old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil)
+	lenientGroup := old != nil && (old.DataSource != nil && old.DataSource.APIGroup != nil ||
+		old.DataSourceRef != nil && old.DataSourceRef.APIGroup != nil)
 	lenientLabels := old != nil && len(validation.Check(func(at *validation.Path) { validation.SelectorRules(at, old.Selector) })) > 0
 	if len(s.AccessModes) == 0 {
 		at.Child("accessModes").Required("at least 1 access mode is required")

@@ -33,9 +33,8 @@ func PersistentVolumeClaim(gates features.Gates) *api.Resource {
 			}
 		},
 		Storage: api.Storage{Prefix: "persistentvolumeclaims"},
-		Prepare: api.Prepare(func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) }, func(obj, old *corev1.PersistentVolumeClaim) {
-			prepareClaimSpec(&obj.Spec, &old.Spec)
-		}),
+		Prepare: api.Prepare(func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) },
+			func(obj, old *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, &old.Spec) }),
 		Checks: api.Checks(
 			api.Metadata,
 			api.RevalidatedMetadata,
@@ -110,7 +109,8 @@ func claimChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim
 		at.Child("spec").Forbidden("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
 			validation.InternalDiff(*old, *s))
 	}
-	size, before, has := obj.Spec.Resources.Requests[corev1.ResourceStorage], stored.Spec.Resources.Requests[corev1.ResourceStorage], stored.Status.Capacity[corev1.ResourceStorage]
+	size, before := obj.Spec.Resources.Requests[corev1.ResourceStorage], stored.Spec.Resources.Requests[corev1.ResourceStorage]
+	has := stored.Status.Capacity[corev1.ResourceStorage]
 	if size.Cmp(before) < 0 && size.Cmp(has) <= 0 {
 		at.Child("spec").Child("resources").Child("requests").Child("storage").Forbidden("field can not be less than status.capacity")
 	}

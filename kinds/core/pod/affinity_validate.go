@@ -131,8 +131,10 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 				fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s", corev1.DoNotSchedule, s.WhenUnsatisfiable))
 		}
 	}
-	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
-	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor,
+		corev1.NodeInclusionPolicyIgnore)
+	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor,
+		corev1.NodeInclusionPolicyIgnore)
 	if at.Enabled(features.MatchLabelKeysInPodTopologySpreadSelectorMerge) != c.lenient.spreadKeys {
 		mergedKeyRules(at, s.MatchLabelKeys, s.LabelSelector)
 	} else {

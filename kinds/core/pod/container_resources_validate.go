@@ -24,7 +24,8 @@ func LimitRules(at *validation.Path, limits corev1.ResourceList) {
 }
 
 // resourceRules validates limits and requests. name validates the names of resources.
-func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirements, name func(at *validation.Path, name corev1.ResourceName)) {
+func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirements,
+	name func(at *validation.Path, name corev1.ResourceName)) {
 	limits, requests := at.Child("limits"), at.Child("requests")
 	compute, pages := false, false
 	one := func(at *validation.Path, n corev1.ResourceName, q resource.Quantity) {
@@ -129,7 +130,8 @@ func (c *podCheck) claimRefRules(at *validation.Path, list []corev1.ResourceClai
 	}
 }
 
-func (c *podCheck) claimOnce(at *validation.Path, claim corev1.ResourceClaim, before []corev1.ResourceClaim, seen *validation.Unique[corev1.ResourceClaim]) {
+func (c *podCheck) claimOnce(at *validation.Path, claim corev1.ResourceClaim, before []corev1.ResourceClaim,
+	seen *validation.Unique[corev1.ResourceClaim]) {
 	if seen.Has(corev1.ResourceClaim{Name: claim.Name}) {
 		at.Duplicate(claim.Name)
 		return

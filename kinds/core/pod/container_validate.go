@@ -99,7 +99,9 @@ func noRestartOnResize(at *validation.Path, list []corev1.ContainerResizePolicy)
 
 // restartsOnResize reports whether a resize restarts a container.
 func restartsOnResize(ctr *corev1.Container) bool {
-	return slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer })
+	return slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+		return p.RestartPolicy == corev1.RestartContainer
+	})
 }
 
 // ephemeralContainerField reports whether an ephemeral container can have a field.
@@ -244,7 +246,8 @@ func (c *podCheck) containerRestartRules(at *validation.Path, ctr *corev1.Contai
 	policy := at.Child("restartPolicy")
 	switch p := ctr.RestartPolicy; {
 	case p != nil:
-		validation.OneOf(policy, *p, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+		validation.OneOf(policy, *p, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever,
+			corev1.ContainerRestartPolicyOnFailure)
 	case len(ctr.RestartPolicyRules) == 0:
 		return
 	default:
@@ -254,7 +257,8 @@ func (c *podCheck) containerRestartRules(at *validation.Path, ctr *corev1.Contai
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
 		rules.TooMany(n, maxRestartRules)
 	}
-	actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers}
+	actions := []corev1.ContainerRestartRuleAction{corev1.ContainerRestartRuleActionRestart,
+		corev1.ContainerRestartRuleActionRestartAllContainers}
 	if !c.restartsAll(at) {
 		actions = actions[:1]
 	}

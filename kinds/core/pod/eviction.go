@@ -133,9 +133,10 @@ func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	if e.do.DryRun() {
 		return checkDisruptionAllowed(budget)
 	}
-	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name, api.Typed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
-		return spendDisruption(obj, e.pod.Name, metav1.Now())
-	}))
+	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name,
+		api.Typed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
+			return spendDisruption(obj, e.pod.Name, metav1.Now())
+		}))
 }
 
 // delete deletes the pod, after a condition of its status has recorded the reason. As in

@@ -38,7 +38,8 @@ func annotationRules(at *validation.Path, annotations map[string]string, s *core
 			TolerationRules(at.Child(tolerationAnnotation), list, lenient.comparisons || at.Enabled(features.TaintTolerationComparisonOperators))
 		}
 	}
-	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) && at.Enabled(features.PodDeletionCost) {
+	if cost := annotations[corev1.PodDeletionCost]; !lenient.deletionCost && hasInvalidDeletionCost(annotations) &&
+		at.Enabled(features.PodDeletionCost) {
 		at.Key(corev1.PodDeletionCost).Invalid(cost, "must be a 32bit integer")
 	}
 	for _, key := range validation.SortedKeys(annotations) {

@@ -27,7 +27,8 @@ func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
 		item := mappings.Index(i)
 		container := named[m.ContainerName]
 		if container == nil {
-			item.Child("containerName").Invalid(m.ContainerName, "must match the name of an entry in spec.initContainers.name or spec.containers.name")
+			item.Child("containerName").Invalid(m.ContainerName,
+				"must match the name of an entry in spec.initContainers.name or spec.containers.name")
 		} else if _, ok := container.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !ok {
 			item.Child("resourceName").Invalid(m.ResourceName,
 				"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests")
@@ -59,8 +60,10 @@ func lastContainers(s *corev1.PodSpec) map[string]*corev1.Container {
 // allocatableClaimRules validates the status of claims that use allocatable resources of the
 // node.
 func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
-	specified := validation.IndexOf(pod.Spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return ptr.Deref(c.ResourceClaimName, "") })
-	created := validation.IndexOf(pod.Status.ResourceClaimStatuses, func(c *corev1.PodResourceClaimStatus) string { return ptr.Deref(c.ResourceClaimName, "") })
+	specified := validation.IndexOf(pod.Spec.ResourceClaims,
+		func(c *corev1.PodResourceClaim) string { return ptr.Deref(c.ResourceClaimName, "") })
+	created := validation.IndexOf(pod.Status.ResourceClaimStatuses,
+		func(c *corev1.PodResourceClaimStatus) string { return ptr.Deref(c.ResourceClaimName, "") })
 	for i := range pod.Status.NodeAllocatableResourceClaimStatuses {
 		s, at := &pod.Status.NodeAllocatableResourceClaimStatuses[i], at.Index(i)
 		name := at.Child("resourceClaimName")

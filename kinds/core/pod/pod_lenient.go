@@ -90,13 +90,18 @@ func podStoredViolations(at *validation.Path, annotations map[string]string, s *
 		l.sysAdmins = l.sysAdmins || c != nil && (c.AllowPrivilegeEscalation == nil || !*c.AllowPrivilegeEscalation) &&
 			c.Capabilities != nil && slices.Contains(c.Capabilities.Add, capSysAdmin)
 		l.hugePages = l.hugePages || oddPages(&ctr.Resources)
-		l.envFiles = l.envFiles || slices.ContainsFunc(ctr.Env, func(v corev1.EnvVar) bool { return v.ValueFrom != nil && v.ValueFrom.FileKeyRef != nil })
+		l.envFiles = l.envFiles || slices.ContainsFunc(ctr.Env, func(v corev1.EnvVar) bool {
+			return v.ValueFrom != nil && v.ValueFrom.FileKeyRef != nil
+		})
 		l.restartAll = l.restartAll || slices.ContainsFunc(ctr.RestartPolicyRules, restartsAll)
 	})
 	l.hugePages = l.hugePages || oddPages(&corev1.ResourceRequirements{Limits: s.Overhead})
 	// The rules of sidecars belong to the same feature.
-	l.restartAll = l.restartAll || slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool { return IsSidecar(&ctr) && len(ctr.RestartPolicyRules) > 0 })
-	l.restartOnResize = slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool { return !IsSidecar(&ctr) && restartsOnResize(&ctr) })
+	l.restartAll = l.restartAll || slices.ContainsFunc(s.InitContainers, func(ctr corev1.Container) bool {
+		return IsSidecar(&ctr) && len(ctr.RestartPolicyRules) > 0
+	})
+	l.restartOnResize = slices.ContainsFunc(s.InitContainers,
+		func(ctr corev1.Container) bool { return !IsSidecar(&ctr) && restartsOnResize(&ctr) })
 	for i := range s.Volumes {
 		l.emptyImages = l.emptyImages || s.Volumes[i].Image != nil && s.Volumes[i].Image.Reference == ""
 		l.tokenPaths = l.tokenPaths || strayToken(s.Volumes[i].Projected)
@@ -109,7 +114,8 @@ func strayToken(p *corev1.ProjectedVolumeSource) bool {
 		return false
 	}
 	for _, s := range p.Sources {
-		if t := s.ServiceAccountToken; t != nil && (strings.HasPrefix(t.Path, "/") || strings.HasPrefix(t.Path, "..") || hasParentSegment(t.Path)) {
+		if t := s.ServiceAccountToken; t != nil && (strings.HasPrefix(t.Path, "/") || strings.HasPrefix(t.Path, "..") ||
+			hasParentSegment(t.Path)) {
 			return true
 		}
 	}

@@ -49,7 +49,8 @@ func HasNewImages(pod *corev1.Pod, old api.Object) bool {
 // changesImages reports whether an update changes the images of a pod.
 func changesImages(pod, old *corev1.Pod) bool {
 	sameImage := func(a, b corev1.Container) bool { return a.Image == b.Image }
-	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, sameImage) || !slices.EqualFunc(pod.Spec.InitContainers, old.Spec.InitContainers, sameImage) {
+	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, sameImage) ||
+		!slices.EqualFunc(pod.Spec.InitContainers, old.Spec.InitContainers, sameImage) {
 		return true
 	}
 	was := validation.IndexOf(old.Spec.EphemeralContainers, func(c *corev1.EphemeralContainer) [2]string { return [2]string{c.Name, c.Image} })

@@ -77,7 +77,8 @@ func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) 
 		return func(status *corev1.ContainerStatus) bool { return restarts(s, named.First(status.Name), status) }
 	}
 	terminatedStays(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart(s.Containers))
-	terminatedStays(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart(s.InitContainers))
+	terminatedStays(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses,
+		mayStart(s.InitContainers))
 	terminatedStays(at.Child("ephemeralContainerStatuses"), status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, never)
 }
 
@@ -113,7 +114,8 @@ func containerName(ctr *corev1.Container) string { return ctr.Name }
 // restartsByPolicy reports whether the policy of the pod restarts a container that has ended, or the
 // container, which is nil if the pod has none of its name, is a sidecar.
 func restartsByPolicy(s *corev1.PodSpec, ctr *corev1.Container, status *corev1.ContainerStatus) bool {
-	return s.RestartPolicy == corev1.RestartPolicyAlways || s.RestartPolicy == corev1.RestartPolicyOnFailure && status.State.Terminated.ExitCode != 0 ||
+	return s.RestartPolicy == corev1.RestartPolicyAlways ||
+		s.RestartPolicy == corev1.RestartPolicyOnFailure && status.State.Terminated.ExitCode != 0 ||
 		ctr != nil && isSidecar(ctr)
 }
 

@@ -110,7 +110,8 @@ func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 			return
 		}
 	}
-	TolerationRules(at, list, at.Enabled(features.TaintTolerationComparisonOperators) || slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
+	TolerationRules(at, list, at.Enabled(features.TaintTolerationComparisonOperators) ||
+		slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
 }
 
 // gatesRemoved validates that no scheduling gate is added. Of several new gates with one name, the
@@ -209,7 +210,8 @@ func ephemeralContainerChanges(at *validation.Path, obj, old *corev1.Pod) {
 		case now == nil:
 			list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", before.Name))
 		case !equality.Semantic.DeepEqual(before, now):
-			list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", before.Name, validation.InternalDiff(*before, *now)))
+			list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", before.Name,
+				validation.InternalDiff(*before, *now)))
 		}
 	}
 }

@@ -110,8 +110,10 @@ func (c *podCheck) specRules(at *validation.Path) {
 	c.ephemeralContainerListRules(at.Child("ephemeralContainers"))
 	podResourceRules(at.Child("resources"), s)
 	c.hostNetworkRules(at)
-	validation.Enum(at.Child("restartPolicy"), s.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
-	validation.Enum(at.Child("dnsPolicy"), s.DNSPolicy, corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
+	validation.Enum(at.Child("restartPolicy"), s.RestartPolicy, corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure,
+		corev1.RestartPolicyNever)
+	validation.Enum(at.Child("dnsPolicy"), s.DNSPolicy, corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst,
+		corev1.DNSDefault, corev1.DNSNone)
 	validation.LabelRules(at.Child("nodeSelector"), s.NodeSelector)
 	if s.SecurityContext != nil {
 		c.podSecurityRules(at.Child("securityContext"), s.SecurityContext)

@@ -57,7 +57,8 @@ func WarnOfName[T api.Object](w *api.Write[T]) {
 }
 
 // TemplateWarnings returns the warnings of a kind with a pod template at path.
-func TemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
+func TemplateWarnings[T api.Object](gates features.Gates, template func(T) *corev1.PodTemplateSpec,
+	path ...string) func(obj, old T) []string {
 	return func(obj, old T) []string {
 		if !api.SpecChanged(obj, old) {
 			return nil
@@ -141,7 +142,8 @@ func placementWarnings(spec *validation.Path, s *corev1.PodSpec) {
 		}
 		for i := range s.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
 			p := &s.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[i]
-			validation.NodeTermWarnings(at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("preference"), &p.Preference, true)
+			validation.NodeTermWarnings(at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("preference"),
+				&p.Preference, true)
 		}
 	}
 	for i := range s.TopologySpreadConstraints {
@@ -165,7 +167,8 @@ func affinityWarnings(at *validation.Path, a *corev1.Affinity) {
 			someSelector(at.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i), required[i].LabelSelector)
 		}
 		for i := range preferred {
-			someSelector(at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("podAffinityTerm"), preferred[i].PodAffinityTerm.LabelSelector)
+			someSelector(at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("podAffinityTerm"),
+				preferred[i].PodAffinityTerm.LabelSelector)
 		}
 	}
 	if p := a.PodAffinity; p != nil {
@@ -261,7 +264,8 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 		for i, port := range c.Ports {
 			at := at.Child("ports").Index(i)
 			if first := names[port.Name]; port.Name != "" && first != nil {
-				at.Warn(fmt.Sprintf("duplicate port name %q with %s, services and probes that select ports by name will use %[2]s", port.Name, first.ToField()))
+				at.Warn(fmt.Sprintf("duplicate port name %q with %s, services and probes that select ports by name will use %[2]s",
+					port.Name, first.ToField()))
 			} else if port.Name != "" {
 				names[port.Name] = at
 			}

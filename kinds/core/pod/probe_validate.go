@@ -125,7 +125,8 @@ func httpRules(at *validation.Path, h *corev1.HTTPGetAction) {
 
 func httpProtocolRules(at *validation.Path, h *corev1.HTTPGetAction) {
 	protocol := at.Child("protocol")
-	if !validation.OneOf(protocol, *h.Protocol, corev1.HTTPProtocolHTTP1, corev1.HTTPProtocolHTTP2) || *h.Protocol == corev1.HTTPProtocolHTTP1 {
+	if !validation.OneOf(protocol, *h.Protocol, corev1.HTTPProtocolHTTP1, corev1.HTTPProtocolHTTP2) ||
+		*h.Protocol == corev1.HTTPProtocolHTTP1 {
 		return
 	}
 	if h.Scheme != corev1.URISchemeHTTP {

@@ -34,7 +34,8 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 		groupID(at.Child("supplementalGroups").Index(i), &s.SupplementalGroups[i])
 	}
 	c.sysctlRules(at.Child("sysctls"), s.Sysctls)
-	validation.OptionalEnum(at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
+	validation.OptionalEnum(at.Child("fsGroupChangePolicy"), s.FSGroupChangePolicy, corev1.FSGroupChangeAlways,
+		corev1.FSGroupChangeOnRootMismatch)
 	seccompRules(at.Child("seccompProfile"), s.SeccompProfile)
 	windowsRules(at.Child("windowsOptions"), s.WindowsOptions)
 	appArmorRules(at.Child("appArmorProfile"), s.AppArmorProfile)
@@ -90,7 +91,8 @@ func seccompRules(at *validation.Path, p *corev1.SeccompProfile) {
 	if p.Type == "" {
 		at.Child("type").Required("type is required when seccompProfile is set")
 	} else {
-		validation.OneOf(at.Child("type"), p.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+		validation.OneOf(at.Child("type"), p.Type, corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault,
+			corev1.SeccompProfileTypeUnconfined)
 	}
 	local := at.Child("localhostProfile")
 	switch {
@@ -134,7 +136,8 @@ func appArmorRules(at *validation.Path, p *corev1.AppArmorProfile) {
 	case "":
 		at.Child("type").Required("type is required when appArmorProfile is set")
 	default:
-		validation.OneOf(at.Child("type"), p.Type, corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+		validation.OneOf(at.Child("type"), p.Type, corev1.AppArmorProfileTypeLocalhost,
+			corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
 	}
 }
 

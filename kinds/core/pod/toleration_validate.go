@@ -23,7 +23,8 @@ func TolerationRules(at *validation.Path, list []corev1.Toleration, comparisons 
 		}
 		tolerationValueRules(at, t, comparisons)
 		if t.Effect != "" {
-			validation.OneOf(at.Child("effect"), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+			validation.OneOf(at.Child("effect"), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
+				corev1.TaintEffectNoExecute)
 		}
 	})
 }
@@ -42,7 +43,8 @@ func tolerationValueRules(at *validation.Path, t *corev1.Toleration, comparisons
 		}
 	case corev1.TolerationOpLt, corev1.TolerationOpGt:
 		if !comparisons {
-			validation.NotSupported(at.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt)
+			validation.NotSupported(at.Child("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists,
+				corev1.TolerationOpLt, corev1.TolerationOpGt)
 			return
 		}
 		validation.Format(at.Child("value"), t.Value, content.IsDecimalInteger)

@@ -20,7 +20,8 @@ func HostPathRules(at *validation.Path, h *corev1.HostPathVolumeSource) {
 		return
 	}
 	NoParentSegments(at.Child("path"), h.Path)
-	validation.OptionalEnum(at.Child("type"), h.Type, corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev, corev1.HostPathDirectory,
+	validation.OptionalEnum(at.Child("type"), h.Type, corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
+		corev1.HostPathDirectory,
 		corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
 }
 
@@ -222,7 +223,8 @@ func AzureDiskRules(at *validation.Path, d *corev1.AzureDiskVolumeSource) {
 	switch {
 	case d.Kind == nil:
 	case *d.Kind == corev1.AzureManagedDisk && !strings.HasPrefix(d.DataDiskURI, "/subscriptions/"):
-		validation.OneOf(at.Child("diskURI"), d.DataDiskURI, "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}")
+		validation.OneOf(at.Child("diskURI"), d.DataDiskURI,
+			"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}")
 	case *d.Kind != corev1.AzureManagedDisk && !strings.HasPrefix(d.DataDiskURI, "https://"):
 		validation.OneOf(at.Child("diskURI"), d.DataDiskURI, "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd")
 	}

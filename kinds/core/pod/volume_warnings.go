@@ -127,7 +127,8 @@ func sourceFiles(s *corev1.VolumeProjection) (files []volumeFile) {
 	case s.PodCertificate != nil:
 		c := s.PodCertificate
 		for _, f := range []volumeFile{
-			{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"}, {c.CredentialBundlePath, "PodCertificate credential bundle"},
+			{c.CertificateChainPath, "PodCertificate chain"}, {c.KeyPath, "PodCertificate key"},
+			{c.CredentialBundlePath, "PodCertificate credential bundle"},
 		} {
 			if f.path != "" {
 				files = append(files, f)

@@ -187,7 +187,8 @@ func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 // allocateAddresses allocates an address of each family, and releases the old addresses that the
 // service no longer has. A service that a write of its status created has no address, and an update
 // gives it none.
-func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec, isNew bool) (field.ErrorList, error) {
+func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec,
+	isNew bool) (field.ErrorList, error) {
 	s := &svc.Spec
 	had, have := clusterIPs(old), clusterIPs(s)
 	for _, ip := range had {
@@ -195,7 +196,8 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 			from.ReleaseIP(ip, svc)
 		}
 	}
-	if s.Type == corev1.ServiceTypeExternalName || isHeadless(s) || !isNew && old.Type != corev1.ServiceTypeExternalName && len(s.ClusterIPs) == 0 {
+	if s.Type == corev1.ServiceTypeExternalName || isHeadless(s) ||
+		!isNew && old.Type != corev1.ServiceTypeExternalName && len(s.ClusterIPs) == 0 {
 		return nil, nil
 	}
 	at := field.NewPath("spec", "clusterIPs")
@@ -281,7 +283,8 @@ func wantsHealthPort(s *corev1.ServiceSpec) bool {
 
 // allocatePorts allocates the node ports that the service needs, and releases the old ones
 // that it no longer has.
-func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec, isNew bool) (field.ErrorList, error) {
+func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec,
+	isNew bool) (field.ErrorList, error) {
 	s, at := &svc.Spec, field.NewPath("spec")
 	var err error
 	switch {

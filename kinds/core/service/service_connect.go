@@ -38,7 +38,8 @@ func locateService(lookup *api.ConnectLookup, id, path string) (*api.Location, e
 	if err != nil {
 		return nil, err
 	}
-	objects, err := lookup.List(discoveryv1.SchemeGroupVersion.WithResource("endpointslices").GroupResource(), discoveryv1.LabelServiceName, name)
+	objects, err := lookup.List(discoveryv1.SchemeGroupVersion.WithResource("endpointslices").GroupResource(),
+		discoveryv1.LabelServiceName, name)
 	if err != nil {
 		return nil, err
 	}

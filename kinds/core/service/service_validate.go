@@ -41,7 +41,8 @@ func serviceRules(at *validation.Path, svc, old *corev1.Service) {
 			EndpointAddress(spec.Child("externalIPs").Index(i), ip)
 		}
 	}
-	validation.Enum(spec.Child("type"), s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
+	validation.Enum(spec.Child("type"), s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName,
+		corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
 	portNumbersOnce(spec.Child("ports"), s)
 	sourceRangeRules(at, svc, old)
 	balancer := s.Type == corev1.ServiceTypeLoadBalancer
@@ -323,7 +324,8 @@ func trafficRules(at *validation.Path, s *corev1.ServiceSpec) {
 	} else {
 		validation.OneOf(internal, *s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster, corev1.ServiceInternalTrafficPolicyLocal)
 	}
-	distributions := []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone, corev1.ServiceTrafficDistributionPreferSameNode}
+	distributions := []string{corev1.ServiceTrafficDistributionPreferClose, corev1.ServiceTrafficDistributionPreferSameZone,
+		corev1.ServiceTrafficDistributionPreferSameNode}
 	if !at.Enabled(features.PreferSameTrafficDistribution) {
 		distributions = distributions[:1]
 	}
