@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // Connections are rows of a name, edits of the example, a request such as x/path?query, and the target: its URL and
@@ -75,7 +75,7 @@ func (k *Kind) lookup(example map[string]any, others []string) *api.ConnectLooku
 			k.t.Fatal(err)
 		}
 		name := object["kind"].(string)
-		r, v := find(name, features.Default())
+		r, v := find(name, kinds.All())
 		if r == nil {
 			k.t.Fatalf("no kind %s", name)
 		}

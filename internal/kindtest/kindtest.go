@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
 // Kind is a kind in one version, with an example object.
@@ -35,11 +37,17 @@ type Cases [][3]string
 
 // New returns the kind that the server serves under a name such as deployments.v1.apps, with an
 // example object in YAML. The gates are enabled, or disabled if a minus sign precedes their name. A release among them,
-// such as 1.36, is emulated. The object is named x in the namespace ns unless it has another name. A review has no name.
+// such as 1.36, is emulated; beside=1.37 means that no server of an older release reads what this one stores.
+// The object is named x in the namespace ns unless it has another name. A review has no name.
 func New(t testing.TB, name, example string, gates ...string) *Kind {
 	t.Helper()
 	chosen, release := map[string]bool{}, kubeversion.Default()
+	oldest := release.MinCompatibility
 	for _, gate := range gates {
+		if text, ok := strings.CutPrefix(gate, "beside="); ok {
+			oldest = kubeversion.MustParse(text)
+			continue
+		}
 		if minor, err := kubeversion.ParseMinor(gate); err == nil {
 			release = kubeversion.Emulating(minor)
 			continue
@@ -50,7 +58,7 @@ func New(t testing.TB, name, example string, gates ...string) *Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, v := find(name, all)
+	r, v := find(name, kinds.Beside(oldest, all, structural.Release{}))
 	if r == nil {
 		t.Fatalf("no kind %s", name)
 	}

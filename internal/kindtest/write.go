@@ -10,17 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // This file has all uses of the fields of api.Resource. The order of the steps is that of the registry.
 
-// find returns a kind as the server serves it with some gates, and the version that name, such as
+// find returns one of the kinds that a server serves, and the version that name, such as
 // deployments.v1.apps, has.
-func find(name string, gates features.Gates) (*api.Resource, *api.Version) {
-	for _, r := range kinds.For(gates) {
+func find(name string, served []*api.Resource) (*api.Resource, *api.Version) {
+	for _, r := range served {
 		if plural, rest, _ := strings.Cut(name, "."); r.Name == plural {
 			version, group, _ := strings.Cut(rest, ".")
 			for i := range r.Versions {
