@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Writer is the user who writes the objects of a Kind, and what the user may do. It implements api.Access.
+// Writer is a user with some permissions, for the writes of a Kind. It implements api.Access.
 type Writer struct {
 	User *request.User
 	// Permissions are the permitted requests, as "verb resource name" or "verb resource/subresource name".
@@ -20,8 +20,8 @@ type Writer struct {
 	NamespaceLabels map[string]string
 }
 
-// By returns the kind whose objects the writer writes. Other kinds are written by a user without a name, who may do
-// everything.
+// By returns the kind with a writer. The writer of other kinds is a user without a name and with all
+// permissions.
 func (k *Kind) By(w Writer) *Kind {
 	out := *k
 	out.writer = &w

@@ -280,7 +280,7 @@ func TestPodCertificateSelectableFields(t *testing.T) {
 	})
 }
 
-// signer returns a user who may sign for a signer.
+// signer returns a user with the permission to sign for a signer.
 func signer(name string) kindtest.Writer {
 	return kindtest.Writer{User: &request.User{Name: "joe"}, Permissions: []string{"sign signers " + name}}
 }
