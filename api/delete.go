@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/netip"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,10 +68,6 @@ type Deletion struct {
 	// HasFinalizers reports whether the object has finalizers outside metadata (a
 	// namespace's spec.finalizers).
 	HasFinalizers func(obj Object) bool
-	// Allocated returns the values that Allocate allocated for an object, and Release releases
-	// them when the object is removed.
-	Allocated func(obj Object) (ips []netip.Addr, ports []int32)
-	Release   func(from Allocator, obj Object)
 	// ReturnDeletedObject: the answer to a DELETE that removes the object is its
 	// last state, not a Status.
 	ReturnDeletedObject bool

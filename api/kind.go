@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"reflect"
 	"slices"
 
@@ -66,9 +65,6 @@ type Kind[T Object] struct {
 	// Prepare sets the fields that the server owns in a new object. In an update it restores the fields that a
 	// client cannot change.
 	Prepare func(*Write[T])
-	// Allocate allocates values that must be unique among objects, and changes them on an
-	// update; old is the zero T for a new object. They are released if the object is not stored.
-	Allocate func(ctx context.Context, from Allocator, obj, old T) error
 	// Checks find errors and warnings. Nil means Metadata and Declared.
 	Checks []Check[T]
 	// Generation reports whether the difference between obj and old, after Prepare, increments
@@ -172,11 +168,6 @@ func (k Kind[T]) any() AnyKind {
 	}
 	if f := k.ValidateNameOf; f != nil {
 		out.ValidateNameOf = func(obj Object, name string, prefix bool) []string { return f(obj.(T), name, prefix) }
-	}
-	if f := k.Allocate; f != nil {
-		out.Allocate = func(ctx context.Context, from Allocator, obj, old Object) error {
-			return f(ctx, from, obj.(T), typed[T](old))
-		}
 	}
 	if f := k.Generation; f != nil {
 		out.Generation = func(obj, old Object) bool { return f(obj.(T), old.(T)) }

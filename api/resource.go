@@ -18,7 +18,7 @@
 // its status, and a DELETE. Before that, Kind.Default is applied to every decoded object
 // and to the result of a patch. A Kind says in Prepare and Checks what happens to new and
 // updated objects; Write.IsNew tells them apart. A subresource that is a Field, such as status, has
-// its own.
+// its own. Allocate and Release are methods of the registry.Allocator that a resource may have.
 //
 //	create              update              status              delete
 //	RefusesNew                                                  Protected

@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -63,7 +64,7 @@ func (s *serviceCIDRs) affectedByAddress(c reconcile.Change) []string {
 	if err != nil || !c.Deleted {
 		return nil
 	}
-	return s.terminating(func(in netip.Prefix) bool { return registry.IsUsable(in, ip) })
+	return s.terminating(func(in netip.Prefix) bool { return allocation.IsUsable(in, ip) })
 }
 
 // terminating returns the names of the ServiceCIDRs that are being deleted and of which a range is selected.
@@ -73,7 +74,7 @@ func (s *serviceCIDRs) terminating(selected func(netip.Prefix) bool) (names []st
 		return nil // the store is closing
 	}
 	for _, r := range all {
-		prefixes, _ := api.AddressRangesOf(r)
+		prefixes, _ := allocation.AddressRangesOf(r)
 		if r.DeletionTimestamp != nil && slices.ContainsFunc(prefixes, selected) {
 			names = append(names, r.Name)
 		}
@@ -154,11 +155,11 @@ func (s *serviceCIDRs) isUsed(ctx context.Context, cidr *networkingv1.ServiceCID
 	var others []netip.Prefix
 	for _, r := range all {
 		if r.Name != cidr.Name {
-			prefixes, _ := api.AddressRangesOf(r)
+			prefixes, _ := allocation.AddressRangesOf(r)
 			others = append(others, prefixes...)
 		}
 	}
-	own, _ := api.AddressRangesOf(cidr)
+	own, _ := allocation.AddressRangesOf(cidr)
 	own = slices.DeleteFunc(own, func(p netip.Prefix) bool {
 		return slices.ContainsFunc(others, func(other netip.Prefix) bool { return other.Bits() <= p.Bits() && other.Contains(p.Addr()) })
 	})
@@ -174,7 +175,7 @@ func (s *serviceCIDRs) isUsed(ctx context.Context, cidr *networkingv1.ServiceCID
 		if err != nil {
 			continue
 		}
-		contains := func(in netip.Prefix) bool { return registry.IsUsable(in, ip) }
+		contains := func(in netip.Prefix) bool { return allocation.IsUsable(in, ip) }
 		if !slices.ContainsFunc(own, contains) || slices.ContainsFunc(others, contains) {
 			continue
 		}
@@ -182,7 +183,7 @@ func (s *serviceCIDRs) isUsed(ctx context.Context, cidr *networkingv1.ServiceCID
 		if err != nil {
 			return true, err
 		}
-		if _, allocated := api.IPClaimOf(obj); allocated {
+		if _, allocated := allocation.IPClaimOf(obj); allocated {
 			return true, nil
 		}
 	}

@@ -20,7 +20,7 @@ type actions struct {
 
 // target returns a Target for an object of another resource in the request's namespace.
 func (a *actions) target(resource, group, name string) (Target, error) {
-	res, version, err := a.r.lookupResource(schema.GroupResource{Group: group, Resource: resource})
+	res, version, err := a.r.LookupResource(schema.GroupResource{Group: group, Resource: resource})
 	if err != nil {
 		return Target{}, err
 	}
@@ -70,7 +70,7 @@ func (a *actions) UpdateStatus(resource, group, name string, change func(api.Obj
 	t.Status = true
 	_, err = a.r.Update(request.AsServer(a.ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return change(old)
-	}, UpdateOptions{WriteOptions: WriteOptions{DryRun: a.o.DryRun, Manager: ownManager}})
+	}, UpdateOptions{WriteOptions: WriteOptions{DryRun: a.o.DryRun, Manager: ServerManager}})
 	return err
 }
 

@@ -104,7 +104,7 @@ func (r *Registry) createBatch(ctx context.Context, store *storage.Store, object
 
 // Cursor returns a cursor over the changes of a resource's objects; see storage.Cursor.
 func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
-	res, _, err := r.lookupResource(gr)
+	res, _, err := r.LookupResource(gr)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collec
 // EmptinessOf returns a function that reports whether there certainly are no objects of a
 // resource; see storage.Collection.IsEmpty.
 func (r *Registry) EmptinessOf(gr schema.GroupResource) (isEmpty func() bool, err error) {
-	res, _, err := r.lookupResource(gr)
+	res, _, err := r.LookupResource(gr)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +126,29 @@ func (r *Registry) EmptinessOf(gr schema.GroupResource) (isEmpty func() bool, er
 
 // FindResource returns a stored resource, served or not.
 func (r *Registry) FindResource(gr schema.GroupResource) (*api.Resource, error) {
-	res, _, err := r.lookupResource(gr)
+	res, _, err := r.LookupResource(gr)
 	return res, err
+}
+
+// ChangeValue changes a value that is not an object, in the etcd of a resource. change returns the new
+// value, or nil for no change; it is called again if the value changes meanwhile.
+func (r *Registry) ChangeValue(
+	ctx context.Context, of schema.GroupResource, key string, change func(value []byte) ([]byte, error),
+) error {
+	store := r.storeOf(of)
+	for n := attempts(0); ; {
+		if err := n.next(ctx); err != nil {
+			return err
+		}
+		value, revision, err := store.Value(ctx, key)
+		if err != nil {
+			return err
+		}
+		if value, err = change(value); err != nil || value == nil {
+			return err
+		}
+		if done, err := store.SetValue(ctx, key, revision, value); err != nil || done {
+			return err
+		}
+	}
 }

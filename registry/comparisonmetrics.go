@@ -31,3 +31,6 @@ func newComparisonMetrics() *comparisonMetrics {
 func (m *comparisonMetrics) observe(c ssa.Comparison, took time.Duration) {
 	m.results[c]().Observe(took.Seconds())
 }
+
+// Metrics returns the metrics of the comparisons of updates.
+func (r *Registry) Metrics() prometheus.Collector { return r.comparisons.durations }

@@ -31,7 +31,7 @@ func (r *Registry) Locate(
 	}
 	near := &api.ConnectLookup{
 		Kubelets:    kubelets,
-		PrefersIPv6: len(r.o.Pools.Addresses) > 0 && r.o.Pools.Addresses[0].Addr().Is6(),
+		PrefersIPv6: r.o.PrefersIPv6,
 		Get:         func(resource, name string) (api.Object, error) { return r.getNear(ctx, t, resource, name) },
 		List: func(resource schema.GroupResource, label, value string) ([]api.Object, error) {
 			return r.listNear(ctx, t, resource, labels.Set{label: value})
@@ -42,7 +42,7 @@ func (r *Registry) Locate(
 
 // getNear returns an object of the core group, in the namespace of t if it is namespaced.
 func (r *Registry) getNear(ctx context.Context, t Target, resource, name string) (api.Object, error) {
-	res, version, err := r.lookupResource(schema.GroupResource{Resource: resource})
+	res, version, err := r.LookupResource(schema.GroupResource{Resource: resource})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (r *Registry) getNear(ctx context.Context, t Target, resource, name string)
 
 // listNear returns the objects of a resource in the namespace of t that have labels.
 func (r *Registry) listNear(ctx context.Context, t Target, resource schema.GroupResource, wanted labels.Set) ([]api.Object, error) {
-	res, version, err := r.lookupResource(resource)
+	res, version, err := r.LookupResource(resource)
 	if err != nil {
 		return nil, err
 	}

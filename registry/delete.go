@@ -259,8 +259,10 @@ func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collec
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := r.release(ctx, t, last); err != nil {
-		return Outcome{}, err
+	if allocator := r.allocators[t.Resource.GroupResource()]; allocator != nil {
+		if err := allocator.Release(ctx, last); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if last != old {
 		last.SetResourceVersion(fmt.Sprint(removed.Revision()))

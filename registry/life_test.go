@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -43,6 +43,18 @@ func (r *callRecorder) Validate(context.Context, *Attributes) error {
 	return nil
 }
 
+// Allocate implements Allocator.
+func (r *callRecorder) Allocate(context.Context, api.Object, api.Object, bool) (func(context.Context, error) error, error) {
+	r.call("Allocate")
+	return nil, nil
+}
+
+// Release implements Allocator.
+func (r *callRecorder) Release(context.Context, api.Object) error {
+	r.call("Release")
+	return nil
+}
+
 // kind returns a kind that has all functions, each of which records its call.
 func (r *callRecorder) kind() *api.Resource {
 	type object = *appsv1.Deployment
@@ -53,7 +65,6 @@ func (r *callRecorder) kind() *api.Resource {
 		Versions:   api.Served(appsv1.SchemeGroupVersion),
 		Storage:    api.Storage{Prefix: "deployments"},
 		Prepare:    prepare,
-		Allocate:   func(context.Context, api.Allocator, object, object) error { r.call("Allocate"); return nil },
 		Checks:     api.Checks(check),
 		Generation: func(_, _ object) bool { r.call("Generation"); return false },
 		Status:     api.NewStatus(func(_, _ object) { r.call("Prepare") }, check),
@@ -61,8 +72,6 @@ func (r *callRecorder) kind() *api.Resource {
 			Protected:          func(string) error { r.call("Protected"); return nil },
 			GracePeriodSeconds: func(api.Object, *int64) int64 { r.call("GracePeriodSeconds"); return 0 },
 			HasFinalizers:      func(api.Object) bool { r.call("HasFinalizers"); return false },
-			Allocated:          func(api.Object) ([]netip.Addr, []int32) { return nil, nil },
-			Release:            func(api.Allocator, api.Object) { r.call("Release") },
 		},
 	})
 	resource.RefusesNew = func() error { r.call("RefusesNew"); return nil }
@@ -82,7 +91,12 @@ func TestLifeOfAnObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(store, catalogue, Options{Admission: func() Admission { return &calls }, Access: allowAll{}})
+	r, err := New(store, catalogue, Options{
+		Admission: func() Admission { return &calls }, Access: allowAll{},
+		Allocators: func(*Registry) map[schema.GroupResource]Allocator {
+			return map[schema.GroupResource]Allocator{appsv1.Resource("deployments"): &calls}
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (f *fieldManagers) forResource(res *api.Resource) *ssa.Manager {
 // writes do.
 func (r *Registry) PrepareFieldManagement(resources ...schema.GroupResource) {
 	for _, gr := range resources {
-		res, v, err := r.lookupResource(gr)
+		res, v, err := r.LookupResource(gr)
 		if err != nil {
 			continue // not served here, and never written
 		}

@@ -54,6 +54,9 @@ func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	return r.closedCollection
 }
 
+// IsLoaded reports whether the cache of a stored resource is complete.
+func (r *Registry) IsLoaded(res *api.Resource) bool { return r.collection(res).Loaded() }
+
 // StoredSize returns the number of objects of a resource and their size in bytes as stored.
 // It returns false for a resource that is not stored here.
 func (r *Registry) StoredSize(gv schema.GroupVersion, resource string) (objects int, bytes int64, ok bool) {

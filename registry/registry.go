@@ -16,7 +16,7 @@
 //     status.go, subresource.go: the parts of an object that a subresource shows.
 //   - post.go, virtual.go, actions.go: requests that are POSTed to subresources and virtual
 //     resources, such as bindings, evictions and reviews; connect.go: connections.
-//   - allocate.go, repair.go: service addresses and node ports.
+//   - allocation/: service addresses and node ports, behind the interface Allocator.
 //   - unsafedelete.go: objects that cannot be decoded; batch.go: the
 //     objects of the server's start; errors.go: errors of storage as Status.
 package registry
@@ -58,8 +58,10 @@ type Options struct {
 	// Reviews returns the function that answers reviews of a source (api.Action.Source);
 	// nil means that there are none.
 	Reviews func(source string) (Review, bool)
-	// Pools are the addresses and ports that are allocated to services.
-	Pools Pools
+	// Allocators returns the Allocators of the resources that have one; nil means that there are none.
+	Allocators func(*Registry) map[schema.GroupResource]Allocator
+	// PrefersIPv6 is true if the preferred address family of the cluster is IPv6.
+	PrefersIPv6 bool
 	// Stores are the stores of resources that another etcd has. All other resources, and
 	// keys of no resource, are in the store of the registry.
 	Stores map[schema.GroupResource]*storage.Store
@@ -83,7 +85,7 @@ type Registry struct {
 	conversions  conversionCaches
 	encodeFaults encodeFaults
 
-	allocations *allocationMetrics
+	allocators  map[schema.GroupResource]Allocator
 	comparisons *comparisonMetrics
 
 	// closedCollection stands for the collection of a removed resource.
@@ -107,7 +109,10 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 	}
 	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas},
 		collections: map[string]*storage.Collection{}}
-	r.allocations, r.comparisons = newAllocationMetrics(r), newComparisonMetrics()
+	r.comparisons = newComparisonMetrics()
+	if o.Allocators != nil {
+		r.allocators = o.Allocators(r)
+	}
 	r.closedCollection = store.ClosedCollection()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {
@@ -217,9 +222,9 @@ type Target struct {
 	Sub    api.Subresource
 }
 
-// lookupResource returns a resource in its preferred version, or in the hub version if no
+// LookupResource returns a resource in its preferred version, or in the hub version if no
 // version is served.
-func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
+func (r *Registry) LookupResource(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
 	if g, ok := r.catalogue.Group(gr.Group); ok {
 		for _, gv := range g.Versions {
 			if res, v, ok := r.catalogue.Lookup(gv, gr.Resource); ok {

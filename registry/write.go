@@ -25,8 +25,9 @@ type write struct {
 	// prepareCopy does what the step prepare does, for a copy of obj.
 	prepareCopy func(context.Context, api.Object) error
 	attributes  *Attributes // nil if admission does not apply
-	allocation  *allocation
-	out         Outcome
+	// endAllocation releases the values that the write did not need; nil if it allocated none.
+	endAllocation func(context.Context, error) error
+	out           Outcome
 }
 
 // inOrder runs steps until one fails.
@@ -39,15 +40,29 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// allocate allocates the addresses and ports of the object, which validation and validating
+// ServerManager is the field manager of the server's own writes.
+const ServerManager = "kube-apiserver"
+
+// Allocator allocates the values of a resource's objects that must be unique, such as the addresses of
+// services.
+type Allocator interface {
+	// Allocate allocates the values of a new object, for which old is nil, or changes those of an updated
+	// one. The registry calls end with the error of the write, also if Allocate fails: it releases the
+	// values that are not in use, and returns the error for the client.
+	Allocate(ctx context.Context, obj, old api.Object, dryRun bool) (end func(context.Context, error) error, err error)
+	// Release releases the values of a deleted object.
+	Release(ctx context.Context, obj api.Object) error
+}
+
+// allocate allocates the values of the object, which validation and validating
 // admission then see. A write of the status allocates nothing.
-func (w *write) allocate(ctx context.Context) error {
-	allocate := w.t.Resource.Allocate
-	if allocate == nil || w.t.Status {
+func (w *write) allocate(ctx context.Context) (err error) {
+	allocator := w.r.allocators[w.t.Resource.GroupResource()]
+	if allocator == nil || w.t.Status {
 		return nil
 	}
-	w.allocation = &allocation{r: w.r, t: w.t, dryRun: w.o.DryRun}
-	return allocate(ctx, w.allocation, w.obj, w.old)
+	w.endAllocation, err = allocator.Allocate(ctx, w.obj, w.old, w.o.DryRun)
+	return err
 }
 
 // dropManagedFields removes the managedFields of an object that is too large for etcd, and reports
@@ -99,8 +114,8 @@ func (w *write) admit(ctx context.Context) error { return w.r.validate(ctx, w.at
 // finish ends an attempt whose steps returned err. It releases allocations of a failed
 // attempt and calls the functions of Attributes.OnWriteEnd.
 func (w *write) finish(ctx context.Context, err error) error {
-	if w.allocation != nil {
-		err = w.allocation.finish(ctx, err)
+	if w.endAllocation != nil {
+		err = w.endAllocation(ctx, err)
 	}
 	if w.attributes == nil || len(w.attributes.onWriteEnd) == 0 {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -42,17 +43,25 @@ func (s *steps) Validate(_ context.Context, a *Attributes) error {
 	return s.note("admit")
 }
 
+// Allocate implements Allocator.
+func (s *steps) Allocate(context.Context, api.Object, api.Object, bool) (func(context.Context, error) error, error) {
+	return func(_ context.Context, err error) error {
+		if err != nil {
+			_ = s.note("undo")
+			return err
+		}
+		return s.note("free")
+	}, s.note("allocate")
+}
+
+// Release implements Allocator.
+func (s *steps) Release(context.Context, api.Object) error { return s.note("release") }
+
 // record makes a resource of the test's own record the steps of its writes.
 func (s *steps) record(res *api.Resource) {
 	res.AllowCreateOnUpdate = true
 	res.RefusesNew = func() error { return s.note("check creatable") }
 	res.Prepare = func(*api.Write[api.Object]) { _ = s.note("prepare") }
-	res.Allocate = func(_ context.Context, from api.Allocator, _, _ api.Object) error {
-		a := from.(*allocation)
-		a.undo = append(a.undo, func(context.Context) error { return s.note("undo") })
-		a.free = append(a.free, func(context.Context) error { return s.note("free") })
-		return s.note("allocate")
-	}
 	res.Checks = api.Checks(func(w *api.Write[api.Object]) {
 		if s.note("validate") != nil {
 			w.Add(field.Required(field.NewPath("data"), ""))
@@ -78,6 +87,7 @@ func TestOrderOfWrites(t *testing.T) {
 		create(t, r, at, configMap("stored", "1"))
 		s := &steps{fail: c.fail}
 		s.record(at.Resource)
+		r.allocators = map[schema.GroupResource]Allocator{at.Resource.GroupResource(): s}
 		r.o.Admission = func() Admission { return s }
 		write := func(name string) string {
 			s.seen = nil

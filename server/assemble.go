@@ -31,6 +31,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/tracing"
@@ -93,6 +94,7 @@ type builder struct {
 	identities       *identities
 	controllerConfig controllers.Config
 	builtIn          builtInControllers
+	allocator        *allocation.Allocator
 	repaired         <-chan struct{} // closed after the first repair of allocations
 }
 
@@ -145,24 +147,29 @@ func (p *builder) buildRegistry() (err error) {
 		}
 	}
 	p.guards = &writeGuards{}
+	pools := p.o.pools()
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
 		EtcdPrefix:              p.o.Etcd.Prefix,
 		EventTTL:                p.o.Limits.EventTTL,
 		Transformer:             p.transformers(),
 		DeleteCollectionWorkers: p.o.Limits.DeleteCollectionWorkers,
-		Pools:                   p.o.pools(),
-		Schemas:                 ssa.Published(p.catalogue),
-		Admission:               p.guards.currentAdmission,
-		Access:                  p.guards,
-		Reviews:                 p.guards.review,
-		Stores:                  p.otherStores,
-		UnconvertedIsCorrupt:    p.gates.Enabled(features.AllowUnsafeMalformedObjectDeletion),
-		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores(), p.o.Dial)},
+		PrefersIPv6:             len(pools.Addresses) > 0 && pools.Addresses[0].Addr().Is6(),
+		Allocators: func(r *registry.Registry) map[schema.GroupResource]registry.Allocator {
+			p.allocator = allocation.New(r, allocation.Options{Gates: p.gates, Pools: pools, Now: time.Now})
+			return map[schema.GroupResource]registry.Allocator{allocation.ServiceResource(): p.allocator}
+		},
+		Schemas:              ssa.Published(p.catalogue),
+		Admission:            p.guards.currentAdmission,
+		Access:               p.guards,
+		Reviews:              p.guards.review,
+		Stores:               p.otherStores,
+		UnconvertedIsCorrupt: p.gates.Enabled(features.AllowUnsafeMalformedObjectDeletion),
+		Virtual:              map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores(), p.o.Dial)},
 	})
 	if err != nil {
 		return err
 	}
-	for _, c := range p.reg.Metrics() {
+	for _, c := range []prometheus.Collector{p.allocator.Metrics(), p.reg.Metrics()} {
 		if err := p.metrics.Register(c); err != nil {
 			return fmt.Errorf("register metrics of the registry: %w", err)
 		}
@@ -265,7 +272,7 @@ func (p *builder) buildPublication() (err error) {
 		return err
 	}
 	p.publication = &bootstrap.Publication{
-		Catalogue: p.catalogue, Registry: p.reg,
+		Catalogue: p.catalogue, Registry: p.reg, Allocator: p.allocator,
 		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.Serving.AdvertiseAddress,
 			p.o.Serving.BindAddress))),
 		NodePort: int32(p.o.Services.KubernetesNodePort),

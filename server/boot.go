@@ -196,7 +196,7 @@ func (p *builder) beginRepair(context.Context) error {
 	repaired := make(chan struct{})
 	var once sync.Once
 	p.runLoop("repairing allocations", func() {
-		p.reg.NewRepairer(p.logger).Run(request.AsServer(p.lifetime), repairInterval, func(err error) {
+		p.allocator.NewRepairer(p.logger).Run(request.AsServer(p.lifetime), repairInterval, func(err error) {
 			if err == nil || !registry.IsUnavailable(err) { // objects that cannot be read must not keep the server from being ready
 				p.steps.finish(stepRepair)
 			}

@@ -45,7 +45,7 @@ const (
 	stepElections        = "start-kube-apiserver-coordinated-leader-election-controller" // elections
 	stepStorage          = "storage-readiness"                                           // storage.Store
 	stepTokenTracking    = "start-legacy-token-tracking-controller"                      // controllers.MaintainTokenTracking
-	stepRepair           = "start-service-ip-repair-controllers"                         // registry.Repairer
+	stepRepair           = "start-service-ip-repair-controllers"                         // allocation.Repairer
 	stepRoles            = "rbac/bootstrap-roles"                                        // authz.ReconcileBootstrapPolicy
 	stepPriorityClasses  = "scheduling/bootstrap-system-priority-classes"                // bootstrap
 	stepFlowProducer     = "priority-and-fairness-config-producer"                       // apf.Controller.Bootstrap

@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // Options configure a server. Their zero value is a server for a test: in a temporary
@@ -282,8 +281,8 @@ func (o Options) uncached() func(schema.GroupResource) bool {
 
 // pools returns the addresses and ports that are allocated to services. The options are
 // valid.
-func (o Options) pools() registry.Pools {
-	p := registry.Pools{FirstPort: o.Services.NodePortRange[0], LastPort: o.Services.NodePortRange[1]}
+func (o Options) pools() allocation.Pools {
+	p := allocation.Pools{FirstPort: o.Services.NodePortRange[0], LastPort: o.Services.NodePortRange[1]}
 	for text := range strings.SplitSeq(o.Services.ClusterIPRange, ",") {
 		if prefix, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 			p.Addresses = append(p.Addresses, prefix.Masked())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -46,7 +47,7 @@ func NewManagerClient(handler http.Handler) *Client {
 }
 
 // ServerManager is the field manager of the server's own writes.
-const ServerManager = "kube-apiserver"
+const ServerManager = registry.ServerManager
 
 // AsServer returns a context for the server's own writes.
 func AsServer(ctx context.Context) context.Context { return request.AsServer(ctx) }

@@ -106,6 +106,9 @@ api < api/since < server;
 # The verbs.
 ssa, storage < registry;
 
+# The addresses and ports that services get.
+registry, kinds/core/service < registry/allocation < controllers, server;
+
 # Addresses of services, for code that calls programs behind them.
 internal/outbound, registry < registry/services;
 
@@ -230,7 +233,7 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but kinds, aggregation, controllers, serv
 # Generic code names no kind: everything particular to a kind is in its file in kinds.
 # Controllers and the code that evaluates objects of a certain kind (roles, policies, flow
 # schemas ...) depend on the kind, and server creates the initial objects.
-k8s.io/api !< ALL but api, kinds, internal/kindtest, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, kinds, internal/kindtest, registry/allocation, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a response format, not a stored kind.
 k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;
@@ -250,7 +253,7 @@ k8s.io/client-go/util/jsonpath !< ALL but api/table, api/custom, kinds/admission
 
 # Configuration files are decoded by internal/configfile, which is strict and has kube-apiserver's words. The others
 # decode bodies and stored values, and credentials writes kubeconfig files.
-sigs.k8s.io/yaml !< ALL but internal/configfile, api, handlers/representation, server/credentials, conformance, bench, internal/kindtest;
+sigs.k8s.io/yaml !< ALL but internal/configfile, api, registry/allocation, handlers/representation, server/credentials, conformance, bench, internal/kindtest;
 
 # The number of nodes in a document is counted before anything decodes it.
 go.yaml.in/yaml !< ALL but internal/bounds;

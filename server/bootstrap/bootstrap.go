@@ -33,14 +33,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/kinds/apiregistration"
 	"github.com/miniapiserver/miniapiserver/kinds/scheduling"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
-// Publication describes this server to the cluster. Catalogue, Registry, Ranges and Now are
+// Publication describes this server to the cluster. Catalogue, Registry, Allocator, Ranges and Now are
 // required.
 type Publication struct {
 	Catalogue *api.Catalogue
 	Registry  *registry.Registry
+	Allocator *allocation.Allocator
 	// Ranges are the ranges of service addresses; the service has the first address of the
 	// first range.
 	Ranges []netip.Prefix

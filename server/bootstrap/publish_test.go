@@ -11,10 +11,13 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -35,7 +38,15 @@ func newPublication(t *testing.T, ranges ...string) *Publication {
 	for _, r := range ranges {
 		p.Ranges = append(p.Ranges, netip.MustParsePrefix(r))
 	}
-	p.Registry, err = registry.New(store, catalogue, registry.Options{Now: time.Now, Schemas: ssa.Published(catalogue), Pools: registry.Pools{Addresses: p.Ranges, FirstPort: 30000, LastPort: 30100}})
+	p.Registry, err = registry.New(store, catalogue, registry.Options{
+		Now: time.Now, Schemas: ssa.Published(catalogue),
+		Allocators: func(r *registry.Registry) map[schema.GroupResource]registry.Allocator {
+			p.Allocator = allocation.New(r, allocation.Options{
+				Gates: features.Default(), Now: time.Now, Pools: allocation.Pools{Addresses: p.Ranges, FirstPort: 30000, LastPort: 30100},
+			})
+			return map[schema.GroupResource]registry.Allocator{allocation.ServiceResource(): p.Allocator}
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,14 +66,14 @@ const (
 // address is released. If the address is in no ServiceCIDR, which happens if the ranges of the server were changed, there is no
 // service until an administrator adds such a ServiceCIDR.
 func (p *Publication) createService(ctx context.Context, service *corev1.Service) error {
-	repairer := p.Registry.NewRepairer(p.Logger)
+	repairer := p.Allocator.NewRepairer(p.Logger)
 	for began := time.Now(); ; {
 		_, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service.DeepCopy())
 		if !apierrors.IsInvalid(err) || time.Since(began) > addressTimeout {
 			return err
 		}
 		ip := netip.MustParseAddr(service.Spec.ClusterIP)
-		switch canAllocate, err := p.Registry.CanAllocate(ctx, ip); {
+		switch canAllocate, err := p.Allocator.CanAllocate(ctx, ip); {
 		case err != nil:
 			return err
 		case !canAllocate:

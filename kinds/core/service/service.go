@@ -1,7 +1,6 @@
 package service
 
 import (
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +34,6 @@ func Service(gates features.Gates) *api.Resource {
 		ValidateName:        validName,
 		AllowCreateOnUpdate: true,
 		Prepare:             prepareService,
-		Allocate:            allocateService(gates),
 		Checks: api.Checks(
 			api.Metadata,
 			api.OnCreate(api.Rules(newServiceRules)),
@@ -52,11 +50,6 @@ func Service(gates features.Gates) *api.Resource {
 		},
 		Subresources: []api.Subresource{serviceProxy()},
 		Delete: api.Deletion{
-			Allocated: func(obj api.Object) ([]netip.Addr, []int32) {
-				s := &obj.(*corev1.Service).Spec
-				return clusterIPs(s), nodePorts(s)
-			},
-			Release:             releaseService,
 			ReturnDeletedObject: true,
 		},
 		Table: api.Rows(serviceRow),

@@ -12,49 +12,51 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/validation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// allocateService allocates the addresses and node ports that a service of its type has, and
+// Allocate allocates the addresses and node ports that a service of its type has, and
 // releases the others. It runs before validation, and so validates the fields that it depends on.
-func allocateService(gates features.Gates) func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
-	return func(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
-		var stored corev1.ServiceSpec
-		if old != nil {
-			stored = old.Spec
-		}
-		errs := validation.CheckWith(gates, func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
-		if len(errs) == 0 {
-			errs = chooseFamilies(from, &svc.Spec, &stored)
-		}
-		var err error
-		if len(errs) == 0 {
-			errs, err = allocateAddresses(ctx, from, svc, &stored, old == nil)
-			if err == nil {
-				var more field.ErrorList
-				more, err = allocatePorts(ctx, from, svc, &stored, old == nil)
-				errs = append(errs, more...)
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if len(errs) > 0 {
-			return validation.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
-		}
-		return nil
+func Allocate(ctx context.Context, gates features.Gates, from Allocator, svc, old *corev1.Service) error {
+	var stored corev1.ServiceSpec
+	if old != nil {
+		stored = old.Spec
 	}
+	errs := validation.CheckWith(gates, func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
+	if len(errs) == 0 {
+		errs = chooseFamilies(from, &svc.Spec, &stored)
+	}
+	var err error
+	if len(errs) == 0 {
+		errs, err = allocateAddresses(ctx, from, svc, &stored, old == nil)
+		if err == nil {
+			var more field.ErrorList
+			more, err = allocatePorts(ctx, from, svc, &stored, old == nil)
+			errs = append(errs, more...)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return validation.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
+	}
+	return nil
 }
 
-// releaseService releases the addresses and ports of a deleted service.
-func releaseService(from api.Allocator, obj api.Object) {
-	svc := obj.(*corev1.Service)
-	for _, ip := range clusterIPs(&svc.Spec) {
+// Allocated returns the addresses and node ports that Allocate allocated to a service.
+func Allocated(svc *corev1.Service) ([]netip.Addr, []int32) {
+	return clusterIPs(&svc.Spec), nodePorts(&svc.Spec)
+}
+
+// Release releases the addresses and ports of a deleted service.
+func Release(from Allocator, svc *corev1.Service) {
+	ips, ports := Allocated(svc)
+	for _, ip := range ips {
 		from.ReleaseIP(ip, svc)
 	}
-	for _, p := range nodePorts(&svc.Spec) {
+	for _, p := range ports {
 		from.ReleasePort(p)
 	}
 }
@@ -62,7 +64,7 @@ func releaseService(from api.Allocator, obj api.Object) {
 // chooseFamilies sets the address families of a service, or returns errors for families that
 // the server does not have. A service that prefers two families gets the second one only when
 // its addresses or families change.
-func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorList {
+func chooseFamilies(from Allocator, s, old *corev1.ServiceSpec) field.ErrorList {
 	if s.Type == corev1.ServiceTypeExternalName || prefersDual(s) && prefersDual(old) && s.Type == old.Type &&
 		slices.Equal(s.ClusterIPs, old.ClusterIPs) && slices.Equal(s.IPFamilies, old.IPFamilies) {
 		return nil
@@ -136,7 +138,7 @@ func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorL
 		}
 	}
 	for i, ip := range clusterIPs(s) {
-		switch family := api.FamilyOf(ip); {
+		switch family := FamilyOf(ip); {
 		case i < len(s.IPFamilies): // validation compares the address with the family
 		case !slices.Contains(available, family):
 			errs = append(errs, field.Invalid(at.Child("clusterIPs").Index(i), s.ClusterIPs, family+" is not configured on this cluster"))
@@ -187,7 +189,7 @@ func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 // allocateAddresses allocates an address of each family, and releases the old addresses that the
 // service no longer has. A service that a write of its status created has no address, and an update
 // gives it none.
-func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec,
+func allocateAddresses(ctx context.Context, from Allocator, svc *corev1.Service, old *corev1.ServiceSpec,
 	isNew bool) (field.ErrorList, error) {
 	s := &svc.Spec
 	had, have := clusterIPs(old), clusterIPs(s)
@@ -244,7 +246,7 @@ func lacksAddress(i int, old *corev1.ServiceSpec) bool {
 // refusal returns why an address cannot be allocated, or "" if err is no refusal. An IPAddress cannot
 // refer to a service without a name.
 func refusal(err error) string {
-	var refused *api.AllocationError
+	var refused *AllocationError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Reason
@@ -283,8 +285,7 @@ func wantsHealthPort(s *corev1.ServiceSpec) bool {
 
 // allocatePorts allocates the node ports that the service needs, and releases the old ones
 // that it no longer has.
-func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec,
-	isNew bool) (field.ErrorList, error) {
+func allocatePorts(ctx context.Context, from Allocator, svc *corev1.Service, old *corev1.ServiceSpec, isNew bool) (field.ErrorList, error) {
 	s, at := &svc.Spec, field.NewPath("spec")
 	var err error
 	switch {
@@ -317,9 +318,9 @@ func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service,
 
 // allocatePort allocates the requested port or, if that is 0, any. The error is a *field.Error if the
 // port cannot be had.
-func allocatePort(ctx context.Context, from api.Allocator, port *int32, at *field.Path) error {
+func allocatePort(ctx context.Context, from Allocator, port *int32, at *field.Path) error {
 	got, err := from.AllocatePort(ctx, *port)
-	var refused *api.AllocationError
+	var refused *AllocationError
 	switch {
 	case errors.As(err, &refused):
 		return field.Invalid(at, *port, refused.Reason)
@@ -332,7 +333,7 @@ func allocatePort(ctx context.Context, from api.Allocator, port *int32, at *fiel
 
 // allocateNewPorts allocates the node ports of a new service. Ports of one number, which differ in
 // their protocols, share a node port unless they request different ones.
-func allocateNewPorts(ctx context.Context, from api.Allocator, s *corev1.ServiceSpec, at *field.Path) error {
+func allocateNewPorts(ctx context.Context, from Allocator, s *corev1.ServiceSpec, at *field.Path) error {
 	requested, shared := map[int32]int32{}, map[int32]int32{} // node ports by port
 	for _, p := range slices.Backward(s.Ports) {
 		if p.NodePort != 0 {
@@ -363,7 +364,7 @@ func allocateNewPorts(ctx context.Context, from api.Allocator, s *corev1.Service
 
 // allocateChangedPorts allocates the node ports that a service did not have before. It allocates a
 // requested one once, and validation refuses one that two ports of one protocol request.
-func allocateChangedPorts(ctx context.Context, from api.Allocator, s, old *corev1.ServiceSpec, at *field.Path) error {
+func allocateChangedPorts(ctx context.Context, from Allocator, s, old *corev1.ServiceSpec, at *field.Path) error {
 	have := map[int32]bool{}
 	for i := range old.Ports {
 		have[old.Ports[i].NodePort] = true

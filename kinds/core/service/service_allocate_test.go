@@ -11,13 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // families implements Allocator with some address families and no addresses.
 type families struct {
-	api.Allocator
+	Allocator
 	list []string
 }
 
@@ -56,7 +55,8 @@ func TestChooseFamilies(t *testing.T) {
 			`spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified`},
 		{"no address and no selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}}, "RequireDualStack IPv4 IPv6"},
 		{"no address, the other family", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, IPFamilies: []corev1.IPFamily{v6}}, "RequireDualStack IPv6 IPv4"},
-		{"no address but a selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, Selector: map[string]string{"a": "b"}, IPFamilies: []corev1.IPFamily{v6}},
+		{"no address but a selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none},
+			Selector: map[string]string{"a": "b"}, IPFamilies: []corev1.IPFamily{v6}},
 			`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`},
 	} {
 		var got []string
@@ -94,8 +94,9 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 		{"prefers, as before", spec(&prefer, v4), spec(&prefer, v4), "PreferDualStack IPv4"},
 		{"prefers now", spec(nil, v4), spec(&prefer, v4), "PreferDualStack IPv4 IPv6"},
 		{"policy of before", spec(&prefer, v4, v6), spec(nil, v4, v6), "PreferDualStack IPv4 IPv6"},
-		{"gives one up", spec(&require, v4, v6), spec(&require, v4), `spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be 'SingleStack' to release the secondary cluster IP; ` +
-			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be 'SingleStack' to release the secondary IP family`},
+		{"gives one up", spec(&require, v4, v6), spec(&require, v4),
+			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be 'SingleStack' to release the secondary cluster IP; ` +
+				`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be 'SingleStack' to release the secondary IP family`},
 	} {
 		var got []string
 		for _, err := range chooseFamilies(families{list: []string{"IPv4", "IPv6"}}, &c.updated, &c.old) {
@@ -118,10 +119,12 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 // by a write of its status.
 func TestNoLaterAddress(t *testing.T) {
 	single := corev1.IPFamilyPolicySingleStack
-	stored := corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilyPolicy: &single, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}
+	stored := corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, IPFamilyPolicy: &single,
+		IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}}
 	svc := &corev1.Service{Spec: *stored.DeepCopy()}
 	// An allocation would fail: families has no addresses.
-	if errs, err := allocateAddresses(t.Context(), families{}, svc, &stored, false); len(errs) > 0 || err != nil || len(svc.Spec.ClusterIPs) > 0 {
+	if errs, err := allocateAddresses(t.Context(), families{}, svc, &stored, false); len(errs) > 0 || err != nil ||
+		len(svc.Spec.ClusterIPs) > 0 {
 		t.Errorf("got %v, %v, %v", svc.Spec.ClusterIPs, errs, err)
 	}
 }
@@ -151,9 +154,9 @@ func (p *portRange) AllocatePort(_ context.Context, requested int32) (int32, err
 	}
 	switch {
 	case requested < 30000 || requested > 30009:
-		return 0, &api.AllocationError{Reason: "not in the range"}
+		return 0, &AllocationError{Reason: "not in the range"}
 	case p.used[requested]:
-		return 0, &api.AllocationError{Reason: "already allocated"}
+		return 0, &AllocationError{Reason: "already allocated"}
 	}
 	p.used[requested] = true
 	return requested, nil
@@ -219,12 +222,12 @@ type recorder struct {
 	asked, released []string
 }
 
-func (r *recorder) AllocateIP(_ context.Context, _ string, requested netip.Addr, _ api.Object) (netip.Addr, error) {
+func (r *recorder) AllocateIP(_ context.Context, _ string, requested netip.Addr, _ *corev1.Service) (netip.Addr, error) {
 	r.asked = append(r.asked, requested.String())
 	return requested, nil
 }
 
-func (r *recorder) ReleaseIP(ip netip.Addr, _ api.Object) {
+func (r *recorder) ReleaseIP(ip netip.Addr, _ *corev1.Service) {
 	r.released = append(r.released, ip.String())
 }
 
@@ -235,15 +238,15 @@ func TestAddressForms(t *testing.T) {
 		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, ClusterIP: text, ClusterIPs: []string{text}, Ports: []corev1.ServicePort{{Port: 1}}}}
 		from := &recorder{families: families{list: []string{"IPv4"}}}
-		allocate := allocateService(features.Gates{})
-		if err := allocate(t.Context(), from, svc, nil); err != nil || !slices.Equal(from.asked, []string{want}) || svc.Spec.ClusterIP != text || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
+		if err := Allocate(t.Context(), features.Gates{}, from, svc, nil); err != nil || !slices.Equal(from.asked, []string{want}) ||
+			svc.Spec.ClusterIP != text || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
 			t.Errorf("%s: %v, asked for %q, got %+v", text, err, from.asked, svc.Spec)
 		}
-		releaseService(from, svc)
+		Release(from, svc)
 		if !slices.Equal(from.released, []string{want}) {
 			t.Errorf("%s: released %q", text, from.released)
 		}
-		if err := allocateService(features.Default())(t.Context(), from, svc.DeepCopy(), nil); (err == nil) != (text == want) {
+		if err := Allocate(t.Context(), features.Default(), from, svc.DeepCopy(), nil); (err == nil) != (text == want) {
 			t.Errorf("%s, strictly: %v", text, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package registry
+package allocation
 
 import (
 	"context"
@@ -9,10 +9,14 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/kinds/core/service"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -32,15 +36,15 @@ const (
 
 // Repairer makes the allocated addresses and ports agree with the objects that use them.
 type Repairer struct {
-	r      *Registry
+	*Allocator
 	logger *slog.Logger
 	// suspects has the number of repairs that found a port without an owner.
 	suspects map[int32]int
 }
 
 // NewRepairer returns a Repairer that logs its repairs.
-func (r *Registry) NewRepairer(logger *slog.Logger) *Repairer {
-	return &Repairer{r: r, logger: logger, suspects: map[int32]int{}}
+func (a *Allocator) NewRepairer(logger *slog.Logger) *Repairer {
+	return &Repairer{Allocator: a, logger: logger, suspects: map[int32]int{}}
 }
 
 // Run repairs at once and then after each interval, until ctx is done. It calls report,
@@ -67,43 +71,42 @@ func (p *Repairer) Run(ctx context.Context, interval time.Duration, report func(
 // Repair repairs all allocations once.
 func (p *Repairer) Repair(ctx context.Context) error {
 	ports := p.repairPorts(ctx)
-	p.r.allocations.portRepair.repaired(ports)
+	p.metrics.portRepair.repaired(ports)
 	addresses := p.repairAddresses(ctx)
-	p.r.allocations.addressRepair.repaired(addresses)
+	p.metrics.addressRepair.repaired(addresses)
 	return errors.Join(ports, addresses)
 }
 
 // allocatedObject is an object with allocated addresses or ports.
 type allocatedObject struct {
-	resource *api.Resource
-	object   api.Object
-	ips      []netip.Addr
-	ports    []int32
+	object *corev1.Service
+	ips    []netip.Addr
+	ports  []int32
 }
 
 // allocatedObjects returns all objects with allocated addresses or ports. It is not
 // complete if an object cannot be decoded. Nothing must be released then, because that
 // object may use it.
 func (p *Repairer) allocatedObjects(ctx context.Context) (out []allocatedObject, complete bool, err error) {
+	t, err := p.target(ServiceResource())
+	if err != nil {
+		return nil, false, err
+	}
+	t.Version = &t.Resource.Versions[0]
+	list, err := p.r.List(ctx, t, registry.ListOptions{Read: storage.Read{Match: storage.Consistent}})
+	if err != nil {
+		return nil, false, err
+	}
 	complete = true
-	for _, res := range p.r.catalogue.Resources() {
-		if res.Delete.Allocated == nil {
+	for _, item := range list.Items {
+		obj, err := item.Object()
+		if err != nil {
+			complete = false
 			continue
 		}
-		list, err := p.r.List(ctx, Target{Resource: res, Version: &res.Versions[0]}, ListOptions{Read: storage.Read{Match: storage.Consistent}})
-		if err != nil {
-			return nil, false, err
-		}
-		for _, item := range list.Items {
-			obj, err := item.Object()
-			if err != nil {
-				complete = false
-				continue
-			}
-			h := allocatedObject{resource: res, object: obj}
-			if h.ips, h.ports = res.Delete.Allocated(obj); len(h.ips)+len(h.ports) > 0 {
-				out = append(out, h)
-			}
+		h := allocatedObject{object: obj.(*corev1.Service)}
+		if h.ips, h.ports = service.Allocated(h.object); len(h.ips)+len(h.ports) > 0 {
+			out = append(out, h)
 		}
 	}
 	return out, complete, nil
@@ -113,11 +116,11 @@ func (p *Repairer) allocatedObjects(ctx context.Context) (out []allocatedObject,
 // set before the objects: a port that is allocated later changes the set, so that the write
 // fails and is retried.
 func (p *Repairer) repairPorts(ctx context.Context) error {
-	first, last := p.r.o.Pools.FirstPort, p.r.o.Pools.LastPort
+	first, last := p.o.Pools.FirstPort, p.o.Pools.LastPort
 	if last == 0 {
 		return nil
 	}
-	a := &allocation{r: p.r, rebuildsPorts: true}
+	a := &allocation{Allocator: p.Allocator, rebuildsPorts: true}
 	var round portRound
 	err := a.changePorts(ctx, func(used *big.Int) error {
 		holdings, complete, err := p.allocatedObjects(ctx)
@@ -139,7 +142,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 	if err == nil {
 		p.suspects = round.suspects
 		for kind, n := range round.found {
-			p.r.allocations.portRepair.count(kind, n)
+			p.metrics.portRepair.count(kind, n)
 		}
 	}
 	return err
@@ -158,7 +161,7 @@ type portRound struct {
 
 // allocate allocates the ports of an object. The protocols of one object may share a port.
 func (p *portRound) allocate(used *big.Int, object int, h allocatedObject) {
-	first, last := p.r.o.Pools.FirstPort, p.r.o.Pools.LastPort
+	first, last := p.o.Pools.FirstPort, p.o.Pools.LastPort
 	for _, port := range h.ports {
 		owner := p.held[port]
 		switch {
@@ -182,7 +185,7 @@ func (p *portRound) allocate(used *big.Int, object int, h allocatedObject) {
 
 // release releases a port that no object uses, if enough rounds found that.
 func (p *portRound) release(used *big.Int, port int32) {
-	at := int(port - p.r.o.Pools.FirstPort)
+	at := int(port - p.o.Pools.FirstPort)
 	switch {
 	case used.Bit(at) == 0, p.held[port] != 0:
 	case p.Repairer.suspects[port]+1 >= leakRounds:
@@ -197,11 +200,10 @@ func (p *portRound) release(used *big.Int, port int32) {
 // repairAddresses creates an IPAddress object for each address of an object that is within the
 // ranges, and deletes IPAddress objects that no object uses.
 func (p *Repairer) repairAddresses(ctx context.Context) error {
-	res, version, err := p.r.lookupResource(api.AddressResource())
+	t, err := p.target(AddressResource())
 	if err != nil {
 		return err
 	}
-	t := Target{Resource: res, Version: version}
 	marks, err := p.addressMarks(ctx, t)
 	if err != nil {
 		return err
@@ -210,11 +212,11 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ranges, err := p.r.addressRanges(ctx, storage.Read{})
+	ranges, err := p.addressRanges(ctx, storage.Read{})
 	if err != nil {
 		return err
 	}
-	found := &p.r.allocations.addressRepair
+	found := &p.metrics.addressRepair
 	owners := map[netip.Addr][]allocatedObject{}
 	for _, h := range holdings {
 		for _, ip := range h.ips {
@@ -236,7 +238,7 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 		}
 	}
 	for ip, mark := range marks {
-		if complete && mark != nil && len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
+		if complete && mark != nil && len(owners[ip]) == 0 && p.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
 			found.count(foundLeak, 1)
 			p.log("released an address without an owner", mark.object, "address", ip)
 			errs = append(errs, p.deleteMark(ctx, t, mark.object))
@@ -247,14 +249,14 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 
 // addressMark is an IPAddress object, with the owner that it names.
 type addressMark struct {
-	api.IPClaim
+	IPClaim
 	object api.Object
 }
 
 // addressMarks returns the IPAddress objects that this server and its peers created. The
 // value is nil for an object that cannot be decoded.
-func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*addressMark, error) {
-	list, err := p.r.List(ctx, t, ListOptions{Read: storage.Read{Match: storage.Consistent}})
+func (p *Repairer) addressMarks(ctx context.Context, t registry.Target) (map[netip.Addr]*addressMark, error) {
+	list, err := p.r.List(ctx, t, registry.ListOptions{Read: storage.Read{Match: storage.Consistent}})
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +269,7 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 			}
 			continue
 		}
-		if claim, ok := api.IPClaimOf(obj); ok {
+		if claim, ok := IPClaimOf(obj); ok {
 			out[claim.IP] = &addressMark{claim, obj}
 		}
 	}
@@ -276,18 +278,18 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 
 // createMark allocates ip to the first of its owners, unless existing names one of them, or ip is
 // outside of the ranges, from which it cannot be allocated.
-func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, ranges []addressRange,
+func (p *Repairer) createMark(ctx context.Context, t registry.Target, ip netip.Addr, ranges []addressRange,
 	owners []allocatedObject, existing *addressMark) error {
-	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
-	if !slices.Contains(a.Families(), api.FamilyOf(ip)) {
-		p.r.allocations.addressRepair.count(foundInvalid, 1)
+	a := &allocation{Allocator: p.Allocator}
+	if !slices.Contains(a.Families(), service.FamilyOf(ip)) {
+		p.metrics.addressRepair.count(foundInvalid, 1)
 		p.log("an address is of a family without service ranges", owners[0].object, "address", ip)
 		return nil
 	}
 	// A range that is not ready, or that is being deleted, still has its addresses.
 	inRange := slices.ContainsFunc(ranges, func(in addressRange) bool { return IsUsable(in.Prefix, ip) })
 	if !inRange {
-		p.r.allocations.addressRepair.count(foundOutOfRange, 1)
+		p.metrics.addressRepair.count(foundOutOfRange, 1)
 		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)
 	}
 	if existing != nil {
@@ -308,7 +310,7 @@ func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, rang
 		return nil
 	}
 	if err == nil {
-		p.r.allocations.addressRepair.count(foundRepair, 1)
+		p.metrics.addressRepair.count(foundRepair, 1)
 		p.log("allocated an address that was in use", owners[0].object, "address", ip)
 	}
 	return err
@@ -316,15 +318,16 @@ func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, rang
 
 // isOf reports whether the IPAddress object names h as its owner.
 func (m *addressMark) isOf(h allocatedObject) bool {
-	return m.Group == h.resource.Versions[0].Group && m.Resource == h.resource.Name &&
+	services := ServiceResource()
+	return m.Group == services.Group && m.Resource == services.Resource &&
 		m.Namespace == h.object.GetNamespace() && m.Name == h.object.GetName()
 }
 
 // deleteMark deletes an IPAddress object unless it changed since it was read.
-func (p *Repairer) deleteMark(ctx context.Context, t Target, mark api.Object) error {
+func (p *Repairer) deleteMark(ctx context.Context, t registry.Target, mark api.Object) error {
 	t.Name = mark.GetName()
 	uid, revision := mark.GetUID(), mark.GetResourceVersion()
-	_, err := p.r.Delete(ctx, t, DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
+	_, err := p.r.Delete(ctx, t, registry.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

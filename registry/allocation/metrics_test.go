@@ -1,10 +1,11 @@
-package registry
+package allocation
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,7 @@ func TestDryRunPorts(t *testing.T) {
 	r, p, _ := allocating(t)
 	repair(t, p)
 	used := nodePortService(t, r, "stored").Spec.Ports[0].NodePort
-	a := &allocation{r: r, dryRun: true}
+	a := &allocation{Allocator: r.allocator, dryRun: true}
 	for _, c := range []struct{ requested, want int32 }{{0, 32769}, {0, 32770}, {used, 0}, {5, 5}, {5, 0}, {70000, 70000}, {0, 70001}} {
 		if got, err := a.AllocatePort(t.Context(), c.requested); got != c.want || (err == nil) != (c.want != 0) {
 			t.Errorf("%d: got %d, %v, want %d", c.requested, got, err, c.want)
@@ -33,7 +34,7 @@ func TestAllocationMetrics(t *testing.T) {
 	r, p, _ := allocating(t)
 	repair(t, p)
 	nodePortService(t, r, "dynamic")
-	service := func(name, ip string, port int32, o WriteOptions) error {
+	service := func(name, ip string, port int32, o registry.WriteOptions) error {
 		at := r.service(t, name)
 		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeNodePort, ClusterIP: ip, Ports: []corev1.ServicePort{{Port: 80, NodePort: port}}}}
@@ -41,24 +42,24 @@ func TestAllocationMetrics(t *testing.T) {
 		_, err := r.Create(t.Context(), at, svc, o)
 		return err
 	}
-	if err := service("static", "10.0.0.1", 30000, WriteOptions{}); err != nil {
+	if err := service("static", "10.0.0.1", 30000, registry.WriteOptions{}); err != nil {
 		t.Log(err) // the port may be that of the first service
-		if err := service("static", "10.0.0.1", 30001, WriteOptions{}); err != nil {
+		if err := service("static", "10.0.0.1", 30001, registry.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := service("again", "10.0.0.1", 0, WriteOptions{}); err == nil {
+	if err := service("again", "10.0.0.1", 0, registry.WriteOptions{}); err == nil {
 		t.Error("allocated an address twice")
 	}
-	if err := service("dry", "", 0, WriteOptions{DryRun: true}); err != nil {
+	if err := service("dry", "", 0, registry.WriteOptions{DryRun: true}); err != nil {
 		t.Error(err)
 	}
 	at := r.service(t, "dynamic")
-	if _, err := r.Delete(t.Context(), at, DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), at, registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewPedanticRegistry()
-	if err := reg.Register(r.allocations); err != nil {
+	if err := reg.Register(r.allocator.metrics); err != nil {
 		t.Fatal(err)
 	}
 	families, err := reg.Gather()

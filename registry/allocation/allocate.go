@@ -1,20 +1,26 @@
-package registry
+package allocation
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"math/big"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/kinds/core/service"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -27,13 +33,55 @@ type Pools struct {
 	FirstPort, LastPort int32
 }
 
-// ownManager is the field manager of the server's own writes.
-const ownManager = "kube-apiserver"
+// Options configure an Allocator.
+type Options struct {
+	Gates features.Gates
+	Pools Pools
+	// Now is the clock.
+	Now func() time.Time
+}
 
-// allocation implements api.Allocator for one write.
+// Allocator is the registry.Allocator of services.
+type Allocator struct {
+	r       *registry.Registry
+	o       Options
+	metrics *metrics
+}
+
+// New returns the Allocator of the services in a registry.
+func New(r *registry.Registry, o Options) *Allocator {
+	a := &Allocator{r: r, o: o}
+	a.metrics = newMetrics(a)
+	return a
+}
+
+// Metrics returns the metrics of allocations and repairs.
+func (a *Allocator) Metrics() prometheus.Collector { return a.metrics }
+
+// Allocate implements registry.Allocator.
+func (a *Allocator) Allocate(ctx context.Context, obj, old api.Object, dryRun bool) (end func(context.Context, error) error,
+	err error) {
+	w := &allocation{Allocator: a, dryRun: dryRun}
+	stored, _ := old.(*corev1.Service)
+	return w.finish, service.Allocate(ctx, a.o.Gates, w, obj.(*corev1.Service), stored)
+}
+
+// Release implements registry.Allocator.
+func (a *Allocator) Release(ctx context.Context, obj api.Object) error {
+	w := &allocation{Allocator: a}
+	service.Release(w, obj.(*corev1.Service))
+	return w.run(ctx, w.free)
+}
+
+// target returns the Target of the objects of a resource.
+func (a *Allocator) target(gr schema.GroupResource) (registry.Target, error) {
+	res, v, err := a.r.LookupResource(gr)
+	return registry.Target{Resource: res, Version: v}, err
+}
+
+// allocation implements service.Allocator for one write.
 type allocation struct {
-	r      *Registry
-	t      Target
+	*Allocator
 	dryRun bool
 	// undo releases the allocations of this write, if it fails. free releases allocations
 	// that the object no longer needs, if it succeeds.
@@ -52,16 +100,6 @@ func (a *allocation) finish(ctx context.Context, err error) error {
 	if err != nil {
 		return joinErrors(err, a.run(ctx, a.undo))
 	}
-	return a.run(ctx, a.free)
-}
-
-// release releases the allocations of a deleted object.
-func (r *Registry) release(ctx context.Context, t Target, obj api.Object) error {
-	if t.Resource.Delete.Release == nil {
-		return nil
-	}
-	a := &allocation{r: r, t: t}
-	t.Resource.Delete.Release(a, obj)
 	return a.run(ctx, a.free)
 }
 
@@ -89,11 +127,11 @@ func joinErrors(err, cleanup error) error {
 	return fmt.Errorf("%w (releasing its allocations failed: %w)", err, cleanup)
 }
 
-// Families implements api.Allocator.
+// Families implements service.Allocator.
 func (a *allocation) Families() []string {
 	var out []string
-	for _, p := range a.r.o.Pools.Addresses {
-		out = append(out, api.FamilyOf(p.Addr()))
+	for _, p := range a.o.Pools.Addresses {
+		out = append(out, service.FamilyOf(p.Addr()))
 	}
 	return out
 }
@@ -101,18 +139,18 @@ func (a *allocation) Families() []string {
 // errRangeFull reports that all addresses are allocated.
 var errRangeFull = errors.New("range is full")
 
-// AllocateIP implements api.Allocator.
-func (a *allocation) AllocateIP(ctx context.Context, family string, requested netip.Addr, owner api.Object) (netip.Addr, error) {
+// AllocateIP implements service.Allocator.
+func (a *allocation) AllocateIP(ctx context.Context, family string, requested netip.Addr, owner *corev1.Service) (netip.Addr, error) {
 	if !slices.Contains(a.Families(), family) {
 		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
 	}
-	ranges, err := a.r.readyRanges(ctx, family)
+	ranges, err := a.readyRanges(ctx, family)
 	if err != nil {
 		return netip.Addr{}, err
 	}
 	take, scope, start := a.takeAnyIP, scopeOf(requested.IsValid()), time.Now()
 	if requested.IsValid() {
-		take = func(ctx context.Context, ranges []netip.Prefix, owner api.Object) (netip.Addr, netip.Prefix, error) {
+		take = func(ctx context.Context, ranges []netip.Prefix, owner *corev1.Service) (netip.Addr, netip.Prefix, error) {
 			return a.takeIP(ctx, ranges, requested, owner)
 		}
 	}
@@ -120,10 +158,10 @@ func (a *allocation) AllocateIP(ctx context.Context, family string, requested ne
 	switch {
 	case a.dryRun:
 	case used.IsValid():
-		a.r.allocations.address(used, scope, start, err)
+		a.metrics.address(used, scope, start, err)
 	case errors.Is(err, errRangeFull):
 		for _, full := range ranges {
-			a.r.allocations.address(full, scope, start, err)
+			a.metrics.address(full, scope, start, err)
 		}
 	}
 	return ip, err
@@ -132,27 +170,26 @@ func (a *allocation) AllocateIP(ctx context.Context, family string, requested ne
 // takeIP allocates the requested address from the first of the ranges that contains it, and returns
 // that range.
 func (a *allocation) takeIP(ctx context.Context, ranges []netip.Prefix, requested netip.Addr,
-	owner api.Object) (netip.Addr, netip.Prefix, error) {
+	owner *corev1.Service) (netip.Addr, netip.Prefix, error) {
 	i := slices.IndexFunc(ranges, func(in netip.Prefix) bool { return IsUsable(in, requested) })
 	switch {
 	case i < 0 && a.dryRun && len(ranges) > 0: // as in kube-apiserver, the message of a dry run names a range
-		return requested, netip.Prefix{},
-			&api.AllocationError{Reason: fmt.Sprintf("the provided IP (%s) is not in the valid range. The range of valid IPs is %s",
-				requested, ranges[0])}
+		return requested, netip.Prefix{}, &service.AllocationError{Reason: fmt.Sprintf(
+			"the provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, ranges[0])}
 	case i < 0:
-		return requested, netip.Prefix{}, &api.AllocationError{Reason: "the provided network does not match the current range"}
+		return requested, netip.Prefix{}, &service.AllocationError{Reason: "the provided network does not match the current range"}
 	case a.dryRun:
 		return requested, ranges[i], nil // as in kube-apiserver, a dry run does not check whether the address is free
 	}
 	err := a.createAddressObject(ctx, requested, owner)
 	if apierrors.IsAlreadyExists(err) {
-		err = &api.AllocationError{Reason: "provided IP is already allocated"}
+		err = &service.AllocationError{Reason: "provided IP is already allocated"}
 	}
 	return requested, ranges[i], err
 }
 
 // takeAnyIP allocates an address of one of the ranges, and returns that range.
-func (a *allocation) takeAnyIP(ctx context.Context, ranges []netip.Prefix, owner api.Object) (netip.Addr, netip.Prefix, error) {
+func (a *allocation) takeAnyIP(ctx context.Context, ranges []netip.Prefix, owner *corev1.Service) (netip.Addr, netip.Prefix, error) {
 	for _, in := range ranges {
 		if a.dryRun {
 			return in.Masked().Addr(), in, nil // the network's address, which is never allocated
@@ -170,14 +207,14 @@ func (a *allocation) takeAnyIP(ctx context.Context, ranges []netip.Prefix, owner
 
 // takeAnyIPOf allocates an address of a range, trying them from a random one on. The reserved
 // addresses come last.
-func (a *allocation) takeAnyIPOf(ctx context.Context, in netip.Prefix, owner api.Object) (netip.Addr, error) {
+func (a *allocation) takeAnyIPOf(ctx context.Context, in netip.Prefix, owner *corev1.Service) (netip.Addr, error) {
 	size, reserved := min(usableAddresses(in), 1<<62), reservedAddresses(in) // the sum below is less than 1<<63
 	for _, span := range [][2]int64{{reserved, size}, {0, reserved}} {
 		n := span[1] - span[0]
 		if n <= 0 {
 			continue
 		}
-		start := randomBelow(n)
+		start := rand.Int64N(n)
 		for i := range n {
 			ip := addressAt(in, span[0]+(start+i)%n)
 			allocated, err := a.isAllocated(ctx, ip, storage.Read{Match: storage.Any})
@@ -211,20 +248,22 @@ func (a *allocation) isAllocated(ctx context.Context, ip netip.Addr, read storag
 }
 
 // addresses returns the Target of the IPAddress object of an address.
-func (a *allocation) addresses(ip netip.Addr) (Target, error) {
-	res, v, err := a.r.lookupResource(api.AddressResource())
-	return Target{Resource: res, Version: v, Name: ip.String()}, err
+func (a *allocation) addresses(ip netip.Addr) (registry.Target, error) {
+	t, err := a.target(AddressResource())
+	t.Name = ip.String()
+	return t, err
 }
 
 // createAddressObject allocates an address by creating its IPAddress object, which names
 // the owner.
-func (a *allocation) createAddressObject(ctx context.Context, ip netip.Addr, owner api.Object) error {
+func (a *allocation) createAddressObject(ctx context.Context, ip netip.Addr, owner *corev1.Service) error {
 	t, err := a.addresses(ip)
 	if err != nil {
 		return err
 	}
-	out, err := a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner),
-		WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
+	out, err := a.r.Create(ctx, t, AllocatedIPAddress(ip, ServiceResource().Resource, owner), registry.WriteOptions{
+		DryRun: a.dryRun, Manager: registry.ServerManager, SkipAdmission: true,
+	})
 	if err == nil {
 		uid := out.Object.GetUID()
 		a.undo = append(a.undo, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip, &uid) })
@@ -239,7 +278,7 @@ func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr, uid
 	if err != nil {
 		return err
 	}
-	o := DeleteOptions{WriteOptions: WriteOptions{SkipAdmission: true}}
+	o := registry.DeleteOptions{WriteOptions: registry.WriteOptions{SkipAdmission: true}}
 	if uid != nil {
 		o.Preconditions = &metav1.Preconditions{UID: uid}
 	}
@@ -249,18 +288,18 @@ func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr, uid
 	return err
 }
 
-// ReleaseIP implements api.Allocator.
-func (a *allocation) ReleaseIP(ip netip.Addr, _ api.Object) {
+// ReleaseIP implements service.Allocator.
+func (a *allocation) ReleaseIP(ip netip.Addr, _ *corev1.Service) {
 	a.free = append(a.free, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip, nil) })
 }
 
-// AllocatePort implements api.Allocator.
+// AllocatePort implements service.Allocator.
 func (a *allocation) AllocatePort(ctx context.Context, requested int32) (int32, error) {
 	if a.dryRun {
 		return a.pretendPort(ctx, requested)
 	}
 	port, err := a.takePort(ctx, requested)
-	a.r.allocations.port(requested != 0, err)
+	a.metrics.port(requested != 0, err)
 	return port, err
 }
 
@@ -278,7 +317,7 @@ func (a *allocation) pretendPort(ctx context.Context, requested int32) (int32, e
 	} else if used, err := a.isPortUsed(ctx, requested); err != nil {
 		return 0, err
 	} else if used || a.ports[requested] {
-		return 0, &api.AllocationError{Reason: "provided port is already allocated"}
+		return 0, &service.AllocationError{Reason: "provided port is already allocated"}
 	}
 	if a.ports == nil {
 		a.ports = map[int32]bool{}
@@ -289,7 +328,7 @@ func (a *allocation) pretendPort(ctx context.Context, requested int32) (int32, e
 
 // isPortUsed reports whether a node port is allocated.
 func (a *allocation) isPortUsed(ctx context.Context, port int32) (is bool, err error) {
-	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
+	first, last := a.o.Pools.FirstPort, a.o.Pools.LastPort
 	if port < first || port > last {
 		return false, nil
 	}
@@ -302,16 +341,16 @@ func (a *allocation) isPortUsed(ctx context.Context, port int32) (is bool, err e
 
 // takePort allocates the requested port, or any if that is 0.
 func (a *allocation) takePort(ctx context.Context, requested int32) (int32, error) {
-	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
+	first, last := a.o.Pools.FirstPort, a.o.Pools.LastPort
 	if requested != 0 && (requested < first || requested > last) {
-		return 0, &api.AllocationError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d",
-			first, last)}
+		return 0, &service.AllocationError{Reason: fmt.Sprintf(
+			"provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
 	}
 	var got int32
 	err := a.changePorts(ctx, func(used *big.Int) error {
 		if requested != 0 {
 			if used.Bit(int(requested-first)) == 1 {
-				return &api.AllocationError{Reason: "provided port is already allocated"}
+				return &service.AllocationError{Reason: "provided port is already allocated"}
 			}
 			got = requested
 		} else if got = a.freePort(used); got == 0 {
@@ -328,9 +367,9 @@ func (a *allocation) takePort(ctx context.Context, requested int32) (int32, erro
 
 // freePort returns a random free port, or 0 if there is none.
 func (a *allocation) freePort(used *big.Int) int32 {
-	first := a.r.o.Pools.FirstPort
-	n := a.r.o.Pools.LastPort - first + 1
-	start := int32(randomBelow(int64(n)))
+	first := a.o.Pools.FirstPort
+	n := a.o.Pools.LastPort - first + 1
+	start := int32(rand.Int64N(int64(n)))
 	for i := range n {
 		if at := (start + i) % n; used.Bit(int(at)) == 0 {
 			return first + at
@@ -339,14 +378,14 @@ func (a *allocation) freePort(used *big.Int) int32 {
 	return 0
 }
 
-// ReleasePort implements api.Allocator.
+// ReleasePort implements service.Allocator.
 func (a *allocation) ReleasePort(port int32) {
 	a.free = append(a.free, func(ctx context.Context) error { return a.releasePort(ctx, port) })
 }
 
 func (a *allocation) releasePort(ctx context.Context, port int32) error {
 	return a.changePorts(ctx, func(used *big.Int) error {
-		if at := int(port - a.r.o.Pools.FirstPort); at >= 0 {
+		if at := int(port - a.o.Pools.FirstPort); at >= 0 {
 			used.SetBit(used, at, 0)
 		}
 		return nil
@@ -356,42 +395,30 @@ func (a *allocation) releasePort(ctx context.Context, port int32) error {
 // changePorts changes the stored set of allocated ports. Bit n of used stands for the port
 // FirstPort+n.
 func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int) error) error {
-	owner := schema.GroupResource{Resource: api.PortsResource}
-	services, err := a.r.FindResource(owner)
+	services, err := a.r.FindResource(ServiceResource())
 	if err != nil {
 		return err
 	}
-	store := a.r.storeOf(owner)
-	for n := attempts(0); ; {
-		if err := n.next(ctx); err != nil {
-			return err
-		}
-		value, revision, err := store.Value(ctx, api.PortsKey)
-		if err != nil {
-			return err
-		}
-		used, err := api.DecodePorts(value)
+	var written *big.Int
+	err = a.r.ChangeValue(ctx, ServiceResource(), PortsKey, func(value []byte) ([]byte, error) {
+		written = nil
+		used, err := DecodePorts(value)
 		if err != nil && !a.rebuildsPorts {
-			return err
+			return nil, err
 		}
 		if a.portsUnreadable = err != nil; a.portsUnreadable {
 			used = new(big.Int)
 		}
 		before := new(big.Int).Set(used)
-		a.r.allocations.portsSeen(before)
+		a.metrics.portsSeen(before)
 		if err := change(used); err != nil || a.dryRun || used.Cmp(before) == 0 && !a.portsUnreadable {
-			return err
+			return nil, err
 		}
-		encoded, err := api.EncodePorts(services.Storage.Encoding, a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort, used)
-		if err != nil {
-			return err
-		}
-		switch done, err := store.SetValue(ctx, api.PortsKey, revision, encoded); {
-		case err != nil:
-			return err
-		case done:
-			a.r.allocations.portsSeen(used)
-			return nil
-		}
+		written = used
+		return EncodePorts(services.Storage.Encoding, a.o.Pools.FirstPort, a.o.Pools.LastPort, used)
+	})
+	if err == nil && written != nil {
+		a.metrics.portsSeen(written)
 	}
+	return err
 }

@@ -1,4 +1,4 @@
-package registry
+package allocation
 
 import (
 	"context"
@@ -6,7 +6,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/kinds/core/service"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -21,12 +22,12 @@ type addressRange struct {
 const minIPv6Bits = 64
 
 // addressRanges returns the ranges of the stored ServiceCIDRs, each once.
-func (r *Registry) addressRanges(ctx context.Context, read storage.Read) ([]addressRange, error) {
-	res, v, err := r.lookupResource(api.RangeResource())
+func (a *Allocator) addressRanges(ctx context.Context, read storage.Read) ([]addressRange, error) {
+	t, err := a.target(RangeResource())
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.List(ctx, Target{Resource: res, Version: v}, ListOptions{Read: read})
+	list, err := a.r.List(ctx, t, registry.ListOptions{Read: read})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (r *Registry) addressRanges(ctx context.Context, read storage.Read) ([]addr
 		if err != nil {
 			continue // nothing is known about its ranges
 		}
-		prefixes, ready := api.AddressRangesOf(obj)
+		prefixes, ready := AddressRangesOf(obj)
 		for _, p := range prefixes {
 			i := slices.IndexFunc(out, func(known addressRange) bool { return known.Prefix == p })
 			if i < 0 {
@@ -49,11 +50,11 @@ func (r *Registry) addressRanges(ctx context.Context, read storage.Read) ([]addr
 }
 
 // readyRanges returns the ranges of a family from which addresses can be allocated.
-func (r *Registry) readyRanges(ctx context.Context, family string) ([]netip.Prefix, error) {
-	ranges, err := r.addressRanges(ctx, storage.Read{})
+func (a *Allocator) readyRanges(ctx context.Context, family string) ([]netip.Prefix, error) {
+	ranges, err := a.addressRanges(ctx, storage.Read{})
 	var out []netip.Prefix
 	for _, known := range ranges {
-		if known.ready && api.FamilyOf(known.Addr()) == family {
+		if known.ready && service.FamilyOf(known.Addr()) == family {
 			out = append(out, known.Prefix)
 		}
 	}
@@ -61,8 +62,8 @@ func (r *Registry) readyRanges(ctx context.Context, family string) ([]netip.Pref
 }
 
 // CanAllocate reports whether an address is in a range from which addresses can be allocated.
-func (r *Registry) CanAllocate(ctx context.Context, ip netip.Addr) (bool, error) {
-	ranges, err := r.readyRanges(ctx, api.FamilyOf(ip))
+func (a *Allocator) CanAllocate(ctx context.Context, ip netip.Addr) (bool, error) {
+	ranges, err := a.readyRanges(ctx, service.FamilyOf(ip))
 	return slices.ContainsFunc(ranges, func(in netip.Prefix) bool { return IsUsable(in, ip) }), err
 }
 

@@ -1,7 +1,8 @@
-package registry
+package allocation
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"math/big"
@@ -17,31 +18,30 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/seriestest"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // allocating returns a registry with pools, a Repairer, and the registry's clock.
-func allocating(t *testing.T) (*Registry, *Repairer, *time.Time) {
+func allocating(t *testing.T) (*fixture, *Repairer, *time.Time) {
 	t.Helper()
-	r, now := newRegistry(t), noon
-	r.o.Now = func() time.Time { return now }
-	r.o.Pools = Pools{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, FirstPort: 30000, LastPort: 30100}
+	r, now := newFixture(t, Pools{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, FirstPort: 30000, LastPort: 30100}), noon
+	r.allocator.o.Now = func() time.Time { return now }
 	create(t, r, r.rangeAt(t, "kubernetes"), serviceCIDR("kubernetes", "10.0.0.0/24"))
-	return r, r.NewRepairer(slog.New(slog.DiscardHandler)), &now
+	return r, r.allocator.NewRepairer(slog.New(slog.DiscardHandler)), &now
 }
 
-func (r *Registry) service(t *testing.T, name string) Target {
-	return r.at(t, corev1.SchemeGroupVersion, "services", name)
+func (r *fixture) service(t *testing.T, name string) registry.Target {
+	return r.at(t, ServiceResource(), name)
 }
 
-func (r *Registry) address(t *testing.T, ip string) Target {
-	return r.at(t, networkingv1.SchemeGroupVersion, "ipaddresses", ip)
+func (r *fixture) address(t *testing.T, ip string) registry.Target {
+	return r.at(t, AddressResource(), ip)
 }
 
 // nodePortService creates a service with an address and a port.
-func nodePortService(t *testing.T, r *Registry, name string) *corev1.Service {
+func nodePortService(t *testing.T, r *fixture, name string) *corev1.Service {
 	t.Helper()
 	at := r.service(t, name)
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
@@ -51,29 +51,29 @@ func nodePortService(t *testing.T, r *Registry, name string) *corev1.Service {
 }
 
 // takenPorts returns the stored set of allocated ports.
-func takenPorts(t *testing.T, r *Registry) []int32 {
+func takenPorts(t *testing.T, r *fixture) []int32 {
 	t.Helper()
-	value, _, err := r.store.Value(t.Context(), api.PortsKey)
+	value, _, err := r.store.Value(t.Context(), PortsKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	used, err := api.DecodePorts(value)
+	used, err := DecodePorts(value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []int32
 	for i := range used.BitLen() {
 		if used.Bit(i) == 1 {
-			out = append(out, r.o.Pools.FirstPort+int32(i))
+			out = append(out, r.allocator.o.Pools.FirstPort+int32(i))
 		}
 	}
 	return out
 }
 
-func setPort(t *testing.T, r *Registry, port int32, taken uint) {
+func setPort(t *testing.T, r *fixture, port int32, taken uint) {
 	t.Helper()
-	err := (&allocation{r: r}).changePorts(t.Context(), func(used *big.Int) error {
-		used.SetBit(used, int(port-r.o.Pools.FirstPort), taken)
+	err := (&allocation{Allocator: r.allocator}).changePorts(t.Context(), func(used *big.Int) error {
+		used.SetBit(used, int(port-r.allocator.o.Pools.FirstPort), taken)
 		return nil
 	})
 	if err != nil {
@@ -81,12 +81,16 @@ func setPort(t *testing.T, r *Registry, port int32, taken uint) {
 	}
 }
 
-// storeRaw stores an object without its strategy, which would refuse or allocate its addresses.
-func storeRaw(t *testing.T, r *Registry, at Target, obj api.Object) {
+// storeRaw stores a service as another program may: no rule refuses or allocates its addresses.
+func storeRaw(t *testing.T, r *fixture, at registry.Target, svc *corev1.Service) {
 	t.Helper()
-	err := r.store.CreateAll(t.Context(), []storage.NewObject{{In: r.collection(at.Resource), Key: at.Key(), Object: obj}})
+	svc.APIVersion, svc.Kind, svc.Namespace, svc.Name = "v1", "Service", at.Namespace, at.Name
+	raw, err := json.Marshal(svc)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if created, err := r.store.SetValue(t.Context(), "services/specs/"+at.Key(), 0, raw); err != nil || !created {
+		t.Fatalf("created: %t, error: %v", created, err)
 	}
 }
 
@@ -103,7 +107,7 @@ func TestRepairLeakedPorts(t *testing.T) {
 	r, p, _ := allocating(t)
 	svc := nodePortService(t, r, "x")
 	mine := svc.Spec.Ports[0].NodePort
-	leaked := r.o.Pools.FirstPort
+	leaked := r.allocator.o.Pools.FirstPort
 	if mine == leaked {
 		leaked++
 	}
@@ -151,10 +155,10 @@ func TestRepairAddresses(t *testing.T) {
 	others := slices.DeleteFunc([]string{"10.0.0.250", "10.0.0.251", "10.0.0.252"}, func(a string) bool { return a == svc.Spec.ClusterIP })
 	lost, foreign := r.address(t, others[0]), r.address(t, others[1])
 	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
-	create(t, r, lost, api.AllocatedIPAddress(netip.MustParseAddr(lost.Name), "services", gone))
+	create(t, r, lost, AllocatedIPAddress(netip.MustParseAddr(lost.Name), "services", gone))
 	create(t, r, foreign, &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: foreign.Name},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Group: "example.com", Resource: "gateways", Name: "g"}}})
-	if _, err := r.Delete(t.Context(), mine, DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), mine, registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	repair(t, p)
@@ -183,11 +187,11 @@ func TestRepairAddressOfAnother(t *testing.T) {
 	r, p, _ := allocating(t)
 	svc := nodePortService(t, r, "x")
 	at := r.address(t, svc.Spec.ClusterIP)
-	if _, err := r.Delete(t.Context(), at, DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), at, registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
-	create(t, r, at, api.AllocatedIPAddress(netip.MustParseAddr(at.Name), "services", gone))
+	create(t, r, at, AllocatedIPAddress(netip.MustParseAddr(at.Name), "services", gone))
 	repair(t, p)
 	if got := stored(t, r, at).(*networkingv1.IPAddress).Spec.ParentRef; got.Name != "x" {
 		t.Errorf("the address is that of %v", got)
@@ -200,7 +204,7 @@ func TestRepairMetrics(t *testing.T) {
 	svc := nodePortService(t, r, "x")
 	address, port := svc.Spec.ClusterIP, svc.Spec.Ports[0].NodePort
 	reg := prometheus.NewPedanticRegistry()
-	if err := reg.Register(r.allocations); err != nil {
+	if err := reg.Register(r.allocator.metrics); err != nil {
 		t.Fatal(err)
 	}
 	repair(t, p)
@@ -224,7 +228,7 @@ func TestRepairMetrics(t *testing.T) {
 	counted(map[string]float64{})
 	// The allocations of a service are lost.
 	setPort(t, r, port, 0)
-	if _, err := r.Delete(t.Context(), r.address(t, address), DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), r.address(t, address), registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	repair(t, p)
@@ -236,14 +240,14 @@ func TestRepairMetrics(t *testing.T) {
 	repair(t, p)
 	counted(map[string]float64{"ip repair": 1, "port repair": 1, "ip duplicate": 1, "port duplicate": 1})
 	for _, name := range []string{"x", "twin"} {
-		if _, err := r.Delete(t.Context(), r.service(t, name), DeleteOptions{}); err != nil {
+		if _, err := r.Delete(t.Context(), r.service(t, name), registry.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// An address and a port without owners are released.
 	setPort(t, r, port, 1)
 	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
-	create(t, r, r.address(t, "10.0.0.200"), api.AllocatedIPAddress(netip.MustParseAddr("10.0.0.200"), "services", gone))
+	create(t, r, r.address(t, "10.0.0.200"), AllocatedIPAddress(netip.MustParseAddr("10.0.0.200"), "services", gone))
 	*now = now.Add(leakAge + time.Second)
 	for range leakRounds {
 		repair(t, p)
@@ -251,10 +255,11 @@ func TestRepairMetrics(t *testing.T) {
 	counted(map[string]float64{"ip repair": 1, "port repair": 1, "ip duplicate": 1, "port duplicate": 1, "ip leak": 1, "port leak": 1})
 	// A service has an address of another family, and one an address and a port outside of the ranges.
 	twin.Spec.ClusterIP, twin.Spec.ClusterIPs = "fd00::1", []string{"fd00::1"}
-	twin.Spec.Ports[0].NodePort = r.o.Pools.LastPort + 1
+	twin.Spec.Ports[0].NodePort = r.allocator.o.Pools.LastPort + 1
 	storeRaw(t, r, r.service(t, "twin"), twin)
 	other := twin.DeepCopy()
-	other.Name, other.UID, other.Spec.ClusterIP, other.Spec.ClusterIPs, other.Spec.Ports[0].NodePort = "other", "other", "10.0.1.1", []string{"10.0.1.1"}, 0
+	other.UID, other.Spec.ClusterIP, other.Spec.ClusterIPs = "other", "10.0.1.1", []string{"10.0.1.1"}
+	other.Spec.Ports[0].NodePort = 0
 	storeRaw(t, r, r.service(t, "other"), other)
 	repair(t, p)
 	counted(map[string]float64{"ip repair": 1, "port repair": 1, "ip duplicate": 1, "port duplicate": 1, "ip leak": 1, "port leak": 1,

@@ -1,4 +1,4 @@
-package registry
+package allocation
 
 import (
 	"context"
@@ -14,11 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-func (r *Registry) rangeAt(t *testing.T, name string) Target {
-	return r.at(t, networkingv1.SchemeGroupVersion, "servicecidrs", name)
+func (r *fixture) rangeAt(t *testing.T, name string) registry.Target {
+	return r.at(t, RangeResource(), name)
 }
 
 func serviceCIDR(name string, cidrs ...string) *networkingv1.ServiceCIDR {
@@ -26,7 +27,7 @@ func serviceCIDR(name string, cidrs ...string) *networkingv1.ServiceCIDR {
 }
 
 // setRangeReady sets the condition Ready of a ServiceCIDR.
-func setRangeReady(t *testing.T, r *Registry, name string, status metav1.ConditionStatus) {
+func setRangeReady(t *testing.T, r *fixture, name string, status metav1.ConditionStatus) {
 	t.Helper()
 	at := r.rangeAt(t, name)
 	at.Status = true
@@ -34,14 +35,14 @@ func setRangeReady(t *testing.T, r *Registry, name string, status metav1.Conditi
 		old.(*networkingv1.ServiceCIDR).Status.Conditions = []metav1.Condition{{
 			Type: networkingv1.ServiceCIDRConditionReady, Status: status, Reason: "Test", LastTransitionTime: metav1.NewTime(noon)}}
 		return old, nil
-	}, UpdateOptions{})
+	}, registry.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 // dualStackService creates a service with an address of both families: the requested ones, or any.
-func dualStackService(t *testing.T, r *Registry, name string, o WriteOptions, ips ...string) ([]string, error) {
+func dualStackService(t *testing.T, r *fixture, name string, o registry.WriteOptions, ips ...string) ([]string, error) {
 	t.Helper()
 	at := r.service(t, name)
 	policy := corev1.IPFamilyPolicyRequireDualStack
@@ -59,12 +60,9 @@ func dualStackService(t *testing.T, r *Registry, name string, o WriteOptions, ip
 }
 
 // dualStack returns a registry with ranges of two addresses of each family.
-func dualStack(t *testing.T) *Registry {
+func dualStack(t *testing.T) *fixture {
 	t.Helper()
-	r := newRegistry(t)
-	for _, text := range []string{"10.0.0.0/30", "fd00::/126"} {
-		r.o.Pools.Addresses = append(r.o.Pools.Addresses, netip.MustParsePrefix(text))
-	}
+	r := newFixture(t, Pools{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/30"), netip.MustParsePrefix("fd00::/126")}})
 	create(t, r, r.rangeAt(t, "kubernetes"), serviceCIDR("kubernetes", "10.0.0.0/30", "fd00::/126"))
 	return r
 }
@@ -73,7 +71,7 @@ func dualStack(t *testing.T) *Registry {
 // both families, and from no other.
 func TestAllocateFromAllRanges(t *testing.T) {
 	r := dualStack(t)
-	refused := func(what, want string, o WriteOptions, ips ...string) {
+	refused := func(what, want string, o registry.WriteOptions, ips ...string) {
 		t.Helper()
 		if got, err := dualStackService(t, r, "refused", o, ips...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, %v", what, got, err)
@@ -81,7 +79,7 @@ func TestAllocateFromAllRanges(t *testing.T) {
 	}
 	allocate := func(name string, want string, ips ...string) {
 		t.Helper()
-		got, err := dualStackService(t, r, name, WriteOptions{}, ips...)
+		got, err := dualStackService(t, r, name, registry.WriteOptions{}, ips...)
 		if err != nil || !netip.MustParsePrefix(want).Contains(netip.MustParseAddr(got[0])) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
@@ -89,10 +87,11 @@ func TestAllocateFromAllRanges(t *testing.T) {
 	allocate("a", "10.0.0.0/30")
 	allocate("b", "10.0.0.0/30")
 	const mismatch = "failed to allocate IP 10.1.0.1: the provided network does not match the current range"
-	dry := WriteOptions{DryRun: true}
-	refused("a full range", `failed to allocate a serviceIP for Service "refused": range is full`, WriteOptions{})
-	refused("an address of no range", mismatch, WriteOptions{}, "10.1.0.1", "fd01::1")
-	refused("an address of no range in a dry run", "the provided IP (10.1.0.1) is not in the valid range. The range of valid IPs is 10.0.0.0/30", dry, "10.1.0.1", "fd01::1")
+	dry := registry.WriteOptions{DryRun: true}
+	refused("a full range", `failed to allocate a serviceIP for Service "refused": range is full`, registry.WriteOptions{})
+	refused("an address of no range", mismatch, registry.WriteOptions{}, "10.1.0.1", "fd01::1")
+	refused("an address of no range in a dry run",
+		"the provided IP (10.1.0.1) is not in the valid range. The range of valid IPs is 10.0.0.0/30", dry, "10.1.0.1", "fd01::1")
 
 	create(t, r, r.rangeAt(t, "more"), serviceCIDR("more", "10.1.0.0/29", "fd01::/125"))
 	if got, err := dualStackService(t, r, "dry", dry, "10.1.0.1", "fd01::1"); err != nil {
@@ -100,19 +99,20 @@ func TestAllocateFromAllRanges(t *testing.T) {
 	}
 	allocate("c", "10.1.0.0/29", "10.1.0.1", "fd01::1")
 	allocate("d", "10.1.0.0/29")
-	refused("an allocated address", "failed to allocate IP 10.1.0.1: provided IP is already allocated", WriteOptions{}, "10.1.0.1", "fd01::2")
-	refused("the address of the network", "does not match the current range", WriteOptions{}, "10.1.0.0", "fd01::2")
-	refused("the broadcast address", "does not match the current range", WriteOptions{}, "10.1.0.7", "fd01::2")
+	refused("an allocated address", "failed to allocate IP 10.1.0.1: provided IP is already allocated",
+		registry.WriteOptions{}, "10.1.0.1", "fd01::2")
+	refused("the address of the network", "does not match the current range", registry.WriteOptions{}, "10.1.0.0", "fd01::2")
+	refused("the broadcast address", "does not match the current range", registry.WriteOptions{}, "10.1.0.7", "fd01::2")
 
 	setRangeReady(t, r, "more", metav1.ConditionFalse)
-	refused("a range that is not ready", "range is full", WriteOptions{})
-	refused("an address of a range that is not ready", "does not match the current range", WriteOptions{}, "10.1.0.6", "fd01::6")
+	refused("a range that is not ready", "range is full", registry.WriteOptions{})
+	refused("an address of a range that is not ready", "does not match the current range", registry.WriteOptions{}, "10.1.0.6", "fd01::6")
 	create(t, r, r.rangeAt(t, "same"), serviceCIDR("same", "10.1.0.0/29", "fd01::/125"))
 	allocate("e", "10.1.0.0/29")
-	if _, err := r.Delete(t.Context(), r.rangeAt(t, "same"), DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), r.rangeAt(t, "same"), registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	refused("a deleted range", "range is full", WriteOptions{})
+	refused("a deleted range", "range is full", registry.WriteOptions{})
 	setRangeReady(t, r, "more", metav1.ConditionTrue)
 	allocate("f", "10.1.0.0/29")
 }
@@ -126,27 +126,28 @@ func TestTerminatingRange(t *testing.T) {
 	create(t, r, r.rangeAt(t, "more"), more)
 	service := func(name, ip string) error {
 		at := r.service(t, name)
-		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{ClusterIP: ip, Ports: []corev1.ServicePort{{Port: 80}}}}
+		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.ServiceSpec{ClusterIP: ip, Ports: []corev1.ServicePort{{Port: 80}}}}
 		at.Resource.Default(svc)
-		_, err := r.Create(t.Context(), at, svc, WriteOptions{})
+		_, err := r.Create(t.Context(), at, svc, registry.WriteOptions{})
 		return err
 	}
 	if err := service("before", "10.1.0.9"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Delete(t.Context(), r.rangeAt(t, "more"), DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), r.rangeAt(t, "more"), registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := service("after", "10.1.0.10"); !apierrors.IsInvalid(err) {
 		t.Errorf("allocated an address of a range that is being deleted: %v", err)
 	}
-	if _, err := r.Delete(t.Context(), r.address(t, "10.1.0.9"), DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), r.address(t, "10.1.0.9"), registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if repair(t, p); owner(t, r, "10.1.0.9") != "before" {
 		t.Error("the address of a range that is being deleted is not allocated again")
 	}
-	if _, err := r.Delete(t.Context(), r.service(t, "before"), DeleteOptions{}); err != nil {
+	if _, err := r.Delete(t.Context(), r.service(t, "before"), registry.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if name := owner(t, r, "10.1.0.9"); name != "" {
@@ -155,7 +156,7 @@ func TestTerminatingRange(t *testing.T) {
 }
 
 // owner returns the name of the service to which an address is allocated.
-func owner(t *testing.T, r *Registry, ip string) string {
+func owner(t *testing.T, r *fixture, ip string) string {
 	t.Helper()
 	item, err := r.Get(t.Context(), r.address(t, ip), storage.Read{})
 	if apierrors.IsNotFound(err) {

@@ -1,7 +1,6 @@
-package api
+package allocation
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -14,33 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/kinds/core/service"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
-
-// Allocator allocates the IP addresses and node ports of services. If the write fails, its
-// allocations are released; values that it releases become available when the write is done.
-type Allocator interface {
-	// Families returns the address families of the service CIDRs, the preferred one first:
-	// "IPv4", "IPv6".
-	Families() []string
-	// AllocateIP allocates an address for owner: the requested one or, if that is the zero
-	// Addr, any of the family.
-	AllocateIP(ctx context.Context, family string, requested netip.Addr, owner Object) (netip.Addr, error)
-	// ReleaseIP releases an address of owner.
-	ReleaseIP(ip netip.Addr, owner Object)
-	// AllocatePort allocates the requested node port or, if that is 0, any.
-	AllocatePort(ctx context.Context, requested int32) (int32, error)
-	// ReleasePort releases a node port.
-	ReleasePort(port int32)
-}
 
 // PortsKey is the etcd key of the bitmap of allocated node ports. Allocated addresses are
 // stored as objects of AddressResource. Both have the format of kube-apiserver.
 const PortsKey = "ranges/servicenodeports"
 
-// PortsResource is the resource of the core group whose etcd has PortsKey.
-const PortsResource = "services"
+// ServiceResource returns the resource whose objects have the addresses and ports. Its etcd has PortsKey.
+func ServiceResource() schema.GroupResource { return corev1.Resource("services") }
 
 // addressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
 // that an allocator created.
@@ -59,7 +43,7 @@ func RangeResource() schema.GroupResource {
 // AddressRangesOf returns the ranges of a ServiceCIDR, and reports whether addresses can be allocated
 // from them. A ServiceCIDR is ready unless its status denies it or it is being deleted: without a
 // controller that maintains the status, it has none.
-func AddressRangesOf(obj Object) (ranges []netip.Prefix, ready bool) {
+func AddressRangesOf(obj api.Object) (ranges []netip.Prefix, ready bool) {
 	cidr, ok := obj.(*networkingv1.ServiceCIDR)
 	if !ok {
 		return nil, false
@@ -75,10 +59,10 @@ func AddressRangesOf(obj Object) (ranges []netip.Prefix, ready bool) {
 
 // AllocatedIPAddress returns the IPAddress that records the allocation of ip to owner, an
 // object of resource.
-func AllocatedIPAddress(ip netip.Addr, resource string, owner Object) Object {
+func AllocatedIPAddress(ip netip.Addr, resource string, owner api.Object) api.Object {
 	return &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{Name: ip.String(), Labels: map[string]string{
-			"ipaddress.kubernetes.io/ip-family": FamilyOf(ip),
+			"ipaddress.kubernetes.io/ip-family": service.FamilyOf(ip),
 			networkingv1.LabelManagedBy:         addressManager,
 		}},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{
@@ -94,7 +78,7 @@ type IPClaim struct {
 
 // IPClaimOf returns the content of an IPAddress that an allocator created; ok is false for
 // other objects.
-func IPClaimOf(obj Object) (c IPClaim, ok bool) {
+func IPClaimOf(obj api.Object) (c IPClaim, ok bool) {
 	address, ok := obj.(*networkingv1.IPAddress)
 	if !ok || address.Labels[networkingv1.LabelManagedBy] != addressManager {
 		return c, false
@@ -135,29 +119,15 @@ func DecodePorts(value []byte) (*big.Int, error) {
 }
 
 // EncodePorts encodes the value that DecodePorts decodes.
-func EncodePorts(as Encoding, first, last int32, used *big.Int) ([]byte, error) {
+func EncodePorts(as api.Encoding, first, last int32, used *big.Int) ([]byte, error) {
 	state := corev1.RangeAllocation{Range: fmt.Sprintf("%d-%d", first, last), Data: used.Bytes()}
 	const version, kind = "v1", "RangeAllocation"
-	if as == Protobuf {
+	if as == api.Protobuf {
 		return proto.Append(nil, version, kind, &state)
 	}
 	state.TypeMeta = metav1.TypeMeta{APIVersion: version, Kind: kind}
-	if as == YAML {
+	if as == api.YAML {
 		return yaml.Marshal(&state)
 	}
 	return json.Marshal(&state)
 }
-
-// FamilyOf returns the address family of ip: "IPv4" or "IPv6".
-func FamilyOf(ip netip.Addr) string {
-	if ip.Is4() {
-		return "IPv4"
-	}
-	return "IPv6"
-}
-
-// AllocationError reports why an Allocator cannot allocate the requested value.
-type AllocationError struct{ Reason string }
-
-// Error implements error.
-func (e *AllocationError) Error() string { return e.Reason }

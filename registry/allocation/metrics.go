@@ -1,4 +1,4 @@
-package registry
+package allocation
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// allocationMetrics counts the allocations of service addresses and node ports under
+// metrics counts the allocations of service addresses and node ports under
 // kube-apiserver's metric names.
-type allocationMetrics struct {
-	r                         *Registry
+type metrics struct {
+	of                        *Allocator
 	addresses, addressErrors  *prometheus.CounterVec // by cidr and scope
 	addressDuration           *prometheus.HistogramVec
 	ports, portErrors         *prometheus.CounterVec // by scope
@@ -58,15 +58,15 @@ var (
 		"[ALPHA] Number of addresses that can still be allocated to services, by range.", []string{"cidr"}, nil)
 )
 
-func newAllocationMetrics(r *Registry) *allocationMetrics {
+func newMetrics(of *Allocator) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	gauge := func(name, help string) prometheus.Gauge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
-	return &allocationMetrics{
-		r: r,
+	return &metrics{
+		of: of,
 		addresses: counter("kube_apiserver_clusterip_allocator_allocation_total",
 			"[ALPHA] Number of allocations of service addresses, by range and by whether the client requested the address (static) or not (dynamic).", "cidr", "scope"),
 		addressErrors: counter("kube_apiserver_clusterip_allocator_allocation_errors_total",
@@ -88,18 +88,13 @@ func newAllocationMetrics(r *Registry) *allocationMetrics {
 	}
 }
 
-// Metrics returns the metrics of allocations and of the comparisons of updates.
-func (r *Registry) Metrics() []prometheus.Collector {
-	return []prometheus.Collector{r.allocations, r.comparisons.durations}
-}
-
-func (m *allocationMetrics) collectors() []prometheus.Collector {
+func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.addresses, m.addressErrors, m.addressDuration, m.ports, m.portErrors, m.usedPorts, m.availablePorts,
 		m.addressRepair.failures, m.addressRepair.found, m.portRepair.failures, m.portRepair.found}
 }
 
 // Describe implements prometheus.Collector.
-func (m *allocationMetrics) Describe(ch chan<- *prometheus.Desc) {
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, c := range m.collectors() {
 		c.Describe(ch)
 	}
@@ -108,7 +103,7 @@ func (m *allocationMetrics) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (m *allocationMetrics) Collect(ch chan<- prometheus.Metric) {
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(ch)
 	}
@@ -120,17 +115,17 @@ func (m *allocationMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // countAddresses returns the number of allocated addresses of each range. It returns nil before the
 // caches have them.
-func (m *allocationMetrics) countAddresses() map[netip.Prefix]int64 {
-	res, v, err := m.r.lookupResource(api.AddressResource())
-	if err != nil || !m.r.collection(res).Loaded() {
+func (m *metrics) countAddresses() map[netip.Prefix]int64 {
+	t, err := m.of.target(AddressResource())
+	if err != nil || !m.of.r.IsLoaded(t.Resource) {
 		return nil
 	}
 	read := storage.Read{Match: storage.Any}
-	list, err := m.r.List(context.Background(), Target{Resource: res, Version: v}, ListOptions{Read: read})
+	list, err := m.of.r.List(context.Background(), t, registry.ListOptions{Read: read})
 	if err != nil {
 		return nil
 	}
-	ranges, err := m.r.addressRanges(context.Background(), read)
+	ranges, err := m.of.addressRanges(context.Background(), read)
 	if err != nil {
 		return nil
 	}
@@ -158,7 +153,7 @@ func scopeOf(requested bool) string {
 }
 
 // address counts the allocation of an address of a range, which began at start.
-func (m *allocationMetrics) address(in netip.Prefix, scope string, start time.Time, err error) {
+func (m *metrics) address(in netip.Prefix, scope string, start time.Time, err error) {
 	cidr := in.String()
 	if err != nil {
 		m.addressErrors.WithLabelValues(cidr, scope).Inc()
@@ -169,7 +164,7 @@ func (m *allocationMetrics) address(in netip.Prefix, scope string, start time.Ti
 }
 
 // port counts the allocation of a port.
-func (m *allocationMetrics) port(requested bool, err error) {
+func (m *metrics) port(requested bool, err error) {
 	if err != nil {
 		m.portErrors.WithLabelValues(scopeOf(requested)).Inc()
 		return
@@ -178,13 +173,13 @@ func (m *allocationMetrics) port(requested bool, err error) {
 }
 
 // portsSeen records the set of allocated ports.
-func (m *allocationMetrics) portsSeen(used *big.Int) {
+func (m *metrics) portsSeen(used *big.Int) {
 	n := 0
 	for _, word := range used.Bits() {
 		n += bits.OnesCount(uint(word))
 	}
 	m.usedPorts.Set(float64(n))
-	m.availablePorts.Set(float64(int(m.r.o.Pools.LastPort-m.r.o.Pools.FirstPort) + 1 - n))
+	m.availablePorts.Set(float64(int(m.of.o.Pools.LastPort-m.of.o.Pools.FirstPort) + 1 - n))
 }
 
 // repaired counts a failed repair, unless the server ended it.
