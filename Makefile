@@ -6,9 +6,10 @@ BIN     := bin/miniapiserver
 LDFLAGS := -s -w
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Without debug information (DWARF) the compiler has a fifth less to do. The linker drops it anyway, and stack traces
-# do not need it.
-NO_DWARF := -gcflags=all=-dwarf=false
+# The same flags for whatever is compiled, so that the server and the tests share each package. Without debug information
+# (DWARF) the compiler has a fifth less to do; the linker drops it anyway, and stack traces do not need it.
+export GOFLAGS := -trimpath -pgo=off -gcflags=all=-dwarf=false $(GOFLAGS)
+export CGO_ENABLED ?= 0
 
 # The profile in cmd/miniapiserver makes the server faster, and makes the compiler
 # build every package a second time. Only what is released or measured pays for it.
@@ -32,11 +33,11 @@ run: build ## Build and start the server (ARGS="--flag ..." adds flags).
 
 .PHONY: build
 build: ## Build bin/miniapiserver.
-	@export CGO_ENABLED=0; $(call compile,-pgo=off -trimpath $(NO_DWARF) -ldflags '$(LDFLAGS)' -o $(BIN),./cmd/miniapiserver)
+	@$(call compile,-ldflags '$(LDFLAGS)' -o $(BIN),./cmd/miniapiserver)
 
 .PHONY: release
 release: ## Build bin/miniapiserver with the profile: faster, and twice as long to build.
-	@export CGO_ENABLED=0; $(call compile,-pgo=$(PROFILE) -trimpath $(NO_DWARF) -ldflags '$(LDFLAGS)' -o $(BIN),./cmd/miniapiserver)
+	@$(call compile,-pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o $(BIN),./cmd/miniapiserver)
 
 # Where the archives of a release will be, for the index of setup-envtest.
 DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/download
@@ -46,7 +47,7 @@ DIST_PGO ?= auto
 
 .PHONY: dist
 dist: ## Build dist/: the server and the archives for setup-envtest, for Linux and macOS.
-	$(GO) run -pgo=off ./internal/dist dist $(DIST_URL) $(DIST_PGO)
+	$(GO) run ./internal/dist dist $(DIST_URL) $(DIST_PGO)
 
 .PHONY: image
 image: ## Build a container image with the server alone. Needs Docker.
@@ -54,7 +55,7 @@ image: ## Build a container image with the server alone. Needs Docker.
 
 .PHONY: test
 test: ## Run all tests, those with a real kubectl, controller-runtime and the CRDs of real projects too.
-	$(GO) test -pgo=off ./...
+	$(GO) test ./...
 	cd conformance/kubectl && $(GO) test -count=1 ./...
 	cd conformance/clients && $(GO) test -count=1 ./...
 	cd conformance/crds && $(GO) test -count=1 ./...
@@ -66,28 +67,28 @@ SANDBOX_FLAGS ?=
 sandbox: ## Build and run the sandbox: a control plane with controllers, scheduler and nodes, without containers.
 	@mkdir -p $(dir $(BIN))
 	@echo "The first build of the sandbox compiles parts of Kubernetes, which takes minutes."
-	@cd sandbox && $(call compile,-pgo=off -trimpath $(NO_DWARF) -ldflags '$(LDFLAGS)' -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox,./cmd/miniapiserver-sandbox)
+	@cd sandbox && $(call compile,-ldflags '$(LDFLAGS)' -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox,./cmd/miniapiserver-sandbox)
 	@$(dir $(BIN))/miniapiserver-sandbox $(SANDBOX_FLAGS)
 
 .PHONY: bench-sandbox
 bench-sandbox: ## Measure start-up, memory and a large cluster of the sandbox.
-	cd sandbox && $(GO) run -pgo=off ./bench
+	cd sandbox && $(GO) run ./bench
 
 .PHONY: test-sandbox
 test-sandbox: ## Run the tests of the sandbox, the tour of docs/sandbox.md too. Its first build takes minutes.
-	cd sandbox && $(GO) vet -pgo=off ./... && $(GO) test -pgo=off -count=1 -timeout 30m ./...
+	cd sandbox && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m ./...
 
 .PHONY: build-sandbox-tests
 build-sandbox-tests: ## Build the tests of the sandbox. The first time takes minutes.
-	cd sandbox && $(GO) test -pgo=off -run '^$$' ./...
+	cd sandbox && $(GO) test -run '^$$' ./...
 
 .PHONY: test-sandbox-short
 test-sandbox-short: ## Run the tests of the sandbox that take seconds.
-	cd sandbox && $(GO) test -pgo=off -count=1 -short -timeout 5m ./...
+	cd sandbox && $(GO) test -count=1 -short -timeout 5m ./...
 
 .PHONY: compare-api
 compare-api: ## List what changed in the API between two versions of its modules: OLD=v0.36.6 NEW=v0.37.2.
-	@$(GO) run -pgo=off ./kinds/internal/compare $(OLD) $(NEW)
+	@$(GO) run ./kinds/internal/compare $(OLD) $(NEW)
 
 .PHONY: test-skew
 test-skew: ## Run the sessions of kubectl with the kubectl of older releases of Kubernetes.
@@ -99,7 +100,7 @@ test-javascript: ## Run the test with the JavaScript client. Needs Node.js and n
 
 .PHONY: test-fixtures
 test-fixtures: ## Run the fixtures with which tests in other languages start a server. Needs Python 3 and Node.js.
-	$(GO) test -pgo=off -count=1 -tags fixtures ./conformance/fixtures
+	$(GO) test -count=1 -tags fixtures ./conformance/fixtures
 
 .PHONY: test-controller-runtime
 test-controller-runtime: ## Run controller-runtime's own tests on this server, through envtest.
@@ -107,28 +108,29 @@ test-controller-runtime: ## Run controller-runtime's own tests on this server, t
 
 .PHONY: test-install
 test-install: ## Install the server by "go install" from this checkout as a release. Compiles everything.
-	$(GO) test -pgo=off -count=1 -v -timeout 60m -tags install -run TestInstall ./internal/dist
+	$(GO) test -count=1 -v -timeout 60m -tags install -run TestInstall ./internal/dist
 
 .PHONY: race
+race: export CGO_ENABLED := 1
 race: ## Run the tests under the race detector.
-	$(GO) test -pgo=off -race ./...
+	$(GO) test -race ./...
 
 .PHONY: nightly
 nightly: race faults growth fuzz test-controller-runtime test-skew test-sandbox ## Run what takes too long for every change: race detector, faults, growth, fuzz tests, controller-runtime, older kubectls, the sandbox.
 
 .PHONY: faults
 faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).
-	FAULTS_FACTOR=$${FAULTS_FACTOR:-10} $(GO) test -pgo=off -count=1 -timeout 60m ./conformance/faults
+	FAULTS_FACTOR=$${FAULTS_FACTOR:-10} $(GO) test -count=1 -timeout 60m ./conformance/faults
 
 .PHONY: growth
 growth: ## Fail if a write with twice as many elements in a list or map costs more than three times as much, of all kinds. Takes half an hour.
-	GROWTH_SCALE=$${GROWTH_SCALE:-1} ATTEMPTS=100 $(GO) test -pgo=off -count=1 -v -timeout 120m -run TestGrowth ./conformance/attempts
+	GROWTH_SCALE=$${GROWTH_SCALE:-1} ATTEMPTS=100 $(GO) test -count=1 -v -timeout 120m -run TestGrowth ./conformance/attempts
 
 .PHONY: check
 check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet -pgo=off ./...
-	$(GO) vet -pgo=off -tags javascript,fixtures,install ./conformance/js ./conformance/fixtures ./internal/dist
+	$(GO) vet ./...
+	$(GO) vet -tags javascript,fixtures,install ./conformance/js ./conformance/fixtures ./internal/dist
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/layering
 
@@ -142,8 +144,8 @@ REFERENCE_LDFLAGS := $(LDFLAGS) $(foreach v,gitVersion=v1.37.2 gitMajor=1 gitMin
 $(REFERENCE)/kube-apiserver: conformance/random/reference/go.mod
 	@mkdir -p $(REFERENCE)
 	@echo "The first build of the reference compiles Kubernetes, which takes about 25 minutes on two cores."
-	cd conformance/random/reference && CGO_ENABLED=0 $(GO) build -pgo=off -trimpath -o $(REFERENCE)/etcd go.etcd.io/etcd/server/v3
-	cd conformance/random/reference && CGO_ENABLED=0 $(GO) build -pgo=off -trimpath -ldflags '$(REFERENCE_LDFLAGS)' -o $(REFERENCE)/ \
+	cd conformance/random/reference && $(GO) build -o $(REFERENCE)/etcd go.etcd.io/etcd/server/v3
+	cd conformance/random/reference && $(GO) build -ldflags '$(REFERENCE_LDFLAGS)' -o $(REFERENCE)/ \
 	  k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kube-apiserver
 
 # Flags of make compare-random, such as RANDOM_FLAGS="-seed 7 -steps 5000 -class lists,deletes -out /tmp/stories".
@@ -151,7 +153,7 @@ RANDOM_FLAGS ?=
 
 .PHONY: compare-random
 compare-random: build $(REFERENCE)/kube-apiserver ## Play random stories with a real kube-apiserver and with this server, and print what differs.
-	$(GO) run -pgo=off ./conformance/cmd/comparerandom -reference $(REFERENCE) -binary $(BIN) $(RANDOM_FLAGS)
+	$(GO) run ./conformance/cmd/comparerandom -reference $(REFERENCE) -binary $(BIN) $(RANDOM_FLAGS)
 
 .PHONY: bench
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
@@ -161,15 +163,15 @@ bench: release ## Measure start-up, memory, and the server's CPU for create, get
 
 # A server with coverage counters in every package, which says what runs for a request. It finds the
 # frames of this module by their paths without those of the machine.
-FLOW := $(GO) run -pgo=off -trimpath -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
+FLOW := $(GO) run -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
 
 .PHONY: soak
 soak: build ## Run a server under load that leaves nothing behind for SOAK (default 1h), and fail if anything grows or is always refused.
-	$(GO) run -pgo=off ./bench/soak -binary $(BIN) -duration $${SOAK:-1h}
+	$(GO) run ./bench/soak -binary $(BIN) -duration $${SOAK:-1h}
 
 .PHONY: field-coverage
 field-coverage: ## Write conformance/attempts/field-coverage: what the server checks of each field of each kind.
-	$(GO) test -pgo=off -count=1 ./conformance/attempts -run TestFieldCoverage -update
+	$(GO) test -count=1 ./conformance/attempts -run TestFieldCoverage -update
 
 .PHONY: flow
 flow: ## Count the functions, the files and the stays in files of a GET, LIST, WATCH, CREATE and APPLY.
@@ -181,7 +183,7 @@ flow-docs: ## Write docs/flow.md: the functions of a GET and of an apply in thei
 
 .PHONY: profile
 profile: ## Remake the profile by which the compiler knows which code is hot.
-	@CGO_ENABLED=0 $(GO) build -trimpath -pgo=off -o /tmp/miniapiserver ./cmd/miniapiserver # a profile names the binary with its path
+	@$(GO) build -o /tmp/miniapiserver ./cmd/miniapiserver # a profile names the binary with its path
 	$(GO) run ./bench -binary /tmp/miniapiserver -starts 1 -lists 10 -durable "" -run create,createpod,get,list,listproto,update,patch,apply,delete -profile $(PROFILE)
 
 .PHONY: fuzz
