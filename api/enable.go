@@ -26,8 +26,8 @@ const (
 	alphaVersions = "api/alpha"
 )
 
-// Serving selects the versions that a server serves.
-type Serving struct {
+// VersionOptions selects the versions that a server serves.
+type VersionOptions struct {
 	// Config is a runtime configuration. Its keys are api/all, api/ga, api/beta, api/alpha,
 	// GROUP/VERSION and GROUP/VERSION/RESOURCE, where the core group is "api" or missing; the
 	// values are "true" (the default) and "false". A more specific key overrides a less
@@ -43,9 +43,9 @@ type Serving struct {
 	Faithful bool
 }
 
-// choices is a Serving with a parsed configuration.
-type choices struct {
-	Serving
+// versionSelection is a VersionOptions with a parsed configuration.
+type versionSelection struct {
+	VersionOptions
 	all, ga, beta, alpha *bool
 	versions             map[schema.GroupVersion]bool
 	resources            map[schema.GroupVersionResource]bool
@@ -60,11 +60,11 @@ type choices struct {
 // is. Stored objects of a version that is not served can be read nevertheless.
 //
 // Enable returns changed resources as copies.
-func Enable(resources []*Resource, s Serving) ([]*Resource, error) {
+func Enable(resources []*Resource, s VersionOptions) ([]*Resource, error) {
 	if s.Release == (kubeversion.Effective{}) {
 		s.Release = kubeversion.Default()
 	}
-	c, err := readChoices(s.Config)
+	c, err := readSelection(s.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func Enable(resources []*Resource, s Serving) ([]*Resource, error) {
 	if err := c.known(resources); err != nil {
 		return nil, err
 	}
-	c.Serving = s
+	c.VersionOptions = s
 	out := slices.Clone(resources)
 	for i, r := range out {
 		if out[i], err = c.apply(r); err != nil {
@@ -84,8 +84,8 @@ func Enable(resources []*Resource, s Serving) ([]*Resource, error) {
 	return out, c.checkVersions()
 }
 
-func readChoices(config map[string]string) (*choices, error) {
-	c := &choices{versions: map[schema.GroupVersion]bool{}, resources: map[schema.GroupVersionResource]bool{},
+func readSelection(config map[string]string) (*versionSelection, error) {
+	c := &versionSelection{versions: map[schema.GroupVersion]bool{}, resources: map[schema.GroupVersionResource]bool{},
 		available: map[schema.GroupVersion]bool{}, unavailable: map[schema.GroupVersion]bool{}}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		on, err := strconv.ParseBool(cmp.Or(config[key], "true"))
@@ -111,7 +111,7 @@ func readChoices(config map[string]string) (*choices, error) {
 }
 
 // choose parses a key that selects one version or one resource in it.
-func (c *choices) choose(key string, on bool) error {
+func (c *versionSelection) choose(key string, on bool) error {
 	parts := strings.Split(key, "/")
 	if len(parts) == 1 {
 		parts = []string{"", key}
@@ -140,7 +140,7 @@ func removedVersions() []schema.GroupVersion {
 
 // known returns an error if the configuration names a group or a version that Kubernetes does
 // not have. Names of resources are not checked.
-func (c *choices) known(resources []*Resource) error {
+func (c *versionSelection) known(resources []*Resource) error {
 	groups, versions := map[string]bool{}, map[schema.GroupVersion]bool{}
 	add := func(gv schema.GroupVersion) { groups[gv.Group], versions[gv] = true, true }
 	for _, r := range resources {
@@ -174,7 +174,7 @@ func (c *choices) known(resources []*Resource) error {
 }
 
 // apply returns a copy of r with its versions enabled or disabled, and its storage version.
-func (c *choices) apply(r *Resource) (*Resource, error) {
+func (c *versionSelection) apply(r *Resource) (*Resource, error) {
 	out := *r
 	out.Versions = slices.Clone(r.Versions)
 	older := false // whether an older version that is not alpha is served
@@ -209,7 +209,7 @@ func isAlpha(version string) bool { return strings.Contains(version, "alpha") }
 
 // isAvailable reports whether the emulated release has a version, or the options make it
 // available nevertheless. older reports whether an older version of the resource is served.
-func (c *choices) isAvailable(name string, v *Version, older bool) (bool, error) {
+func (c *versionSelection) isAvailable(name string, v *Version, older bool) (bool, error) {
 	gvr := v.WithResource(name)
 	switch {
 	case v.StoredOnly || v.OnlyFaithful && !c.Faithful || v.Lifecycle.RemovedIn(c.Release.Emulated):
@@ -231,7 +231,7 @@ func (c *choices) isAvailable(name string, v *Version, older bool) (bool, error)
 
 // checkVersions returns an error if the configuration names a version that has resources, but none
 // that the emulated release has.
-func (c *choices) checkVersions() error {
+func (c *versionSelection) checkVersions() error {
 	for gv := range c.unavailable {
 		if c.versions[gv] && !c.available[gv] {
 			return fmt.Errorf("cannot enable version %s in runtime-config because all the resources have been introduced after the current version %s. Consider setting --runtime-config-emulation-forward-compatible=true",
@@ -243,7 +243,7 @@ func (c *choices) checkVersions() error {
 
 // serves reports whether the gate and the configuration enable the resource of a name in version
 // v. older reports whether an older version of the resource is served.
-func (c *choices) serves(name string, v *Version, older bool) bool {
+func (c *versionSelection) serves(name string, v *Version, older bool) bool {
 	if v.Gate != "" && !c.Gates.Enabled(v.Gate) {
 		return false
 	}
@@ -266,7 +266,7 @@ func (c *choices) serves(name string, v *Version, older bool) bool {
 }
 
 // stability returns the choice for all versions of the same stability as version.
-func (c *choices) stability(version string) *bool {
+func (c *versionSelection) stability(version string) *bool {
 	switch {
 	case strings.Contains(version, "alpha"):
 		return c.alpha

@@ -167,8 +167,8 @@ type Version struct {
 	Lifecycle Lifecycle
 	// Gate is the feature gate that must be enabled to serve the version; empty means none.
 	Gate string
-	// Accepted: requests to the resource's other versions may have a body of this version.
-	Accepted bool
+	// AcceptsBodyOf: requests to the resource's other versions may have a body of this version.
+	AcceptsBodyOf bool
 	// New returns an empty object of this version's Go type. Nil means the type of the hub.
 	New func() Object
 	// ToHub and FromHub convert without loss between this version's type and the hub's. Nil

@@ -27,7 +27,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		{gates, nil, false},
 		{gates, map[string]string{"scheduling.k8s.io/v1beta1": "true"}, true},
 	} {
-		resources, err := api.Enable(kinds.For(c.gates), api.Serving{Config: c.config, Gates: c.gates, Release: kubeversion.Emulating(kubeversion.Binary())})
+		resources, err := api.Enable(kinds.For(c.gates), api.VersionOptions{Config: c.config, Gates: c.gates, Release: kubeversion.Emulating(kubeversion.Binary())})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func kindsIn136(t testing.TB, config map[string]string, chosen map[string]bool) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	resources, err := api.Enable(For(gates), api.Serving{Config: config, Gates: gates, Release: release})
+	resources, err := api.Enable(For(gates), api.VersionOptions{Config: config, Gates: gates, Release: release})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestEnable(t *testing.T) {
 
 func TestEnableChangesNothing(t *testing.T) {
 	all := All()
-	if _, err := api.Enable(all, api.Serving{Config: map[string]string{"api/all": "true"}, Gates: features.Default()}); err != nil {
+	if _, err := api.Enable(all, api.VersionOptions{Config: map[string]string{"api/all": "true"}, Gates: features.Default()}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range all {
@@ -86,7 +86,7 @@ func TestEnableRefuses(t *testing.T) {
 		"api/all=false":    "invalid key with only api/all=false",
 	} {
 		key, value, _ := strings.Cut(key, "=")
-		_, err := api.Enable(All(), api.Serving{Config: map[string]string{key: value}, Gates: features.Default()})
+		_, err := api.Enable(All(), api.VersionOptions{Config: map[string]string{key: value}, Gates: features.Default()})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want %q", key, err, want)
 		}
@@ -96,7 +96,7 @@ func TestEnableRefuses(t *testing.T) {
 // TestPreferredIsStable checks that stable versions come first, and newer ones before older
 // ones.
 func TestPreferredIsStable(t *testing.T) {
-	resources, err := api.Enable(All(), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: features.Default()})
+	resources, err := api.Enable(All(), api.VersionOptions{Config: map[string]string{"api/all": "true"}, Gates: features.Default()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPreferredIsStable(t *testing.T) {
 // --min-compatibility-version says.
 func TestStorageVersionOverrides(t *testing.T) {
 	newest := kubeversion.Binary()
-	resources, err := api.Enable(All(), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: features.Default(),
+	resources, err := api.Enable(All(), api.VersionOptions{Config: map[string]string{"api/all": "true"}, Gates: features.Default(),
 		Release: kubeversion.Effective{Emulated: newest, MinCompatibility: newest}})
 	if err != nil {
 		t.Fatal(err)

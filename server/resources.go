@@ -59,9 +59,9 @@ func (o Options) schemaRelease(release kubeversion.Effective) structural.Release
 }
 
 // serving returns the choice of the served versions.
-func (o Options) serving(gates features.Gates) (api.Serving, error) {
+func (o Options) serving(gates features.Gates) (api.VersionOptions, error) {
 	release, err := o.release()
-	return api.Serving{
+	return api.VersionOptions{
 		Config: o.RuntimeConfig, Gates: gates, Release: release,
 		ForwardCompatible: o.Emulation.ForwardCompatible, ConfigForwardCompatible: o.Emulation.RuntimeConfigForwardCompatible,
 		Faithful: o.Emulation.Faithful,

@@ -32,7 +32,7 @@ func Objects(t testing.TB, stored ...api.Object) *admission.Objects {
 func PreviewObjects(t testing.TB, stored ...api.Object) *admission.Objects {
 	t.Helper()
 	all := Gates(t, "AllAlpha", "AllBeta")
-	resources, err := api.Enable(kinds.For(all), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: all,
+	resources, err := api.Enable(kinds.For(all), api.VersionOptions{Config: map[string]string{"api/all": "true"}, Gates: all,
 		Release: kubeversion.Emulating(kubeversion.Binary())})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func newConfig(t *testing.T) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resources, err := api.Enable(kinds.For(gates), api.Serving{
+	resources, err := api.Enable(kinds.For(gates), api.VersionOptions{
 		Config: map[string]string{"coordination.k8s.io/v1beta1": "true"}, Gates: gates, Release: kubeversion.Emulating(kubeversion.Binary())})
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func everyVersion(t *testing.T) []*api.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := api.Enable(kinds.For(gates), api.Serving{Config: map[string]string{"api/all": "true"}, Gates: gates})
+	all, err := api.Enable(kinds.For(gates), api.VersionOptions{Config: map[string]string{"api/all": "true"}, Gates: gates})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 	if err != nil {
 		return nil, err
 	}
-	if d.Codec != c && !d.version.Accepted {
+	if d.Codec != c && !d.version.AcceptsBodyOf {
 		return nil, errOtherVersion(d.version.GroupVersion, c)
 	}
 	return d.defaulted(obj)

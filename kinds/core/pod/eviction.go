@@ -37,7 +37,7 @@ func podEviction() *api.Action {
 // their group is enabled.
 func evictionVersions() []api.Version {
 	v1beta1 := api.SameFields[policyv1.Eviction, policyv1beta1.Eviction](policyv1beta1.SchemeGroupVersion)
-	v1beta1.Accepted, v1beta1.NotServed = true, true
+	v1beta1.AcceptsBodyOf, v1beta1.NotServed = true, true
 	return append(api.Served(policyv1.SchemeGroupVersion), v1beta1)
 }
 

@@ -362,8 +362,8 @@ func allocateNewPorts(ctx context.Context, from Allocator, s *corev1.ServiceSpec
 	return nil
 }
 
-// allocateChangedPorts allocates the node ports that a service did not have before. It allocates a
-// requested one once, and validation refuses one that two ports of one protocol request.
+// allocateChangedPorts allocates the node ports that a service did not have before. A number that several ports request
+// is allocated once; validation then refuses it if two of the ports have the same protocol.
 func allocateChangedPorts(ctx context.Context, from Allocator, s, old *corev1.ServiceSpec, at *field.Path) error {
 	have := map[int32]bool{}
 	for i := range old.Ports {
