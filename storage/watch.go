@@ -96,7 +96,7 @@ func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
 		collection: c, opts: o, after: rev, rev: rev, queueLimit: c.store.opts.WatchQueue,
 		indexed: o.Field != "" && c.indexed(o.Field),
 		wake:    make(chan struct{}, 1), done: make(chan struct{}),
-		endPending: o.InitialEventsEnd, dispatch: c.metrics.dispatch(),
+		endPending: o.InitialEventsEnd,
 	}
 	if w.opts.BookmarkEvery <= 0 {
 		w.opts.BookmarkEvery = bookmarkEvery

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
 
@@ -39,8 +37,7 @@ type Watcher struct {
 	initial      *collectionState // the state to send, from the key after initialAfter on; nil when sent
 	initialAfter string
 	backlog      []*transition // the changes to send from before the start of the watch
-	dispatch     prometheus.Observer
-	endPending   bool // the bookmark after the initial state was not sent yet
+	endPending   bool          // the bookmark after the initial state was not sent yet
 	rev          int64
 	bookmark     time.Time // when the next periodic bookmark is due
 	timer        *time.Timer
@@ -235,7 +232,9 @@ func (w *Watcher) sendInitial() {
 			w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
 		}
 	}
-	w.collection.metrics.events().initial.Add(float64(len(w.out)))
+	if len(w.out) > 0 {
+		w.collection.metrics.events().initial.Add(float64(len(w.out)))
+	}
 	w.initialAfter = page.Next
 	if page.Next == "" {
 		w.initial = nil
@@ -325,7 +324,7 @@ func (w *Watcher) send(batch []*transition, live bool) bool {
 		}
 		w.out = append(w.out, e)
 		if live {
-			w.dispatch.Observe(float64(now-t.received) / 1e9)
+			w.collection.metrics.dispatch().Observe(float64(now-t.received) / 1e9)
 		}
 	}
 	if len(batch) > 0 {

@@ -38,7 +38,9 @@ func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Targe
 // followObjectsAs is FollowObjects with objects returned by read.
 func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection,
 	read ItemReader, k KnownUIDs, handle func(Change)) {
-	o := registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}}
+	// The state of the cache suffices: what it lacks follows as events.
+	o := registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{
+		Read: storage.Read{Match: storage.Any}, Initial: true, InitialEventsEnd: true}}
 	var seen map[string]bool // nil after the initial events
 	reg.Follow(ctx, t, o, func() { seen = map[string]bool{} }, func(events []storage.Event) {
 		for _, e := range events {
