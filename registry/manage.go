@@ -12,9 +12,22 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// fieldManagers has a field manager for each resource, created on first use.
+// FieldManagers are the field managers of some resources.
+type FieldManagers map[*api.Resource]*ssa.Manager
+
+// NewFieldManagers returns the field managers of resources. Registries that serve the same resources can share them.
+func NewFieldManagers(resources []*api.Resource, schemas ssa.Schemas) FieldManagers {
+	f := FieldManagers{}
+	for _, res := range resources {
+		f[res] = ssa.New(res, schemas, ssa.ResetsOf(res))
+	}
+	return f
+}
+
+// fieldManagers has a field manager for each resource: a shared one, or one that is created on first use.
 type fieldManagers struct {
 	schemas  ssa.Schemas
+	shared   FieldManagers
 	managers sync.Map // *api.Resource -> *ssa.Manager
 }
 
@@ -22,6 +35,9 @@ type fieldManagers struct {
 func (f *fieldManagers) forResource(res *api.Resource) *ssa.Manager {
 	if f.schemas == nil {
 		return nil
+	}
+	if m, ok := f.shared[res]; ok {
+		return m
 	}
 	if m, ok := f.managers.Load(res); ok {
 		return m.(*ssa.Manager)

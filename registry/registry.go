@@ -51,6 +51,8 @@ type Options struct {
 	Transformer func(schema.GroupResource) storage.Transformer
 	// Schemas are the schemas for field management; nil turns it off.
 	Schemas ssa.Schemas
+	// FieldManagers are the field managers of resources that other registries serve too.
+	FieldManagers FieldManagers
 	// Admission returns the Admission that decides about a write; nil admits everything.
 	Admission func() Admission
 	// Access answers the permission checks of kinds; nil turns them off.
@@ -107,7 +109,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"
 	}
-	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas},
+	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas, shared: o.FieldManagers},
 		collections: map[string]*storage.Collection{}}
 	r.comparisons = newComparisonMetrics()
 	if o.Allocators != nil {

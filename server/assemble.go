@@ -62,6 +62,7 @@ type builder struct {
 	connecting <-chan error // the result of connecting the store; nil until that begins
 
 	gates     features.Gates
+	kinds     *builtInKinds
 	catalogue *api.Catalogue
 	others    []*storage.Store // of --etcd-servers-overrides
 	// otherStores are the stores of the resources that are in another etcd.
@@ -128,11 +129,10 @@ func (p *builder) buildCatalogue() (err error) {
 	if p.gates, err = readGates(&p.o, p.logger, p.metrics); err != nil {
 		return err
 	}
-	resources, err := p.o.resources(p.gates)
-	if err != nil {
+	if p.kinds, err = p.o.builtInKinds(p.gates); err != nil {
 		return err
 	}
-	if p.catalogue, err = api.New(resources...); err != nil {
+	if p.catalogue, err = api.New(p.kinds.resources...); err != nil {
 		return err
 	}
 	p.steps = newBootSteps(&p.o, p.catalogue, p.gates)
@@ -159,6 +159,7 @@ func (p *builder) buildRegistry() (err error) {
 			return map[schema.GroupResource]registry.Allocator{allocation.ServiceResource(): p.allocator}
 		},
 		Schemas:              ssa.Published(p.catalogue),
+		FieldManagers:        p.kinds.fields,
 		Admission:            p.guards.currentAdmission,
 		Access:               p.guards,
 		Reviews:              p.guards.review,

@@ -122,13 +122,40 @@ func TestAuthorizationOptions(t *testing.T) {
 
 // TestBootstrapResources checks that the resources whose schemas are compiled early exist.
 func TestBootstrapResources(t *testing.T) {
-	resources, err := Options{}.resources(features.Default())
+	builtIn, err := Options{}.builtInKinds(features.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, gr := range bootstrap.Resources() {
-		if !slices.ContainsFunc(resources, func(r *api.Resource) bool { return r.Name == gr.Resource && r.Versions[0].Group == gr.Group }) {
+		if !slices.ContainsFunc(builtIn.resources, func(r *api.Resource) bool { return r.Name == gr.Resource && r.Versions[0].Group == gr.Group }) {
 			t.Errorf("there is no %s", gr)
 		}
+	}
+}
+
+// TestSharedKinds checks that servers of one configuration share their kinds, and those of others do not.
+func TestSharedKinds(t *testing.T) {
+	kinds := func(o Options) *builtInKinds {
+		t.Helper()
+		k, err := o.builtInKinds(features.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	first := kinds(Options{})
+	for name, o := range map[string]Options{
+		"another size":     {Limits: Limits{MaxObjectBytes: 1 << 20}},
+		"another encoding": {Etcd: Etcd{MediaType: "application/json"}},
+		"another choice":   {RuntimeConfig: map[string]string{"api/alpha": "true"}},
+		"another release":  {Emulation: Emulation{Version: "1.36"}},
+	} {
+		if kinds(o) == first {
+			t.Errorf("%s: the same kinds", name)
+		}
+	}
+	o := Options{RuntimeConfig: map[string]string{"api/alpha": "true"}}
+	if kinds(o) != kinds(o) {
+		t.Error("the same configuration, other kinds")
 	}
 }

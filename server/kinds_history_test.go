@@ -145,11 +145,11 @@ func (h *history) scratch() (http.Handler, []string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	resources, err := h.s.o.resources(gates)
+	builtIn, err := h.s.o.newBuiltInKinds(gates)
 	if err != nil {
 		h.Fatal(err)
 	}
-	paths := []string{"/apis", aggregatedPath}
+	resources, paths := builtIn.resources, []string{"/apis", aggregatedPath}
 	for i := range list.Items {
 		d := &custom.Definition{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, d); err != nil {

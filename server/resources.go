@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+
+	"k8s.io/utils/lru"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
@@ -13,11 +16,40 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// resources returns the kinds of some feature gates, each in the versions that
-// --runtime-config enables.
-func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
+// builtInKinds are the kinds of one configuration, with the managers of their fields. Nothing changes them, so that all
+// servers of a process that have this configuration share them.
+type builtInKinds struct {
+	resources []*api.Resource
+	fields    registry.FieldManagers
+}
+
+// recentKinds has the kinds of the last configurations of servers in this process, by configuration. It holds
+// few: a process has servers of one configuration, or is a test.
+var recentKinds = struct {
+	sync.Mutex
+	*lru.Cache
+}{Cache: lru.New(4)}
+
+// builtInKinds returns the kinds of some feature gates, each in the versions that --runtime-config enables.
+func (o Options) builtInKinds(gates features.Gates) (*builtInKinds, error) {
+	key := fmt.Sprint(gates, o.RuntimeConfig, o.Emulation, o.Etcd.MediaType, o.Limits.MaxObjectBytes)
+	recentKinds.Lock()
+	defer recentKinds.Unlock()
+	if known, ok := recentKinds.Get(key); ok {
+		return known.(*builtInKinds), nil
+	}
+	k, err := o.newBuiltInKinds(gates)
+	if err == nil {
+		recentKinds.Add(key, k)
+	}
+	return k, err
+}
+
+func (o Options) newBuiltInKinds(gates features.Gates) (*builtInKinds, error) {
 	serving, err := o.serving(gates)
 	if err != nil {
 		return nil, err
@@ -38,7 +70,11 @@ func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 			r.Storage.Encoding = encoding
 		}
 	}
-	return resources, nil
+	catalogue, err := api.New(resources...)
+	if err != nil {
+		return nil, err
+	}
+	return &builtInKinds{resources, registry.NewFieldManagers(resources, ssa.Published(catalogue))}, nil
 }
 
 // oldestCompatible returns the oldest release that new expressions and formats must suit. A faithful emulation
