@@ -126,7 +126,8 @@ func SupportsVerb(res *api.Resource, verb string) bool {
 // start and after a lost watch it calls anything, because any object may have changed.
 func WatchChanges(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
-	reg.Follow(ctx, t, registry.WatchOptions{}, anything, func(events []storage.Event) {
+	o := registry.WatchOptions{WatchOptions: storage.WatchOptions{Read: storage.Read{Match: storage.Any}}} // as FollowObjects
+	reg.Follow(ctx, t, o, anything, func(events []storage.Event) {
 		for _, e := range events {
 			if e.Type != storage.Bookmark {
 				changed(e)
