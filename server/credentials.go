@@ -21,15 +21,9 @@ import (
 // credentials of its administrator.
 func (p *builder) loadCredentials() (err error) {
 	bind := net.ParseIP(p.o.Serving.BindAddress)
-	service, err := serviceIPs(p.o.Services.ClusterIPRange)
+	names, err := p.o.certificateNames()
 	if err != nil {
-		return fmt.Errorf("--service-cluster-ip-range: %w", err)
-	}
-	names := credentials.NamesFor(bind, service)
-	names.Add(p.o.Serving.AdvertiseAddress)
-	names.Add(p.o.Serving.ExternalHostname)
-	for _, name := range p.o.TLS.SANs {
-		names.Add(name)
+		return err
 	}
 	p.names = names
 	switch {
@@ -94,6 +88,21 @@ func (p *builder) loadCredentials() (err error) {
 	}
 	p.KubeconfigFile = filepath.Join(p.o.Dir, "admin.kubeconfig")
 	return safefile.Write(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
+}
+
+// certificateNames returns the names in the serving certificate.
+func (o *Options) certificateNames() (credentials.Names, error) {
+	service, err := serviceIPs(o.Services.ClusterIPRange)
+	if err != nil {
+		return credentials.Names{}, fmt.Errorf("--service-cluster-ip-range: %w", err)
+	}
+	names := credentials.NamesFor(net.ParseIP(o.Serving.BindAddress), service)
+	names.Add(o.Serving.AdvertiseAddress)
+	names.Add(o.Serving.ExternalHostname)
+	for _, name := range o.TLS.SANs {
+		names.Add(name)
+	}
+	return names, nil
 }
 
 // ownCertificates recognizes the client certificates that servers with the same certificate directory

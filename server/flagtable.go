@@ -125,6 +125,8 @@ func storageFlags(c *CommandLine, o *Options) []Flag {
 			Help:  "Interval between compactions of etcd. If 0, etcd is never compacted and keeps all history."},
 		{Name: "quota-backend-bytes", Value: number(&o.Etcd.QuotaBytes, 8<<30, notNegative),
 			Help: "Maximum size, in bytes, of the database of the embedded etcd. Once it is reached, the server only accepts reads and deletions."},
+		{Name: "unsafe-no-fsync", Value: boolean(&o.Etcd.UnsafeNoFsync),
+			Help: "If true, the embedded etcd does not wait until its writes are on the disk. Writes are faster, and the last ones are lost if the machine fails."},
 		{Name: "etcd-healthcheck-timeout", Value: duration(&o.Etcd.HealthcheckTimeout, 2*time.Second, notNegative),
 			Help: "Timeout of the health check of etcd."},
 		{Name: "etcd-readycheck-timeout", Value: duration(&o.Etcd.ReadycheckTimeout, 2*time.Second, notNegative),

@@ -100,6 +100,7 @@ type Etcd struct {
 	MediaType             string        // --storage-media-type
 	CompactionInterval    time.Duration // --etcd-compaction-interval; 0 means that etcd is never compacted
 	QuotaBytes            int64         // --quota-backend-bytes
+	UnsafeNoFsync         bool          // --unsafe-no-fsync
 	HealthcheckTimeout    time.Duration // --etcd-healthcheck-timeout
 	ReadycheckTimeout     time.Duration // --etcd-readycheck-timeout
 	InitializationTimeout time.Duration // --storage-initialization-timeout

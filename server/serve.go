@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,15 +41,15 @@ func (p *builder) serve() error {
 	if err := p.metrics.Register(handshakes); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	https := s.newHTTPServer(handshakes,
+	https := s.newServer(handshakes,
 		transport.StrictTransportSecurity(s.o.Serving.HSTSDirectives,
 			transport.Goaway(s.o.Serving.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
-	local := s.newHTTPServer(handshakes, s.handler)
+	local := s.newServer(handshakes, s.handler)
 	s.runPart("serving the process", func() error { return local.Serve(s.memory) })
 	if s.insecure != nil {
-		plain := s.newHTTPServer(handshakes, transport.LocalOnly(s.handler))
+		plain := s.newServer(handshakes, transport.LocalOnly(s.handler))
 		plain.BaseContext = func(net.Listener) context.Context {
 			return authn.WithTrusted(context.Background(), transport.InsecureUser())
 		}
@@ -67,28 +68,32 @@ func (p *builder) serve() error {
 	return nil
 }
 
-func (s *Server) newHTTPServer(handshakes prometheus.Counter, h http.Handler) *http.Server {
-	streams := cmp.Or(s.o.Serving.HTTP2MaxStreams, maxConcurrentStreams)
+func (s *Server) newServer(handshakes prometheus.Counter, h http.Handler) *http.Server {
+	server := newHTTPServer(&s.o, slog.NewLogLogger(transport.CountHandshakeErrors(s.logger.Handler(), handshakes), slog.LevelDebug), h)
+	server.ConnState = s.idle.Observe
+	s.servers = append(s.servers, server)
+	return server
+}
+
+// newHTTPServer returns a server with the limits that o has.
+func newHTTPServer(o *Options, errorLog *log.Logger, h http.Handler) *http.Server {
+	streams := cmp.Or(o.Serving.HTTP2MaxStreams, maxConcurrentStreams)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(!s.o.Serving.NoHTTP2)
-	more := min(connectionGrace, s.o.Limits.RequestTimeout)
-	within := s.o.Limits.RequestTimeout + more
-	server := &http.Server{
+	protocols.SetHTTP2(!o.Serving.NoHTTP2)
+	more := min(connectionGrace, o.Limits.RequestTimeout)
+	within := o.Limits.RequestTimeout + more
+	return &http.Server{
 		Handler:           boundBodies(within, more, h),
 		ReadHeaderTimeout: readHeaderTimeout, // also limits the TLS handshake
 		WriteTimeout:      within + more,     // removed by handlers of long-running requests
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ConnState:         s.idle.Observe,
 		Protocols:         protocols,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within,
 			MaxReadFrameSize: maxFrame, MaxReceiveBufferPerStream: maxFrame, MaxReceiveBufferPerConnection: maxFrame * streams},
-		// Most of these errors are clients that disconnect during the handshake.
-		ErrorLog: slog.NewLogLogger(transport.CountHandshakeErrors(s.logger.Handler(), handshakes), slog.LevelDebug),
+		ErrorLog: errorLog, // mostly of clients that disconnect during the handshake
 	}
-	s.servers = append(s.servers, server)
-	return server
 }
 
 // boundBodies limits the time for reading the body of an HTTP/1 request, and the rest of it

@@ -139,13 +139,21 @@ func (s *Server) Kubeconfig() []byte { return append([]byte(nil), s.kubeconfig..
 // Done returns a channel that is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
+// hasStopped reports whether Done is closed.
+func (s *Server) hasStopped() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Err returns the failure that made the server stop by itself. It is nil while the server
 // runs and after a call of Stop.
 func (s *Server) Err() error {
-	select {
-	case <-s.done:
-		return s.err
-	default:
+	if !s.hasStopped() {
 		return nil
 	}
+	return s.err
 }

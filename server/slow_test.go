@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"github.com/miniapiserver/miniapiserver/server/transport"
 	"io"
 	"net"
 	"net/http"
@@ -217,7 +216,7 @@ func TestNoWindow(t *testing.T) {
 // connection.
 func TestConnectionTimeouts(t *testing.T) {
 	o := Options{}.withDefaults()
-	h := (&Server{o: o, logger: o.Logger}).newHTTPServer(transport.NewHandshakeErrors(), http.NotFoundHandler())
+	h := newHTTPServer(&o, nil, http.NotFoundHandler())
 	if h.ReadHeaderTimeout <= 0 || h.ReadHeaderTimeout > time.Minute { // that of a handshake too
 		t.Error("headers", h.ReadHeaderTimeout)
 	}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
 // Stop stops the server. First /readyz fails for --shutdown-delay-duration. With
@@ -66,7 +68,7 @@ func (s *Server) stop(ctx context.Context) {
 	if s.handler != nil {
 		s.handler.BeginShutdown(s.o.Lifecycle.ShutdownWatchGrace)
 	}
-	errs = append(errs, s.stopServing(ctx), s.closeListeners())
+	errs = append(errs, shutdown(ctx, &s.idle, s.servers...), s.closeListeners())
 	if s.proxy != nil {
 		s.proxy.Close()
 	}
@@ -99,13 +101,13 @@ func (s *Server) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// stopServing closes the listeners and waits for requests in flight.
-func (s *Server) stopServing(ctx context.Context) error {
-	errs := make([]error, len(s.servers))
+// shutdown closes the listeners of servers and waits for requests in flight. idle has their idle connections.
+func shutdown(ctx context.Context, idle *transport.IdleConns, servers ...*http.Server) error {
+	errs := make([]error, len(servers))
 	served, end := context.WithCancel(context.Background())
 	var closer, wg sync.WaitGroup
-	closer.Go(func() { s.idle.CloseUntil(served) })
-	for i, server := range s.servers {
+	closer.Go(func() { idle.CloseUntil(served) })
+	for i, server := range servers {
 		wg.Go(func() {
 			if err := server.Shutdown(ctx); err != nil {
 				errs[i] = fmt.Errorf("requests were cut off: %w", errors.Join(err, server.Close()))

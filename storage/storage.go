@@ -38,8 +38,10 @@ type Options struct {
 	// Dir is the data directory of the embedded etcd. If it is empty, Ephemeral must be set,
 	// and etcd uses a temporary directory.
 	Dir string
-	// Ephemeral turns off syncing to disk and has Close remove Dir.
+	// Ephemeral has Close remove Dir, and sets NoSync.
 	Ephemeral bool
+	// NoSync turns off syncing to disk.
+	NoSync bool
 
 	// SnapshotFile is an etcd snapshot that is restored into the embedded etcd, which must
 	// have no data yet. Empty means none.

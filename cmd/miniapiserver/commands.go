@@ -83,7 +83,7 @@ Without flags, its files are in ./.miniapiserver and it serves HTTPS on
 	root.AddCommand(
 		c.personality(asKubeAPIServer, "Behave as kube-apiserver", runKubeAPIServer),
 		c.personality(asEtcd, "Behave as etcd", runEtcd),
-		c.envtest(), c.snapshot(), c.defrag(), c.health(), c.kubeconfig(), c.version(p.flags), c.manual(root, p.flags),
+		c.many(), c.envtest(), c.snapshot(), c.defrag(), c.health(), c.kubeconfig(), c.version(p.flags), c.manual(root, p.flags),
 	)
 	return root // cobra adds help and completion
 }
