@@ -1,12 +1,13 @@
 package admission
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // metrics holds the admission metrics, under kube-apiserver's names.
@@ -20,32 +21,22 @@ var latencyBuckets = []float64{0.005, 0.025, 0.1, 0.5, 1.0, 2.5}
 
 // newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		controller: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_controller_admission_duration_seconds",
-			Buckets: latencyBuckets,
-			Help: "[STABLE] Admission controller latency histogram in seconds, identified by name and broken out " +
+	var set metricset.Set
+	return &metrics{
+		controller: set.HistogramVec("apiserver_admission_controller_admission_duration_seconds",
+			"[STABLE] Admission controller latency histogram in seconds, identified by name and broken out "+
 				"for each operation and API resource and type (validate or admit).",
-		}, []string{"name", "type", "operation", "rejected"}),
-		step: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_step_admission_duration_seconds",
-			Buckets: latencyBuckets,
-			Help: "[STABLE] Admission sub-step latency histogram in seconds, broken out for each operation and API " +
-				"resource and step type (validate or admit).",
-		}, []string{"type", "operation", "rejected"}),
-		summary: prometheus.NewSummaryVec(prometheus.SummaryOpts{Name: "apiserver_admission_step_admission_duration_seconds_summary",
+			latencyBuckets, "name", "type", "operation", "rejected"),
+		step: set.HistogramVec("apiserver_admission_step_admission_duration_seconds",
+			"[STABLE] Admission sub-step latency histogram in seconds, broken out for each operation and API "+
+				"resource and step type (validate or admit).", latencyBuckets, "type", "operation", "rejected"),
+		summary: metricset.Add(&set, prometheus.NewSummaryVec(prometheus.SummaryOpts{
+			Name: "apiserver_admission_step_admission_duration_seconds_summary",
 			Help: "[ALPHA] Admission sub-step latency summary in seconds, broken out for each operation and " +
 				"API resource and step type (validate or admit).",
 			Objectives: map[float64]float64{0.5: 0.05, 0.9: 0.01, 0.99: 0.001}, MaxAge: 5 * time.Hour,
-		}, []string{"type", "operation", "rejected"}),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.controller, m.step, m.summary} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register admission metrics: %w", err)
-		}
-	}
-	return m, nil
+		}, []string{"type", "operation", "rejected"})),
+	}, set.Register(reg)
 }
 
 // plugin returns the latency of a plugin.

@@ -1,9 +1,9 @@
 package aggregation
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Metrics reports unavailable APIServices.
@@ -14,22 +14,14 @@ type Metrics struct {
 
 // NewMetrics registers the metrics; reg may be nil.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	m := &Metrics{
-		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
-			Help: "[ALPHA] Gauge of APIServices which are marked as unavailable broken down by APIService name."}, []string{"name"}),
-		became: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
-			Help: "[ALPHA] Counter of APIServices which are marked as unavailable broken down by APIService name and reason."},
-			[]string{"name", "reason"}),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.unavailable, m.became} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of aggregation: %w", err)
-		}
-	}
-	return m, nil
+	var set metricset.Set
+	return &Metrics{
+		unavailable: set.GaugeVec("aggregator_unavailable_apiservice",
+			"[ALPHA] Gauge of APIServices which are marked as unavailable broken down by APIService name.", "name"),
+		became: set.CounterVec("aggregator_unavailable_apiservice_total",
+			"[ALPHA] Counter of APIServices which are marked as unavailable broken down by APIService name and reason.",
+			"name", "reason"),
+	}, set.Register(reg)
 }
 
 // SetAvailable sets whether an APIService is available.

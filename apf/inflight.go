@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Inflight counts the executing and waiting requests of a server, separately for reading and
@@ -99,21 +101,20 @@ func (f *Inflight) setLimits(waiting, executing int) {
 
 // Metric descriptions; they are immutable.
 var (
-	inflightDesc = prometheus.NewDesc("apiserver_current_inflight_requests",
-		"[STABLE] Maximal number of currently used inflight request limit of this apiserver per request kind in last second.", []string{"request_kind"}, nil)
-	inqueueDesc = prometheus.NewDesc("apiserver_current_inqueue_requests",
-		"[ALPHA] Maximal number of queued requests in this apiserver per request kind in last second.", []string{"request_kind"}, nil)
-	kindsDesc = prometheus.NewDesc("apiserver_flowcontrol_read_vs_write_current_requests",
-		"[ALPHA] Observations, at the end of every nanosecond, of the number of requests (as a fraction of the relevant limit) waiting or in regular stage of execution",
-		[]string{"phase", "request_kind"}, nil)
+	inflightMetrics metricset.Set
+
+	inflightDesc = inflightMetrics.Desc("apiserver_current_inflight_requests",
+		"[STABLE] Maximal number of currently used inflight request limit of this apiserver per request kind in last second.",
+		"request_kind")
+	inqueueDesc = inflightMetrics.Desc("apiserver_current_inqueue_requests",
+		"[ALPHA] Maximal number of queued requests in this apiserver per request kind in last second.", "request_kind")
+	kindsDesc = inflightMetrics.Desc("apiserver_flowcontrol_read_vs_write_current_requests",
+		"[ALPHA] Observations, at the end of every nanosecond, of the number of requests (as a fraction of the "+
+			"relevant limit) waiting or in regular stage of execution", "phase", "request_kind")
 )
 
 // Describe implements prometheus.Collector.
-func (f *Inflight) Describe(ch chan<- *prometheus.Desc) {
-	ch <- inflightDesc
-	ch <- inqueueDesc
-	ch <- kindsDesc
-}
+func (f *Inflight) Describe(ch chan<- *prometheus.Desc) { inflightMetrics.Describe(ch) }
 
 // Collect implements prometheus.Collector.
 func (f *Inflight) Collect(ch chan<- prometheus.Metric) {

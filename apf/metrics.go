@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // metricsCollector reports the statistics of a Limiter under kube-apiserver's names. It reads
@@ -18,11 +20,13 @@ var (
 )
 
 func newDesc(name, help string, labels []string, more ...string) *prometheus.Desc {
-	return prometheus.NewDesc("apiserver_flowcontrol_"+name, help, append(labels[:len(labels):len(labels)], more...), nil)
+	return limiterMetrics.Desc("apiserver_flowcontrol_"+name, help, append(labels[:len(labels):len(labels)], more...)...)
 }
 
 // Metric descriptions; they are immutable.
 var (
+	limiterMetrics metricset.Set
+
 	rejectedDesc = newDesc("rejected_requests_total",
 		"[BETA] Number of requests rejected by API Priority and Fairness subsystem", flowLabels, "reason")
 	dispatchedDesc = newDesc("dispatched_requests_total",
@@ -80,16 +84,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (c *metricsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		rejectedDesc, dispatchedDesc, blockedDesc, inqueueReqDesc, inqueueSeats, executingReqs, executingSeats, lengthDesc, waitDesc,
-		executionDesc, watchersDesc, seatsDesc, usedDesc, utilizationDesc, demandDesc, currentRDesc, dispatchRDesc, latestSDesc,
-		nextSDesc, discountedDesc, epochDesc, nominalDesc, lowerDesc, upperDesc, limitDesc, highDesc, averageDesc, deviationDesc,
-		smoothedDesc, targetDesc, fairDesc,
-	} {
-		ch <- d
-	}
-}
+func (c *metricsCollector) Describe(ch chan<- *prometheus.Desc) { limiterMetrics.Describe(ch) }
 
 // Collect implements prometheus.Collector.
 func (c *metricsCollector) Collect(ch chan<- prometheus.Metric) {

@@ -3,11 +3,12 @@ package audit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Auditor records requests. It is safe for concurrent use.
@@ -84,27 +85,20 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	levels := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_level_total",
-		Help: "[ALPHA] Counter of policy levels for audit events (1 per request)."}, []string{"level"})
+	var set metricset.Set
+	levels := set.CounterVec("apiserver_audit_level_total",
+		"[ALPHA] Counter of policy levels for audit events (1 per request).", "level")
 	m := &metrics{
-		events: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_event_total",
-			Help: "[ALPHA] Counter of audit events generated and sent to the audit backend."}),
-		rejected: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total",
-			Help: "[ALPHA] Counter of apiserver requests rejected due to an error in audit logging backend."}),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total",
-			Help: "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the " +
-				"plugin affected by the error."}, []string{"plugin"}),
+		events: set.Counter("apiserver_audit_event_total",
+			"[ALPHA] Counter of audit events generated and sent to the audit backend."),
+		rejected: set.Counter("apiserver_audit_requests_rejected_total",
+			"[ALPHA] Counter of apiserver requests rejected due to an error in audit logging backend."),
+		errors: set.CounterVec("apiserver_audit_error_total",
+			"[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the "+
+				"plugin affected by the error.", "plugin"),
 	}
 	for _, name := range levelNames() {
 		m.levels = append(m.levels, levels.WithLabelValues(name))
 	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.events, m.rejected, m.errors, levels} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register audit metrics: %w", err)
-		}
-	}
-	return m, nil
+	return m, set.Register(reg)
 }

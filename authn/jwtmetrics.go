@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // JWTMetrics measures the authentication of tokens of other issuers, and the fetches of their
@@ -39,32 +40,24 @@ func NewJWTMetrics(reg prometheus.Registerer, serverID string, keys bool) (*JWTM
 	if err != nil {
 		return nil, err
 	}
-	const prefix = "apiserver_authentication_jwt_authenticator_"
+	var set, keySets metricset.Set
 	m := &JWTMetrics{
 		Reloads: reloads, server: configmetrics.Hash(serverID), keySets: map[string]string{},
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
-			Help: "[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent " +
+		latency: set.HistogramVec("apiserver_authentication_jwt_authenticator_latency_seconds",
+			"[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent "+
 				"authenticating a token for cache miss only (i.e. when the token is not found in the cache).",
-			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"result", "jwt_issuer_hash"}),
-		lastFetch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_timestamp_seconds",
-			Help: "[ALPHA] Timestamp of the last successful or failed JWKS fetch split by result, api server " +
-				"identity and jwt issuer for the JWT authenticator."},
-			[]string{"result", "jwt_issuer_hash", "apiserver_id_hash"}),
-		lastKeySet: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_key_set_info",
-			Help: "[ALPHA] Information about the last JWKS fetched by the JWT authenticator with hash as label, " +
-				"split by api server identity and jwt issuer."},
-			[]string{"jwt_issuer_hash", "apiserver_id_hash", "hash"}),
+			[]float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}, "result", "jwt_issuer_hash"),
+		lastFetch: keySets.GaugeVec("apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds",
+			"[ALPHA] Timestamp of the last successful or failed JWKS fetch split by result, api server "+
+				"identity and jwt issuer for the JWT authenticator.", "result", "jwt_issuer_hash", "apiserver_id_hash"),
+		lastKeySet: keySets.GaugeVec("apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info",
+			"[ALPHA] Information about the last JWKS fetched by the JWT authenticator with hash as label, "+
+				"split by api server identity and jwt issuer.", "jwt_issuer_hash", "apiserver_id_hash", "hash"),
 	}
-	all := []prometheus.Collector{m.latency}
 	if keys {
-		all = append(all, m.lastFetch, m.lastKeySet)
+		metricset.Add(&set, &keySets)
 	}
-	for _, c := range all {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of token issuers: %w", err)
-		}
-	}
-	return m, nil
+	return m, set.Register(reg)
 }
 
 // resultOf returns the label of the result of an operation.

@@ -1,10 +1,11 @@
 package authn
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // TokenMetrics counts authenticated credentials under kube-apiserver's metric names. All methods
@@ -28,48 +29,36 @@ const (
 	secretTokens
 )
 
-var secretTokenMetrics = [secretTokens]struct{ name, help string }{
-	autoToken: {"serviceaccount_legacy_auto_token_uses_total",
-		"Number of uses of tokens in Secrets that were generated for a service account."},
-	invalidToken: {"serviceaccount_invalid_legacy_auto_token_uses_total", "Number of uses of tokens in Secrets that are marked as invalid."},
-	manualToken:  {"serviceaccount_legacy_manual_token_uses_total", "Number of uses of tokens in Secrets that a user created."},
-}
-
 // NewTokenMetrics registers the metrics.
 func NewTokenMetrics(reg prometheus.Registerer) (*TokenMetrics, error) {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: "[BETA] " + help})
-	}
-	status := []string{"status"}
-	m := &TokenMetrics{
-		legacyTokens: counter("serviceaccount_legacy_tokens_total", "Cumulative legacy service account tokens used"),
-		staleTokens:  counter("serviceaccount_stale_tokens_total", "Cumulative stale projected service account tokens used"),
-		validTokens:  counter("serviceaccount_valid_tokens_total", "Cumulative valid projected service account tokens used"),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_token_cache_request_total",
-			Help: "[ALPHA] Number of lookups in the cache of token reviews by result."}, status),
-		fetches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_token_cache_fetch_total",
-			Help: "[ALPHA] Number of token reviews that the cache requested, by result."}, status),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_token_cache_request_duration_seconds",
-			Help: "[ALPHA] Duration of lookups in the cache of token reviews, including the review, in seconds."}, status),
-		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "authentication_token_cache_active_fetch_count",
-			Help: "[ALPHA] Number of token reviews in flight, and of requests that wait for one."}, status),
-	}
-	for use, name := range secretTokenMetrics {
-		m.legacyUses[use] = prometheus.NewCounter(prometheus.CounterOpts{Name: name.name, Help: "[ALPHA] " + name.help})
-		if err := reg.Register(m.legacyUses[use]); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	m.certificates = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
-		Help:    "[ALPHA] Distribution of the remaining lifetime on the certificate used to authenticate a request.",
-		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000}})
-	for _, c := range []prometheus.Collector{m.certificates, m.legacyTokens, m.staleTokens, m.validTokens, m.requests,
-		m.fetches, m.duration, m.active} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return m, nil
+	var set metricset.Set
+	return &TokenMetrics{
+		legacyTokens: set.Counter("serviceaccount_legacy_tokens_total",
+			"[BETA] Cumulative legacy service account tokens used"),
+		staleTokens: set.Counter("serviceaccount_stale_tokens_total",
+			"[BETA] Cumulative stale projected service account tokens used"),
+		validTokens: set.Counter("serviceaccount_valid_tokens_total",
+			"[BETA] Cumulative valid projected service account tokens used"),
+		legacyUses: [secretTokens]prometheus.Counter{
+			autoToken: set.Counter("serviceaccount_legacy_auto_token_uses_total",
+				"[ALPHA] Number of uses of tokens in Secrets that were generated for a service account."),
+			invalidToken: set.Counter("serviceaccount_invalid_legacy_auto_token_uses_total",
+				"[ALPHA] Number of uses of tokens in Secrets that are marked as invalid."),
+			manualToken: set.Counter("serviceaccount_legacy_manual_token_uses_total",
+				"[ALPHA] Number of uses of tokens in Secrets that a user created."),
+		},
+		requests: set.CounterVec("authentication_token_cache_request_total",
+			"[ALPHA] Number of lookups in the cache of token reviews by result.", "status"),
+		fetches: set.CounterVec("authentication_token_cache_fetch_total",
+			"[ALPHA] Number of token reviews that the cache requested, by result.", "status"),
+		duration: set.HistogramVec("authentication_token_cache_request_duration_seconds",
+			"[ALPHA] Duration of lookups in the cache of token reviews, including the review, in seconds.", nil, "status"),
+		active: set.GaugeVec("authentication_token_cache_active_fetch_count",
+			"[ALPHA] Number of token reviews in flight, and of requests that wait for one.", "status"),
+		certificates: set.Histogram("apiserver_client_certificate_expiration_seconds",
+			"[ALPHA] Distribution of the remaining lifetime on the certificate used to authenticate a request.",
+			[]float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000}),
+	}, set.Register(reg)
 }
 
 // certificate observes the remaining lifetime of a client certificate.

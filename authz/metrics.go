@@ -2,12 +2,11 @@ package authz
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -21,27 +20,19 @@ type Metrics struct {
 
 // NewMetrics creates the metrics and, unless reg is nil, registers them.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	m := &Metrics{
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
-			Help: "[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', " +
-				"'denied', 'no-opinion' or 'error'."}, []string{"result"}),
-		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "authorization_duration_seconds",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
-			Help:    "[ALPHA] Authorization duration in seconds broken out by result."}, []string{"result"}),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_decisions_total",
-			Help: "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision."},
-			[]string{"type", "name", "decision"}),
-		webhooks: newWebhookMetrics(),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range append(m.webhooks.collectors(), m.attempts, m.duration, m.decisions) {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register authorization metrics: %w", err)
-		}
-	}
-	return m, nil
+	var set metricset.Set
+	return &Metrics{
+		attempts: set.CounterVec("authorization_attempts_total",
+			"[ALPHA] Counter of authorization attempts broken down by result. It can be either 'allowed', "+
+				"'denied', 'no-opinion' or 'error'.", "result"),
+		duration: set.NativeHistogramVec("authorization_duration_seconds",
+			"[ALPHA] Authorization duration in seconds broken out by result.",
+			prometheus.ExponentialBuckets(0.001, 2, 15), "result"),
+		decisions: set.CounterVec("apiserver_authorization_decisions_total",
+			"[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision.",
+			"type", "name", "decision"),
+		webhooks: newWebhookMetrics(&set),
+	}, set.Register(reg)
 }
 
 // Attempts wraps the authorizer of the request chain to count its decisions and observe their

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/internal/hooks"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // webhookMetrics are the metrics of webhooks and of their match conditions.
@@ -20,31 +21,24 @@ type webhookMetrics struct {
 	matching              *prometheus.HistogramVec // by type and name
 }
 
-func newWebhookMetrics() *webhookMetrics {
-	const prefix = "apiserver_authorization_"
-	byResult, byType := []string{"name", "result"}, []string{"type", "name"}
-	counter := func(name, help string, labels []string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: "[ALPHA] " + help}, labels)
-	}
-	histogram := func(name, help string, buckets []float64, labels []string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: "[ALPHA] " + help, Buckets: buckets}, labels)
-	}
+func newWebhookMetrics(set *metricset.Set) *webhookMetrics {
 	return &webhookMetrics{
-		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.", byResult),
-		failOpen:    counter("webhook_evaluations_fail_open_total", "NoOpinion results due to webhook timeout or error.", byResult),
-		duration:    histogram("webhook_duration_seconds", "Request latency in seconds.", prometheus.DefBuckets, byResult),
-		exclusions: counter("match_condition_exclusions_total",
-			"Total number of exclusions when an authorization webhook is skipped because match conditions exclude it.", byType),
-		errors: counter("match_condition_evaluation_errors_total",
-			"Total number of errors when an authorization webhook encounters a match condition error split by authorizer type and name.", byType),
-		matching: histogram("match_condition_evaluation_seconds",
-			"Authorization match condition evaluation time in seconds, split by authorizer type and name.",
-			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, byType),
+		evaluations: set.CounterVec("apiserver_authorization_webhook_evaluations_total",
+			"[ALPHA] Round-trips to authorization webhooks.", "name", "result"),
+		failOpen: set.CounterVec("apiserver_authorization_webhook_evaluations_fail_open_total",
+			"[ALPHA] NoOpinion results due to webhook timeout or error.", "name", "result"),
+		duration: set.HistogramVec("apiserver_authorization_webhook_duration_seconds",
+			"[ALPHA] Request latency in seconds.", nil, "name", "result"),
+		exclusions: set.CounterVec("apiserver_authorization_match_condition_exclusions_total",
+			"[ALPHA] Total number of exclusions when an authorization webhook is skipped because match conditions exclude it.",
+			"type", "name"),
+		errors: set.CounterVec("apiserver_authorization_match_condition_evaluation_errors_total",
+			"[ALPHA] Total number of errors when an authorization webhook encounters a match condition error "+
+				"split by authorizer type and name.", "type", "name"),
+		matching: set.HistogramVec("apiserver_authorization_match_condition_evaluation_seconds",
+			"[ALPHA] Authorization match condition evaluation time in seconds, split by authorizer type and name.",
+			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
 	}
-}
-
-func (m *webhookMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.evaluations, m.failOpen, m.duration, m.exclusions, m.errors, m.matching}
 }
 
 // matched records the evaluation of the match conditions of a webhook.

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -114,19 +113,13 @@ const (
 	userOther   = "other"
 )
 
-func newAuthenticationMetrics(reg prometheus.Registerer) (*authenticationMetrics, error) {
-	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
-		Help: "[ALPHA] Counter of authenticated requests broken out by username."}, []string{"username"})
-	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
-		Help: "[ALPHA] Counter of authenticated attempts."}, []string{"result"})
-	duration := histogram.NewVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
-		Help:    "[ALPHA] Authentication duration in seconds broken out by result.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
-	for _, c := range []prometheus.Collector{users, attempts, duration} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
+func newAuthenticationMetrics(set *metricset.Set) *authenticationMetrics {
+	users := set.CounterVec("authenticated_user_requests",
+		"[ALPHA] Counter of authenticated requests broken out by username.", "username")
+	attempts := set.CounterVec("authentication_attempts", "[ALPHA] Counter of authenticated attempts.", "result")
+	duration := set.NativeHistogramVec("authentication_duration_seconds",
+		"[ALPHA] Authentication duration in seconds broken out by result.",
+		prometheus.ExponentialBuckets(0.001, 2, 15), "result")
 	m := &authenticationMetrics{users: map[string]prometheus.Counter{}}
 	for result, label := range []string{resultSuccess: "success", resultFailure: "failure", resultError: "error"} {
 		m.results[result].attempts = attempts.WithLabelValues(label)
@@ -136,7 +129,7 @@ func newAuthenticationMetrics(reg prometheus.Registerer) (*authenticationMetrics
 		"system:serviceaccount:kube-system:default", userByEmail, userOther} {
 		m.users[name] = users.WithLabelValues(name)
 	}
-	return m, nil
+	return m
 }
 
 // counterOf returns the counter of a user's requests. Clients can authenticate as any number

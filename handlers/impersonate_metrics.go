@@ -1,10 +1,11 @@
 package handlers
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // impersonationMetrics have kube-apiserver's names and labels.
@@ -13,30 +14,20 @@ type impersonationMetrics struct {
 	attemptDuration, checkDuration *prometheus.HistogramVec
 }
 
-func newImpersonationMetrics(reg prometheus.Registerer) (*impersonationMetrics, error) {
-	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "[ALPHA] " + help}, []string{"mode", "decision"})
+func newImpersonationMetrics(set *metricset.Set) *impersonationMetrics {
+	buckets := prometheus.ExponentialBuckets(0.001, 2, 15)
+	return &impersonationMetrics{
+		attempts: set.CounterVec("apiserver_impersonation_attempts_total",
+			"[ALPHA] Total number of impersonation attempts split by mode and decision.", "mode", "decision"),
+		attemptDuration: set.HistogramVec("apiserver_impersonation_attempts_duration_seconds",
+			"[ALPHA] Latency of impersonation attempts in seconds split by mode and decision.", buckets, "mode", "decision"),
+		checks: set.CounterVec("apiserver_impersonation_authorization_attempts_total",
+			"[ALPHA] Total number of authorization checks made by the impersonation handler split by mode and decision.",
+			"mode", "decision"),
+		checkDuration: set.HistogramVec("apiserver_impersonation_authorization_attempts_duration_seconds",
+			"[ALPHA] Latency of authorization checks made by the impersonation handler in seconds split by mode and decision.",
+			buckets, "mode", "decision"),
 	}
-	histogram := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: "[ALPHA] " + help,
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"mode", "decision"})
-	}
-	m := &impersonationMetrics{
-		attempts: counter("apiserver_impersonation_attempts_total",
-			"Total number of impersonation attempts split by mode and decision."),
-		attemptDuration: histogram("apiserver_impersonation_attempts_duration_seconds",
-			"Latency of impersonation attempts in seconds split by mode and decision."),
-		checks: counter("apiserver_impersonation_authorization_attempts_total",
-			"Total number of authorization checks made by the impersonation handler split by mode and decision."),
-		checkDuration: histogram("apiserver_impersonation_authorization_attempts_duration_seconds",
-			"Latency of authorization checks made by the impersonation handler in seconds split by mode and decision."),
-	}
-	for _, c := range []prometheus.Collector{m.attempts, m.attemptDuration, m.checks, m.checkDuration} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return m, nil
 }
 
 // attempt counts one impersonation request.

@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -167,7 +168,7 @@ func TestImpersonation(t *testing.T) {
 // TestImpersonationRemembersMode checks that the mode that allowed the previous request is
 // tried first, so that its error is the one that the client gets.
 func TestImpersonationRemembersMode(t *testing.T) {
-	modes := newImpersonationModes(permissions{"impersonate users jane"}, newTestMetrics(t), true)
+	modes := newImpersonationModes(permissions{"impersonate users jane"}, newTestMetrics(), true)
 	scope := &request.Scope{User: &request.User{Name: "bob"}, Info: request.Info{IsResource: true, Verb: "list", Version: "v1", Resource: "configmaps"}}
 	refusal := func() string {
 		_, _, err := modes.user(t.Context(), scope, &request.User{Name: "june"})
@@ -190,20 +191,13 @@ func TestImpersonationRemembersMode(t *testing.T) {
 	}
 }
 
-func newTestMetrics(t *testing.T) *impersonationMetrics {
-	t.Helper()
-	m, err := newImpersonationMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
+func newTestMetrics() *impersonationMetrics { return newImpersonationMetrics(&metricset.Set{}) }
 
 // TestUnconstrainedImpersonation checks that the permissions of constrained impersonation allow
 // nothing if the server does not have it.
 func TestUnconstrainedImpersonation(t *testing.T) {
 	allowed := permissions{"impersonate-on:user-info:list configmaps ns/", "impersonate:user-info users.authentication.k8s.io jane", "impersonate users june"}
-	modes := newImpersonationModes(allowed, newTestMetrics(t), false)
+	modes := newImpersonationModes(allowed, newTestMetrics(), false)
 	scope := &request.Scope{User: &request.User{Name: "bob"}, Info: request.Info{IsResource: true, Verb: "list", Version: "v1", Resource: "configmaps", Namespace: "ns"}}
 	if _, _, err := modes.user(t.Context(), scope, &request.User{Name: "jane"}); err == nil || !strings.HasPrefix(err.Error(), `users "jane" is forbidden: User "bob" cannot impersonate resource "users"`) {
 		t.Errorf("got %v", err)

@@ -3,11 +3,11 @@ package handlers
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // logMetrics count the requests for logs that are sent to kubelets, with kube-apiserver's names.
@@ -16,21 +16,15 @@ type logMetrics struct {
 	failures             prometheus.Counter
 }
 
-func newLogMetrics(reg prometheus.Registerer) (*logMetrics, error) {
-	usage := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kube_apiserver_pod_logs_insecure_backend_total",
-		Help: "[ALPHA] Number of requests for logs that kubelets answer, by whether the client skips the " +
-			"verification of the kubelet's certificate: enforce_tls or skip_tls_allowed."}, []string{"usage"})
-	m := &logMetrics{
+func newLogMetrics(set *metricset.Set) *logMetrics {
+	usage := set.CounterVec("kube_apiserver_pod_logs_insecure_backend_total",
+		"[ALPHA] Number of requests for logs that kubelets answer, by whether the client skips the "+
+			"verification of the kubelet's certificate: enforce_tls or skip_tls_allowed.", "usage")
+	return &logMetrics{
 		verified: usage.WithLabelValues("enforce_tls"), unverified: usage.WithLabelValues("skip_tls_allowed"),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "kube_apiserver_pod_logs_backend_tls_failure_total",
-			Help: "[ALPHA] Number of requests for logs that failed because the certificate of the kubelet could not be verified."}),
+		failures: set.Counter("kube_apiserver_pod_logs_backend_tls_failure_total",
+			"[ALPHA] Number of requests for logs that failed because the certificate of the kubelet could not be verified."),
 	}
-	for _, c := range []prometheus.Collector{usage, m.failures} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of logs: %w", err)
-		}
-	}
-	return m, nil
 }
 
 // requested counts a request for the log at a location.

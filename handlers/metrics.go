@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/apf"
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -50,44 +49,28 @@ type requestMetrics struct {
 var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 
 func newMetrics(reg prometheus.Registerer, in *apf.Inflight) (*metrics, error) {
-	m := &metrics{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
-			Help: "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, " +
+	var set metricset.Set
+	metricset.Add(&set, in)
+	return &metrics{
+		total: set.CounterVec("apiserver_request_total",
+			"[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, "+
 				"resource, scope, component, and HTTP response code.",
-		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"}),
-		duration: histogram.NewVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
-			Help: "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, " +
-				"resource, subresource, scope and component.",
-		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"}),
-		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
-			Help: "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, " +
+			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"),
+		duration: set.NativeHistogramVec("apiserver_request_duration_seconds",
+			"[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, "+
+				"resource, subresource, scope and component.", durationBuckets,
+			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"),
+		longRunning: set.GaugeVec("apiserver_longrunning_requests",
+			"[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, "+
 				"version, resource, scope and component. Not all requests are tracked this way.",
-		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}),
-		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
-			Help: "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, " +
+			"verb", "group", "version", "resource", "subresource", "scope", "component"),
+		deprecated: set.GaugeVec("apiserver_requested_deprecated_apis",
+			"[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, "+
 				"resource, subresource, and removed_release.",
-		}, []string{"group", "version", "resource", "subresource", "removed_release"}),
-	}
-	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, in} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	var err error
-	if m.sizes, err = newSizeMetrics(reg); err != nil {
-		return nil, err
-	}
-	if m.authentication, err = newAuthenticationMetrics(reg); err != nil {
-		return nil, err
-	}
-	if m.logs, err = newLogMetrics(reg); err != nil {
-		return nil, err
-	}
-	if m.streams, err = newStreamMetrics(reg); err != nil {
-		return nil, err
-	}
-	m.impersonation, err = newImpersonationMetrics(reg)
-	return m, err
+			"group", "version", "resource", "subresource", "removed_release"),
+		sizes: newSizeMetrics(&set), authentication: newAuthenticationMetrics(&set),
+		impersonation: newImpersonationMetrics(&set), logs: newLogMetrics(&set), streams: newStreamMetrics(&set),
+	}, set.Register(reg)
 }
 
 // child returns the metrics of requests with the given labels.

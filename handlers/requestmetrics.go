@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -10,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -39,59 +38,54 @@ const (
 	filterCount
 )
 
-func newSizeMetrics(reg prometheus.Registerer) (*sizeMetrics, error) {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	distribution := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return histogram.NewVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	}
+func newSizeMetrics(set *metricset.Set) *sizeMetrics {
 	resource := []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}
 	m := &sizeMetrics{
-		sli: distribution("apiserver_request_sli_duration_seconds",
-			"[ALPHA] Duration of requests without the time in webhooks and in queues of priority and fairness, in seconds.", sliBuckets, resource...),
-		responses: distribution("apiserver_response_sizes", "[STABLE] Size of the responses to gets and lists, in bytes.",
+		sli: set.NativeHistogramVec("apiserver_request_sli_duration_seconds",
+			"[ALPHA] Duration of requests without the time in webhooks and in queues of priority and fairness, in seconds.",
+			sliBuckets, resource...),
+		responses: set.NativeHistogramVec("apiserver_response_sizes",
+			"[STABLE] Size of the responses to gets and lists, in bytes.",
 			prometheus.ExponentialBuckets(1000, 10, 7), resource...),
-		bodies: distribution("apiserver_request_body_size_bytes", "[ALPHA] Size of the bodies of requests by resource and verb, in bytes.",
+		bodies: set.NativeHistogramVec("apiserver_request_body_size_bytes",
+			"[ALPHA] Size of the bodies of requests by resource and verb, in bytes.",
 			prometheus.LinearBuckets(50000, 100000, 31), "group", "resource", "verb"),
-		fieldValidation: distribution("field_validation_request_duration_seconds",
-			"[ALPHA] Duration of writes by the parameter fieldValidation, in seconds.",
-			sliBuckets, "field_validation"),
-		watchLists: distribution("apiserver_watch_list_duration_seconds",
+		fieldValidation: set.NativeHistogramVec("field_validation_request_duration_seconds",
+			"[ALPHA] Duration of writes by the parameter fieldValidation, in seconds.", sliBuckets, "field_validation"),
+		watchLists: set.NativeHistogramVec("apiserver_watch_list_duration_seconds",
 			"[BETA] Time until a watch that begins with a list has sent it, in seconds.",
-			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60}, "group", "version", "resource", "scope"),
-		eventSizes: distribution("apiserver_watch_events_sizes", "[BETA] Size of events sent to watches, in bytes.",
+			[]float64{0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60},
+			"group", "version", "resource", "scope"),
+		eventSizes: set.NativeHistogramVec("apiserver_watch_events_sizes",
+			"[BETA] Size of events sent to watches, in bytes.",
 			prometheus.ExponentialBuckets(1024, 2, 8), "group", "version", "resource"),
-		events: counter("apiserver_watch_events_total", "[BETA] Number of events sent to watches.", "group", "version", "resource"),
-		selfRequests: counter("apiserver_selfrequest_total",
+		events: set.CounterVec("apiserver_watch_events_total",
+			"[BETA] Number of events sent to watches.", "group", "version", "resource"),
+		selfRequests: set.CounterVec("apiserver_selfrequest_total",
 			"[ALPHA] Number of requests of the server to itself, such as those of its controllers, by verb and resource.",
 			"verb", "group", "resource", "subresource"),
-		terminations: counter("apiserver_request_terminations_total",
-			"[ALPHA] Number of requests that the server ended to protect itself: requests beyond its limits, and requests that took too long.",
+		terminations: set.CounterVec("apiserver_request_terminations_total",
+			"[ALPHA] Number of requests that the server ended to protect itself: requests beyond its limits, "+
+				"and requests that took too long.",
 			"verb", "group", "version", "resource", "subresource", "scope", "component", "code"),
-		shardedWatches: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_watch_shards_total",
-			Help: "[ALPHA] Number of watches in progress that are restricted by a shard selector."}, []string{"group", "resource"}),
-		outsideOfShards: counter("apiserver_watch_filtered_events_total",
+		shardedWatches: set.GaugeVec("apiserver_watch_shards_total",
+			"[ALPHA] Number of watches in progress that are restricted by a shard selector.", "group", "resource"),
+		outsideOfShards: set.CounterVec("apiserver_watch_filtered_events_total",
 			"[ALPHA] Number of objects that watches did not get because of their shard selectors.", "group", "resource"),
-		aborts: counter("apiserver_request_aborts_total", "[ALPHA] Number of requests whose connection was closed in the middle of the response.",
+		aborts: set.CounterVec("apiserver_request_aborts_total",
+			"[ALPHA] Number of requests whose connection was closed in the middle of the response.",
 			"verb", "group", "version", "resource", "subresource", "scope"),
 	}
-	filters := distribution("apiserver_request_filter_duration_seconds",
+	filters := set.NativeHistogramVec("apiserver_request_filter_duration_seconds",
 		"[ALPHA] Duration of the steps before a request is routed, in seconds.",
 		[]float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30}, "filter")
 	for filter, name := range [filterCount]string{filterAuthentication: "authentication", filterAuthorization: "authorization",
 		filterImpersonation: "impersonation", filterFairness: "priorityandfairness"} {
 		m.filters[filter] = filters.WithLabelValues(name)
 	}
-	slo := &formerName{of: m.sli, desc: prometheus.NewDesc("apiserver_request_slo_duration_seconds",
-		"[ALPHA] (Deprecated since 1.27.0) Former name of apiserver_request_sli_duration_seconds.", resource, nil)}
-	for _, c := range []prometheus.Collector{m.sli, slo, m.responses, m.bodies, m.fieldValidation, m.watchLists, m.eventSizes, m.events,
-		m.selfRequests, m.terminations, m.aborts, m.shardedWatches, m.outsideOfShards, filters} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return m, nil
+	metricset.Add(set, &formerName{of: m.sli, desc: prometheus.NewDesc("apiserver_request_slo_duration_seconds",
+		"[ALPHA] (Deprecated since 1.27.0) Former name of apiserver_request_sli_duration_seconds.", resource, nil)})
+	return m
 }
 
 // formerName shows a metric under another name.

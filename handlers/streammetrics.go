@@ -1,10 +1,11 @@
 package handlers
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // streamMetrics count the WebSockets to the streams and ports of pods, with kube-apiserver's names.
@@ -13,26 +14,19 @@ type streamMetrics struct {
 	requests              *prometheus.CounterVec // by subresource and proxy_type
 }
 
-func newStreamMetrics(reg prometheus.Registerer) (*streamMetrics, error) {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: "[ALPHA] " + help}, labels)
+func newStreamMetrics(set *metricset.Set) *streamMetrics {
+	return &streamMetrics{
+		translated: set.CounterVec("apiserver_stream_translator_requests_total",
+			"[ALPHA] Total number of requests that were handled by the StreamTranslatorProxy, "+
+				"which processes streaming RemoteCommand/V5", "code"),
+		tunnelled: set.CounterVec("apiserver_stream_tunnel_requests_total",
+			"[ALPHA] Total number of requests that were handled by the StreamTunnelProxy, "+
+				"which processes streaming PortForward/V2", "code"),
+		requests: set.CounterVec("apiserver_websocket_streaming_requests_total",
+			"[ALPHA] Total number of WebSocket streaming requests (exec/attach/portforward) routed by the API server, "+
+				"labeled by subresource and proxy_type. proxy_type is proxied_to_kubelet when the kubelet handles the "+
+				"request directly; otherwise translated_at_apiserver.", "subresource", "proxy_type"),
 	}
-	m := &streamMetrics{
-		translated: counter("stream_translator_requests_total",
-			"Total number of requests that were handled by the StreamTranslatorProxy, which processes streaming RemoteCommand/V5", "code"),
-		tunnelled: counter("stream_tunnel_requests_total",
-			"Total number of requests that were handled by the StreamTunnelProxy, which processes streaming PortForward/V2", "code"),
-		requests: counter("websocket_streaming_requests_total",
-			"Total number of WebSocket streaming requests (exec/attach/portforward) routed by the API server, "+
-				"labeled by subresource and proxy_type. proxy_type is proxied_to_kubelet when the kubelet handles the request directly; otherwise translated_at_apiserver.",
-			"subresource", "proxy_type"),
-	}
-	for _, c := range []prometheus.Collector{m.translated, m.tunnelled, m.requests} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of streams: %w", err)
-		}
-	}
-	return m, nil
 }
 
 // requested counts a request for streams. Like kube-apiserver, it counts SPDY as well, and only

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
@@ -19,9 +19,9 @@ type comparisonMetrics struct {
 }
 
 func newComparisonMetrics() *comparisonMetrics {
-	m := &comparisonMetrics{durations: histogram.NewVec(prometheus.HistogramOpts{Name: "apiserver_request_timestamp_comparison_time",
-		Help:    "[ALPHA] Time in which an update finds out whether it changes more than the times in managedFields, by the result, in seconds.",
-		Buckets: []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5}}, []string{"code_path"})}
+	m := &comparisonMetrics{durations: new(metricset.Set).NativeHistogramVec("apiserver_request_timestamp_comparison_time",
+		"[ALPHA] Time in which an update finds out whether it changes more than the times in managedFields, "+
+			"by the result, in seconds.", []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5}, "code_path")}
 	for c := range ssa.Comparisons {
 		m.results[c] = sync.OnceValue(func() prometheus.Observer { return m.durations.WithLabelValues(c.String()) })
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -32,9 +32,12 @@ type storeMetrics struct {
 	listEvaluated, listReturned                *prometheus.CounterVec // by storage
 	cacheLists, cacheListFetched               *prometheus.CounterVec // by index
 	cacheListReturned                          *prometheus.CounterVec
-	leaseKeys                                  prometheus.Histogram
-	compaction                                 prometheus.Histogram // in milliseconds
-	defragmentation                            prometheus.Histogram
+	vectors                                    metricset.Set // has the metrics above
+
+	leaseKeys       prometheus.Histogram
+	compaction      prometheus.Histogram // in milliseconds
+	defragmentation prometheus.Histogram
+	unlabelled      metricset.Set // has these three
 
 	mu          sync.Mutex
 	collections map[*Collection]struct{}
@@ -51,113 +54,108 @@ var etcdBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25
 
 // Descriptions of the metrics that are read from the store; they are immutable.
 var (
-	objectsDesc = prometheus.NewDesc("apiserver_resource_objects",
-		"[ALPHA] Number of stored objects by resource.", []string{"group", "resource"}, nil)
-	formerObjectsDesc = prometheus.NewDesc("apiserver_storage_objects",
-		"[STABLE] (Deprecated since 1.34.0) Number of stored objects by resource. Its successor is apiserver_resource_objects.", []string{"resource"}, nil)
-	objectBytesDesc = prometheus.NewDesc("apiserver_resource_size_estimate_bytes",
-		"[ALPHA] Size of the stored objects of a resource, in bytes.", []string{"group", "resource"}, nil)
-	cacheRevisionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
-		"[ALPHA] The last 15 digits of the revision that the cache of a resource has reached.", []string{"group", "resource"}, nil)
-	windowDesc = prometheus.NewDesc("watch_cache_capacity",
-		"[ALPHA] Number of recent changes of a resource from which watches can start.", []string{"group", "resource"}, nil)
-	databaseDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
-		"[STABLE] Size of the file of etcd's database, in bytes.", []string{"storage_cluster_id"}, nil)
-	compactedDesc = prometheus.NewDesc("etcd_debugging_mvcc_compact_revision",
-		"[ALPHA] The newest known revision to which the history in etcd was compacted, without those of --etcd-servers-overrides.", nil, nil)
-	embeddedSizeDesc = prometheus.NewDesc("etcd_mvcc_db_total_size_in_bytes",
-		"[ALPHA] Size of the file of the embedded etcd's database, in bytes.", nil, nil)
-	embeddedUsedDesc = prometheus.NewDesc("etcd_mvcc_db_total_size_in_use_in_bytes",
-		"[ALPHA] Part of the embedded etcd's database that is in use, in bytes. A defragmentation frees the rest.", nil, nil)
-	quotaDesc = prometheus.NewDesc("etcd_server_quota_backend_bytes",
-		"[ALPHA] Size of the embedded etcd's database above which writes are refused, in bytes.", nil, nil)
+	storeDescs metricset.Set
+
+	objectsDesc = storeDescs.Desc("apiserver_resource_objects",
+		"[ALPHA] Number of stored objects by resource.", "group", "resource")
+	formerObjectsDesc = storeDescs.Desc("apiserver_storage_objects",
+		"[STABLE] (Deprecated since 1.34.0) Number of stored objects by resource. "+
+			"Its successor is apiserver_resource_objects.", "resource")
+	objectBytesDesc = storeDescs.Desc("apiserver_resource_size_estimate_bytes",
+		"[ALPHA] Size of the stored objects of a resource, in bytes.", "group", "resource")
+	cacheRevisionDesc = storeDescs.Desc("apiserver_watch_cache_resource_version",
+		"[ALPHA] The last 15 digits of the revision that the cache of a resource has reached.", "group", "resource")
+	windowDesc = storeDescs.Desc("watch_cache_capacity",
+		"[ALPHA] Number of recent changes of a resource from which watches can start.", "group", "resource")
+	databaseDesc = storeDescs.Desc("apiserver_storage_size_bytes",
+		"[STABLE] Size of the file of etcd's database, in bytes.", "storage_cluster_id")
+	compactedDesc = storeDescs.Desc("etcd_debugging_mvcc_compact_revision",
+		"[ALPHA] The newest known revision to which the history in etcd was compacted, "+
+			"without those of --etcd-servers-overrides.")
+	embeddedSizeDesc = storeDescs.Desc("etcd_mvcc_db_total_size_in_bytes",
+		"[ALPHA] Size of the file of the embedded etcd's database, in bytes.")
+	embeddedUsedDesc = storeDescs.Desc("etcd_mvcc_db_total_size_in_use_in_bytes",
+		"[ALPHA] Part of the embedded etcd's database that is in use, in bytes. A defragmentation frees the rest.")
+	quotaDesc = storeDescs.Desc("etcd_server_quota_backend_bytes",
+		"[ALPHA] Size of the embedded etcd's database above which writes are refused, in bytes.")
 )
 
 func newStoreMetrics(s *Store) *storeMetrics {
-	resource := []string{"group", "resource"}
+	m := &storeMetrics{store: s, collections: map[*Collection]struct{}{}}
 	counter := func(name, help string, more ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append(resource[:2:2], more...))
+		return m.vectors.CounterVec(name, help, append([]string{"group", "resource"}, more...)...)
 	}
 	distribution := func(name, help string, buckets []float64, more ...string) *prometheus.HistogramVec {
-		return histogram.NewVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, append(resource[:2:2], more...))
+		return m.vectors.NativeHistogramVec(name, help, buckets, append([]string{"group", "resource"}, more...)...)
 	}
-	return &storeMetrics{
-		store: s, collections: map[*Collection]struct{}{},
-		requests: counter("etcd_requests_total", "[ALPHA] Number of requests to etcd by operation and resource.", "operation"),
-		requestErrors: counter("etcd_request_errors_total",
-			"[ALPHA] Number of failed requests to etcd by operation and resource.", "operation"),
-		requestDuration: distribution("etcd_request_duration_seconds",
-			"[ALPHA] Duration of requests to etcd by operation and resource, in seconds.", etcdBuckets, "operation"),
-		eventsReceived: counter("apiserver_storage_events_received_total", "[BETA] Number of events received from etcd by resource."),
-		cacheReceived: counter("apiserver_watch_cache_events_received_total",
-			"[ALPHA] Number of events that the cache of a resource received."),
-		dispatched: counter("apiserver_watch_cache_events_dispatched_total",
-			"[ALPHA] Number of events that the cache of a resource passed on to watches."),
-		bookmarks: counter("etcd_bookmark_total", "[ALPHA] Number of progress notifications of etcd by resource."),
-		formerBookmarks: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "etcd_bookmark_counts",
-			Help: "[ALPHA] (Deprecated since 1.36.0) Number of progress notifications of etcd by resource. Its " +
-				"successor is etcd_bookmark_total."}, resource),
-		checks: counter("apiserver_storage_consistency_checks_total",
-			"[ALPHA] Number of comparisons of the cache of a resource with etcd, by result.", "status"),
-		dispatches: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_events_dispatch_duration_seconds",
-			Help: "[ALPHA] Time from the arrival of a change from etcd until a watch takes its event, by " +
-				"resource, in seconds. The only stage is total.",
-			Buckets: []float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}}, append(resource[:2:2], "stage")),
-		initEvents: counter("apiserver_init_events_total",
-			"[ALPHA] Number of events that watches received as their initial state, by resource."),
-		terminated: counter("apiserver_terminated_watchers_total",
-			"[ALPHA] Number of watches that ended because their client was too slow, by resource."),
-		corrupt: counter("apiserver_storage_decode_errors_total",
-			"[ALPHA] Number of stored objects that could not be decoded, by resource."),
-		initializations: counter("apiserver_watch_cache_initializations_total",
-			"[ALPHA] Number of times that the cache of a resource was filled."),
-		initialization: distribution("apiserver_watch_cache_initialization_duration_seconds",
-			"[ALPHA] Time in which the cache of a resource was filled, in seconds.", []float64{0.05, 0.1, 0.25, 0.5,
-				1, 2.5, 5, 10, 30, 60, 180, 600}),
-		readWait: distribution("apiserver_watch_cache_read_wait_seconds",
-			"[ALPHA] Time that reads waited for the cache of a resource to become fresh, in seconds.", []float64{0.005,
-				0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}),
-		consistentReads: counter("apiserver_watch_cache_consistent_read_total",
-			"[ALPHA] Number of consistent lists by whether the cache served them, and by whether etcd did instead.", "success", "fallback"),
-		listDuration: distribution("apiserver_storage_list_duration_seconds",
-			"[ALPHA] Duration of lists that were read from etcd, in seconds.", etcdBuckets, "streamed"),
-		lists: counter("apiserver_storage_list_total", "[ALPHA] Number of lists by resource, storage and index.", "storage", "index"),
-		listFetched: counter("apiserver_storage_list_fetched_objects_total",
-			"[ALPHA] Number of objects read for lists by resource, storage and index.", "storage", "index"),
-		listEvaluated: counter("apiserver_storage_list_evaluated_objects_total",
-			"[ALPHA] Number of objects that the selectors of lists were evaluated for, by resource and storage.", "storage"),
-		listReturned: counter("apiserver_storage_list_returned_objects_total",
-			"[ALPHA] Number of objects returned by lists, by resource and storage.", "storage"),
-
-		cacheLists: counter("apiserver_cache_list_total",
-			"[ALPHA] Number of lists that the cache served, by resource and index.", "index"),
-		cacheListFetched: counter("apiserver_cache_list_fetched_objects_total",
-			"[ALPHA] Number of objects read from the cache for lists, by resource and index.", "index"),
-		cacheListReturned: counter("apiserver_cache_list_returned_objects_total",
-			"[ALPHA] Number of objects returned by lists from the cache, by resource."),
-		leaseKeys: histogram.New(prometheus.HistogramOpts{Name: "etcd_lease_object_counts",
-			Help: "[ALPHA] Number of objects of one lease of etcd.", Buckets: []float64{10, 50, 100, 500, 1000, 2500, 5000}}),
-		compaction: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_debugging_mvcc_db_compaction_total_duration_milliseconds",
-			Help:    "[ALPHA] Duration of the compactions of etcd that this server requested, in milliseconds.",
-			Buckets: prometheus.ExponentialBuckets(100, 2, 14)}),
-		defragmentation: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_disk_backend_defrag_duration_seconds",
-			Help: "[ALPHA] Duration of the defragmentations of the embedded etcd, in seconds.", Buckets: prometheus.ExponentialBuckets(0.1, 2, 13)}),
-	}
+	m.requests = counter("etcd_requests_total", "[ALPHA] Number of requests to etcd by operation and resource.", "operation")
+	m.requestErrors = counter("etcd_request_errors_total",
+		"[ALPHA] Number of failed requests to etcd by operation and resource.", "operation")
+	m.requestDuration = distribution("etcd_request_duration_seconds",
+		"[ALPHA] Duration of requests to etcd by operation and resource, in seconds.", etcdBuckets, "operation")
+	m.eventsReceived = counter("apiserver_storage_events_received_total",
+		"[BETA] Number of events received from etcd by resource.")
+	m.cacheReceived = counter("apiserver_watch_cache_events_received_total",
+		"[ALPHA] Number of events that the cache of a resource received.")
+	m.dispatched = counter("apiserver_watch_cache_events_dispatched_total",
+		"[ALPHA] Number of events that the cache of a resource passed on to watches.")
+	m.bookmarks = counter("etcd_bookmark_total", "[ALPHA] Number of progress notifications of etcd by resource.")
+	m.formerBookmarks = m.vectors.GaugeVec("etcd_bookmark_counts",
+		"[ALPHA] (Deprecated since 1.36.0) Number of progress notifications of etcd by resource. Its "+
+			"successor is etcd_bookmark_total.", "group", "resource")
+	m.checks = counter("apiserver_storage_consistency_checks_total",
+		"[ALPHA] Number of comparisons of the cache of a resource with etcd, by result.", "status")
+	m.dispatches = m.vectors.HistogramVec("apiserver_watch_events_dispatch_duration_seconds",
+		"[ALPHA] Time from the arrival of a change from etcd until a watch takes its event, by "+
+			"resource, in seconds. The only stage is total.",
+		[]float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}, "group", "resource", "stage")
+	m.initEvents = counter("apiserver_init_events_total",
+		"[ALPHA] Number of events that watches received as their initial state, by resource.")
+	m.terminated = counter("apiserver_terminated_watchers_total",
+		"[ALPHA] Number of watches that ended because their client was too slow, by resource.")
+	m.corrupt = counter("apiserver_storage_decode_errors_total",
+		"[ALPHA] Number of stored objects that could not be decoded, by resource.")
+	m.initializations = counter("apiserver_watch_cache_initializations_total",
+		"[ALPHA] Number of times that the cache of a resource was filled.")
+	m.initialization = distribution("apiserver_watch_cache_initialization_duration_seconds",
+		"[ALPHA] Time in which the cache of a resource was filled, in seconds.",
+		[]float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600})
+	m.readWait = distribution("apiserver_watch_cache_read_wait_seconds",
+		"[ALPHA] Time that reads waited for the cache of a resource to become fresh, in seconds.",
+		[]float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3})
+	m.defineLists(counter)
+	m.listDuration = distribution("apiserver_storage_list_duration_seconds",
+		"[ALPHA] Duration of lists that were read from etcd, in seconds.", etcdBuckets, "streamed")
+	m.leaseKeys = m.unlabelled.NativeHistogram("etcd_lease_object_counts",
+		"[ALPHA] Number of objects of one lease of etcd.", []float64{10, 50, 100, 500, 1000, 2500, 5000})
+	m.compaction = m.unlabelled.Histogram("etcd_debugging_mvcc_db_compaction_total_duration_milliseconds",
+		"[ALPHA] Duration of the compactions of etcd that this server requested, in milliseconds.",
+		prometheus.ExponentialBuckets(100, 2, 14))
+	m.defragmentation = m.unlabelled.Histogram("etcd_disk_backend_defrag_duration_seconds",
+		"[ALPHA] Duration of the defragmentations of the embedded etcd, in seconds.",
+		prometheus.ExponentialBuckets(0.1, 2, 13))
+	return m
 }
 
-// vectors returns the metrics with labels of collections that the store counts in.
-func (m *storeMetrics) vectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		m.requests, m.requestErrors, m.requestDuration, m.eventsReceived, m.cacheReceived, m.dispatched, m.bookmarks, m.formerBookmarks, m.initEvents,
-		m.checks, m.dispatches,
-		m.terminated, m.corrupt, m.initializations, m.initialization, m.readWait, m.consistentReads, m.listDuration, m.lists,
-		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned,
-	}
-}
-
-// unlabelled returns the metrics without labels that the store counts in.
-func (m *storeMetrics) unlabelled() []prometheus.Collector {
-	return []prometheus.Collector{m.leaseKeys, m.compaction, m.defragmentation}
+// defineLists defines the metrics of lists by counter, which adds the labels of a collection.
+func (m *storeMetrics) defineLists(counter func(name, help string, more ...string) *prometheus.CounterVec) {
+	m.consistentReads = counter("apiserver_watch_cache_consistent_read_total",
+		"[ALPHA] Number of consistent lists by whether the cache served them, and by whether etcd did instead.",
+		"success", "fallback")
+	m.lists = counter("apiserver_storage_list_total",
+		"[ALPHA] Number of lists by resource, storage and index.", "storage", "index")
+	m.listFetched = counter("apiserver_storage_list_fetched_objects_total",
+		"[ALPHA] Number of objects read for lists by resource, storage and index.", "storage", "index")
+	m.listEvaluated = counter("apiserver_storage_list_evaluated_objects_total",
+		"[ALPHA] Number of objects that the selectors of lists were evaluated for, by resource and storage.", "storage")
+	m.listReturned = counter("apiserver_storage_list_returned_objects_total",
+		"[ALPHA] Number of objects returned by lists, by resource and storage.", "storage")
+	m.cacheLists = counter("apiserver_cache_list_total",
+		"[ALPHA] Number of lists that the cache served, by resource and index.", "index")
+	m.cacheListFetched = counter("apiserver_cache_list_fetched_objects_total",
+		"[ALPHA] Number of objects read from the cache for lists, by resource and index.", "index")
+	m.cacheListReturned = counter("apiserver_cache_list_returned_objects_total",
+		"[ALPHA] Number of objects returned by lists from the cache, by resource.")
 }
 
 // allMetrics are the metrics of several stores.
@@ -180,20 +178,14 @@ func Metrics(stores ...*Store) prometheus.Collector {
 
 // Describe implements prometheus.Collector.
 func (all allMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, v := range append(all[0].vectors(), all[0].unlabelled()...) {
-		v.Describe(ch)
-	}
-	for _, d := range []*prometheus.Desc{objectsDesc, formerObjectsDesc, objectBytesDesc, cacheRevisionDesc, windowDesc, databaseDesc,
-		compactedDesc, embeddedSizeDesc, embeddedUsedDesc, quotaDesc} {
-		ch <- d
+	for _, set := range []*metricset.Set{&all[0].vectors, &all[0].unlabelled, &storeDescs} {
+		set.Describe(ch)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (all allMetrics) Collect(ch chan<- prometheus.Metric) {
-	for _, v := range all[0].unlabelled() {
-		v.Collect(ch)
-	}
+	all[0].unlabelled.Collect(ch)
 	ch <- prometheus.MustNewConstMetric(compactedDesc, prometheus.GaugeValue, float64(all[0].store.compacted.Load()))
 	for i, m := range all {
 		m.collect(ch, fmt.Sprintf("etcd-%d", i))
@@ -202,9 +194,7 @@ func (all allMetrics) Collect(ch chan<- prometheus.Metric) {
 
 // collect writes the metrics that differ between stores. id identifies the etcd.
 func (m *storeMetrics) collect(ch chan<- prometheus.Metric, id string) {
-	for _, v := range m.vectors() {
-		v.Collect(ch)
-	}
+	m.vectors.Collect(ch)
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
@@ -280,14 +270,7 @@ func (m *storeMetrics) remove(c *Collection) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.collections, c)
-	labels := prometheus.Labels{"group": c.metrics.group, "resource": c.metrics.resource}
-	for _, v := range m.vectors() {
-		if v, ok := v.(interface {
-			DeletePartialMatch(prometheus.Labels) int
-		}); ok {
-			v.DeletePartialMatch(labels)
-		}
-	}
+	m.vectors.DeletePartialMatch(prometheus.Labels{"group": c.metrics.group, "resource": c.metrics.resource})
 }
 
 // operation is a kind of request to etcd.

@@ -1,10 +1,11 @@
 package match
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Metrics holds the metrics of match conditions and expressions, under kube-apiserver's names. All
@@ -18,32 +19,23 @@ type Metrics struct {
 // NewMetrics creates the metrics, which policies and webhooks share, and registers them unless reg
 // is nil.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	const broken = ", identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit)."
-	labels := []string{"name", "kind", "type", "operation"}
-	m := &Metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_match_condition_evaluation_seconds",
-			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
-			Help: "[ALPHA] Admission match condition evaluation time in seconds, identified by name and broken out " +
-				"for each kind containing matchConditions (webhook or policy), operation and type (validate or " +
-				"admit)."}, labels),
-		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_match_condition_evaluation_errors_total",
-			Help: "[ALPHA] Admission match condition evaluation errors count" + broken}, labels),
-		exclusions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_match_condition_exclusions_total",
-			Help: "[ALPHA] Admission match condition evaluation exclusions count" + broken}, labels),
-		compile: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_compilation_duration_seconds",
-			Help: "[BETA] CEL compilation time in seconds."}),
-		evaluate: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_cel_evaluation_duration_seconds",
-			Help: "[BETA] CEL evaluation time in seconds."}),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.seconds, m.errors, m.exclusions, m.compile, m.evaluate} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register match condition metrics: %w", err)
-		}
-	}
-	return m, nil
+	const broken = ", identified by name of resource containing the match condition and broken out for each kind " +
+		"containing matchConditions (webhook or policy), operation and admission type (validate or admit)."
+	var set metricset.Set
+	return &Metrics{
+		seconds: set.HistogramVec("apiserver_admission_match_condition_evaluation_seconds",
+			"[ALPHA] Admission match condition evaluation time in seconds, identified by name and broken out "+
+				"for each kind containing matchConditions (webhook or policy), operation and type (validate or "+
+				"admit).", []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "name", "kind", "type", "operation"),
+		errors: set.CounterVec("apiserver_admission_match_condition_evaluation_errors_total",
+			"[ALPHA] Admission match condition evaluation errors count"+broken, "name", "kind", "type", "operation"),
+		exclusions: set.CounterVec("apiserver_admission_match_condition_exclusions_total",
+			"[ALPHA] Admission match condition evaluation exclusions count"+broken, "name", "kind", "type", "operation"),
+		compile: set.Histogram("apiserver_cel_compilation_duration_seconds",
+			"[BETA] CEL compilation time in seconds.", nil),
+		evaluate: set.Histogram("apiserver_cel_evaluation_duration_seconds",
+			"[BETA] CEL evaluation time in seconds.", nil),
+	}, set.Register(reg)
 }
 
 func (m *Metrics) conditions(o Owner, operation string, d time.Duration) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/kinds/certificates"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -89,24 +89,15 @@ type durationMetrics struct{ requested, honored *prometheus.CounterVec }
 
 // newDurationMetrics creates the metrics and, unless reg is nil, registers them.
 func newDurationMetrics(reg prometheus.Registerer) (*durationMetrics, error) {
-	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: "certificates_registry", Name: name,
-			Help: "[ALPHA] Number of issued certificates " + help +
-				", by signer. Signers outside of kubernetes.io count as other."}, []string{"signerName"})
-	}
-	m := &durationMetrics{
-		requested: counter("csr_requested_duration_total", "whose client requested a duration"),
-		honored:   counter("csr_honored_duration_total", "with about the duration that their client requested"),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.requested, m.honored} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of certificates: %w", err)
-		}
-	}
-	return m, nil
+	var set metricset.Set
+	return &durationMetrics{
+		requested: set.CounterVec("apiserver_certificates_registry_csr_requested_duration_total",
+			"[ALPHA] Number of issued certificates whose client requested a duration, by signer. "+
+				"Signers outside of kubernetes.io count as other.", "signerName"),
+		honored: set.CounterVec("apiserver_certificates_registry_csr_honored_duration_total",
+			"[ALPHA] Number of issued certificates with about the duration that their client requested, by signer. "+
+				"Signers outside of kubernetes.io count as other.", "signerName"),
+	}, set.Register(reg)
 }
 
 // issued counts the certificate of a request with a duration. As in kube-apiserver, the duration may

@@ -1,7 +1,6 @@
 package podsecurity
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,6 +8,7 @@ import (
 	psa "k8s.io/pod-security-admission/api"
 
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -30,26 +30,20 @@ type metrics struct {
 
 // newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "[ALPHA] " + help},
-			append(labels, "request_operation", "resource", "subresource"))
-	}
 	v := kubeversion.Binary()
+	var set metricset.Set
 	m := &metrics{
-		evaluations: counter("pod_security_evaluations_total", "Number of evaluations of a Pod Security level, without those of exempt requests.",
-			"decision", "policy_level", "policy_version", "mode"),
-		exemptions: counter("pod_security_exemptions_total", "Number of requests that are exempt from Pod Security."),
-		errors: counter("pod_security_errors_total",
-			"Number of errors that prevent the evaluation of a Pod Security level. After one that is not fatal, the level may be restricted.", "fatal"),
+		evaluations: set.CounterVec("pod_security_evaluations_total",
+			"[ALPHA] Number of evaluations of a Pod Security level, without those of exempt requests.",
+			"decision", "policy_level", "policy_version", "mode", "request_operation", "resource", "subresource"),
+		exemptions: set.CounterVec("pod_security_exemptions_total",
+			"[ALPHA] Number of requests that are exempt from Pod Security.",
+			"request_operation", "resource", "subresource"),
+		errors: set.CounterVec("pod_security_errors_total",
+			"[ALPHA] Number of errors that prevent the evaluation of a Pod Security level. "+
+				"After one that is not fatal, the level may be restricted.",
+			"fatal", "request_operation", "resource", "subresource"),
 		version: psa.MajorMinorVersion(v.Major, v.Minor),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.evaluations, m.exemptions, m.errors} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of Pod Security: %w", err)
-		}
 	}
 	// The series that most requests count exist from the start, as in kube-apiserver.
 	for _, operation := range []string{"create", "update"} {
@@ -57,7 +51,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		m.exemptions.WithLabelValues(operation, "pod", "")
 		m.exemptions.WithLabelValues(operation, "controller", "")
 	}
-	return m, nil
+	return m, set.Register(reg)
 }
 
 // requestLabels returns the labels request_operation, resource and subresource.

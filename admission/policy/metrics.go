@@ -1,11 +1,12 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // metrics holds the policy metrics, under kube-apiserver's names.
@@ -19,39 +20,27 @@ type checkMetrics struct {
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	buckets := []float64{0.0000005, 0.001, 0.01, 0.1, 1.0}
-	count := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	seconds := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	}
-	m := &metrics{
+	var set metricset.Set
+	return &metrics{
 		validating: checkMetrics{
-			count("apiserver_validating_admission_policy_check_total",
-				"[BETA] Validation admission policy check total, labeled by policy and further identified by binding and enforcement action taken.",
+			set.CounterVec("apiserver_validating_admission_policy_check_total",
+				"[BETA] Validation admission policy check total, labeled by policy and further identified by "+
+					"binding and enforcement action taken.",
 				"policy", "policy_binding", "error_type", "enforcement_action"),
-			seconds("apiserver_validating_admission_policy_check_duration_seconds",
-				"[BETA] Validation admission latency for individual validation expressions in seconds, labeled by policy and further including binding and enforcement action taken.",
+			set.HistogramVec("apiserver_validating_admission_policy_check_duration_seconds",
+				"[BETA] Validation admission latency for individual validation expressions in seconds, labeled by "+
+					"policy and further including binding and enforcement action taken.", buckets,
 				"policy", "policy_binding", "error_type", "enforcement_action"),
 		},
 		mutating: checkMetrics{
-			count("apiserver_mutating_admission_policy_check_total",
+			set.CounterVec("apiserver_mutating_admission_policy_check_total",
 				"[ALPHA] Mutation admission policy check total, labeled by policy and further identified by binding.",
 				"policy", "policy_binding", "error_type"),
-			seconds("apiserver_mutating_admission_policy_check_duration_seconds",
-				"[ALPHA] Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.",
-				"policy", "policy_binding", "error_type"),
+			set.HistogramVec("apiserver_mutating_admission_policy_check_duration_seconds",
+				"[ALPHA] Mutation admission latency for individual mutation expressions in seconds, labeled by "+
+					"policy and binding.", buckets, "policy", "policy_binding", "error_type"),
 		},
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.validating.total, m.validating.seconds, m.mutating.total, m.mutating.seconds} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register admission policy metrics: %w", err)
-		}
-	}
-	return m, nil
+	}, set.Register(reg)
 }
 
 func (c checkMetrics) observe(d time.Duration, labels ...string) {

@@ -2,11 +2,12 @@ package webhook
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // metrics holds the webhook metrics, under kube-apiserver's names.
@@ -28,39 +29,29 @@ const maxCodeLabel = 600
 
 // newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_webhook_admission_duration_seconds",
-			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
-			Help: "[STABLE] Admission webhook latency histogram in seconds, identified by name and broken out for " +
+	var set metricset.Set
+	return &metrics{
+		seconds: set.HistogramVec("apiserver_admission_webhook_admission_duration_seconds",
+			"[STABLE] Admission webhook latency histogram in seconds, identified by name and broken out for "+
 				"each operation and API resource and type (validate or admit).",
-		}, []string{"name", "type", "operation", "rejected"}),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_request_total",
-			Help: "[ALPHA] Admission webhook request total, identified by name and broken out for each admission " +
-				"type (validating or admit) and operation. Additional labels specify whether the request was " +
-				"rejected or not and an HTTP status code. Codes greater than 600 are truncated to 600, to keep the " +
-				"metrics cardinality bounded.",
-		}, []string{"name", "type", "operation", "code", "rejected"}),
-		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_rejection_count",
-			Help: "[ALPHA] Admission webhook rejection count, identified by name and broken out for each admission " +
-				"type (validating or admit) and operation. Additional labels specify an error type " +
-				"(calling_webhook_error or apiserver_internal_error if an error occurred; no_error otherwise) and " +
-				"optionally a non-zero rejection code if the webhook rejects the request with an HTTP status code " +
-				"(honored by the apiserver when the code is greater or equal to 400). Codes greater than 600 are " +
+			[]float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25}, "name", "type", "operation", "rejected"),
+		requests: set.CounterVec("apiserver_admission_webhook_request_total",
+			"[ALPHA] Admission webhook request total, identified by name and broken out for each admission "+
+				"type (validating or admit) and operation. Additional labels specify whether the request was "+
+				"rejected or not and an HTTP status code. Codes greater than 600 are truncated to 600, to keep the "+
+				"metrics cardinality bounded.", "name", "type", "operation", "code", "rejected"),
+		rejections: set.CounterVec("apiserver_admission_webhook_rejection_count",
+			"[ALPHA] Admission webhook rejection count, identified by name and broken out for each admission "+
+				"type (validating or admit) and operation. Additional labels specify an error type "+
+				"(calling_webhook_error or apiserver_internal_error if an error occurred; no_error otherwise) and "+
+				"optionally a non-zero rejection code if the webhook rejects the request with an HTTP status code "+
+				"(honored by the apiserver when the code is greater or equal to 400). Codes greater than 600 are "+
 				"truncated to 600, to keep the metrics cardinality bounded.",
-		}, []string{"name", "type", "operation", "error_type", "rejection_code"}),
-		opening: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_fail_open_count",
-			Help: "[ALPHA] Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
-		}, []string{"name", "type"}),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.seconds, m.requests, m.rejections, m.opening} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register admission webhook metrics: %w", err)
-		}
-	}
-	return m, nil
+			"name", "type", "operation", "error_type", "rejection_code"),
+		opening: set.CounterVec("apiserver_admission_webhook_fail_open_count",
+			"[ALPHA] Admission webhook fail open count, identified by name and broken out for each "+
+				"admission type (validating or admit).", "name", "type"),
+	}, set.Register(reg)
 }
 
 // called counts a call of a hook and its result.

@@ -3,13 +3,14 @@ package externaljwt
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Metrics have kube-apiserver's names and labels.
@@ -21,25 +22,20 @@ type Metrics struct {
 
 // NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
-	m := &Metrics{
-		lastFetch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_externaljwt_fetch_keys_success_timestamp",
-			Help: "[ALPHA] Unix time of the last successful request for the keys of the external signer, in seconds."}, nil),
-		data: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_externaljwt_fetch_keys_data_timestamp",
-			Help: "[ALPHA] Unix time at which the external signer read its keys, as of the last successful request, in seconds."}, nil),
-		fetches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_externaljwt_fetch_keys_request_total",
-			Help: "[ALPHA] Number of requests for the keys of the external signer."}, []string{"code"}),
-		signs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_externaljwt_sign_request_total",
-			Help: "[ALPHA] Number of tokens that the external signer was asked to sign."}, []string{"code"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_externaljwt_request_duration_seconds",
-			Help:    "[ALPHA] Duration of requests to the external signer, in seconds.",
-			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}}, []string{"method", "code"}),
-	}
-	for _, c := range []prometheus.Collector{m.lastFetch, m.data, m.fetches, m.signs, m.duration} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return m, nil
+	var set metricset.Set
+	return &Metrics{
+		lastFetch: set.GaugeVec("apiserver_externaljwt_fetch_keys_success_timestamp",
+			"[ALPHA] Unix time of the last successful request for the keys of the external signer, in seconds."),
+		data: set.GaugeVec("apiserver_externaljwt_fetch_keys_data_timestamp",
+			"[ALPHA] Unix time at which the external signer read its keys, as of the last successful request, in seconds."),
+		fetches: set.CounterVec("apiserver_externaljwt_fetch_keys_request_total",
+			"[ALPHA] Number of requests for the keys of the external signer.", "code"),
+		signs: set.CounterVec("apiserver_externaljwt_sign_request_total",
+			"[ALPHA] Number of tokens that the external signer was asked to sign.", "code"),
+		duration: set.HistogramVec("apiserver_externaljwt_request_duration_seconds",
+			"[ALPHA] Duration of requests to the external signer, in seconds.",
+			[]float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "method", "code"),
+	}, set.Register(reg)
 }
 
 func (m *Metrics) fetched(err error, now time.Time) {

@@ -1,11 +1,12 @@
 package customkinds
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // conversionMetrics are kube-apiserver's metrics of conversion webhooks.
@@ -25,26 +26,18 @@ const (
 
 // newConversionMetrics registers the metrics; reg may be nil.
 func newConversionMetrics(reg prometheus.Registerer) (*conversionMetrics, error) {
-	labels := []string{"result", "failure_type"}
-	m := &conversionMetrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_conversion_webhook_request_total",
-			Help: "[ALPHA] Counter for conversion webhook requests with success/failure and failure error type"}, labels),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_conversion_webhook_duration_seconds",
-			Help: "[ALPHA] Conversion webhook request latency", Buckets: []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
-				0.5, 1, 2, 5, 10, 20, 30, 45, 60}}, labels),
-		kinds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_crd_conversion_webhook_duration_seconds",
-			Help: "[ALPHA] CRD webhook conversion duration in seconds", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)},
-			[]string{"crd_name", "from_version", "to_version", "succeeded"}),
-	}
-	if reg == nil {
-		return m, nil
-	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.kinds} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of conversion webhooks: %w", err)
-		}
-	}
-	return m, nil
+	var set metricset.Set
+	return &conversionMetrics{
+		requests: set.CounterVec("apiserver_conversion_webhook_request_total",
+			"[ALPHA] Counter for conversion webhook requests with success/failure and failure error type",
+			"result", "failure_type"),
+		seconds: set.HistogramVec("apiserver_conversion_webhook_duration_seconds",
+			"[ALPHA] Conversion webhook request latency",
+			[]float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60}, "result", "failure_type"),
+		kinds: set.HistogramVec("apiserver_crd_conversion_webhook_duration_seconds",
+			"[ALPHA] CRD webhook conversion duration in seconds",
+			prometheus.ExponentialBuckets(0.001, 2, 15), "crd_name", "from_version", "to_version", "succeeded"),
+	}, set.Register(reg)
 }
 
 // observeCall counts a call of a webhook; failure is empty for success.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // QueueMetrics are the metrics of the queues of control loops, with kube-apiserver's names and
@@ -14,6 +16,7 @@ type QueueMetrics struct {
 	adds, retries               *prometheus.CounterVec
 	queueDuration, workDuration *prometheus.HistogramVec
 	depth, unfinished, longest  *prometheus.Desc
+	set                         metricset.Set // has the metrics above
 
 	mu     sync.Mutex
 	queues map[queueState]string // the names of the queues
@@ -29,41 +32,30 @@ type queueState interface {
 
 // NewQueueMetrics returns metrics without queues.
 func NewQueueMetrics() *QueueMetrics {
-	name := []string{"name"}
 	buckets := prometheus.ExponentialBuckets(10e-9, 10, 12)
-	return &QueueMetrics{
-		adds: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_adds_total",
-			Help: "[BETA] Number of keys that were added to a queue."}, name),
-		retries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "workqueue_retries_total",
-			Help: "[BETA] Number of keys that were added to a queue again after a delay."}, name),
-		queueDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_queue_duration_seconds",
-			Help: "[BETA] Time that keys waited in a queue, in seconds.", Buckets: buckets}, name),
-		workDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "workqueue_work_duration_seconds",
-			Help: "[BETA] Time that the work on a key of a queue took, in seconds.", Buckets: buckets}, name),
-		depth: prometheus.NewDesc("workqueue_depth", "[BETA] Number of keys that wait in a queue.", name, nil),
-		unfinished: prometheus.NewDesc("workqueue_unfinished_work_seconds",
-			"[BETA] Time that the work in progress on the keys of a queue has taken so far, in seconds. It grows steadily if a worker is stuck.", name, nil),
-		longest: prometheus.NewDesc("workqueue_longest_running_processor_seconds",
-			"[BETA] Time that the longest work in progress on a key of a queue has taken so far, in seconds.", name, nil),
-		queues: map[queueState]string{},
-	}
+	m := &QueueMetrics{queues: map[queueState]string{}}
+	m.adds = m.set.CounterVec("workqueue_adds_total", "[BETA] Number of keys that were added to a queue.", "name")
+	m.retries = m.set.CounterVec("workqueue_retries_total",
+		"[BETA] Number of keys that were added to a queue again after a delay.", "name")
+	m.queueDuration = m.set.HistogramVec("workqueue_queue_duration_seconds",
+		"[BETA] Time that keys waited in a queue, in seconds.", buckets, "name")
+	m.workDuration = m.set.HistogramVec("workqueue_work_duration_seconds",
+		"[BETA] Time that the work on a key of a queue took, in seconds.", buckets, "name")
+	m.depth = m.set.Desc("workqueue_depth", "[BETA] Number of keys that wait in a queue.", "name")
+	m.unfinished = m.set.Desc("workqueue_unfinished_work_seconds",
+		"[BETA] Time that the work in progress on the keys of a queue has taken so far, in seconds. "+
+			"It grows steadily if a worker is stuck.", "name")
+	m.longest = m.set.Desc("workqueue_longest_running_processor_seconds",
+		"[BETA] Time that the longest work in progress on a key of a queue has taken so far, in seconds.", "name")
+	return m
 }
 
 // Describe implements prometheus.Collector.
-func (m *QueueMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range []prometheus.Collector{m.adds, m.retries, m.queueDuration, m.workDuration} {
-		c.Describe(ch)
-	}
-	for _, d := range []*prometheus.Desc{m.depth, m.unfinished, m.longest} {
-		ch <- d
-	}
-}
+func (m *QueueMetrics) Describe(ch chan<- *prometheus.Desc) { m.set.Describe(ch) }
 
 // Collect implements prometheus.Collector.
 func (m *QueueMetrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.adds, m.retries, m.queueDuration, m.workDuration} {
-		c.Collect(ch)
-	}
+	m.set.Collect(ch)
 	type state struct{ depth, unfinished, longest float64 }
 	states := map[string]state{}
 	m.mu.Lock()

@@ -12,7 +12,6 @@ package description
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -28,6 +27,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/openapi"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -97,15 +97,16 @@ func New(c Config) (*Handler, error) {
 		return nil, errors.New("description: Catalogue, Metrics, Logger and Now must be set")
 	}
 	cbor := c.Gates.Enabled(features.CBORServingAndStorage)
-	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: cbor}, aggregations: newAggregations()}
+	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger, CBOR: cbor}}
 	h.schemas = openAPIDocuments{now: c.Now, cbor: cbor, issuer: h.hasIssuer(), info: openapi.Info{
 		Version: c.Version.EmulationMajor + "." + c.Version.EmulationMinor, NoEnums: !c.Gates.Enabled(features.OpenAPIEnums),
 	}}
-	if err := c.Metrics.Register(h.aggregations); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
-	}
-	var err error
-	if h.schemas.regenerations, err = newRegenerations(c.Metrics); err != nil {
+	var set metricset.Set
+	h.aggregations = set.Counter("aggregator_discovery_aggregation_count_total",
+		"[ALPHA] Counter of number of times discovery was aggregated")
+	h.schemas.regenerations = newRegenerations(&set)
+	err := set.Register(c.Metrics)
+	if err != nil {
 		return nil, err
 	}
 	if h.slis, err = newSLIs(c.SLIs); err != nil {

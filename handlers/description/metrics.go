@@ -15,13 +15,6 @@ type Metrics interface {
 	prometheus.Gatherer
 }
 
-// newAggregations returns the counter of aggregated discovery documents, with
-// kube-apiserver's name.
-func newAggregations() prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Name: "aggregator_discovery_aggregation_count_total",
-		Help: "[ALPHA] Counter of number of times discovery was aggregated"})
-}
-
 // withoutVary removes the header Vary, which kube-apiserver's metrics do not have.
 func withoutVary(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(varyDropper{w}, r) })

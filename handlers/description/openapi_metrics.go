@@ -1,12 +1,12 @@
 package description
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // regenerations counts how often a change of a custom kind makes its OpenAPI documents anew, under kube-apiserver's
@@ -28,19 +28,15 @@ const (
 // maxRemovedKinds is the maximum number of removed kinds that have series.
 const maxRemovedKinds = 200
 
-func newRegenerations(reg prometheus.Registerer) (*regenerations, error) {
-	counter := func(version string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiextensions_openapi_" + version + "_regeneration_count",
-			Help: "[ALPHA] Number of times that the part of the OpenAPI " + version +
-				" document about a custom kind was made, by its definition and the reason."}, labels)
+func newRegenerations(set *metricset.Set) *regenerations {
+	return &regenerations{
+		v2: set.CounterVec("apiextensions_openapi_v2_regeneration_count",
+			"[ALPHA] Number of times that the part of the OpenAPI v2 document about a custom kind was made, "+
+				"by its definition and the reason.", "crd", "reason"),
+		v3: set.CounterVec("apiextensions_openapi_v3_regeneration_count",
+			"[ALPHA] Number of times that the part of the OpenAPI v3 document about a custom kind was made, "+
+				"by its definition and the reason.", "crd", "group", "version", "reason"),
 	}
-	g := &regenerations{v2: counter("v2", "crd", "reason"), v3: counter("v3", "crd", "group", "version", "reason")}
-	for _, c := range []prometheus.Collector{g.v2, g.v3} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return g, nil
 }
 
 // countV2 counts the custom kinds whose parts differ between two documents of version 2; the first may be nil.

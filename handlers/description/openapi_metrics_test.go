@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // TestRegenerations checks which changes of custom kinds count when the documents are requested.
@@ -19,7 +20,9 @@ func TestRegenerations(t *testing.T) {
 	}
 	reg := prometheus.NewRegistry()
 	d := newDocuments()
-	if d.regenerations, err = newRegenerations(reg); err != nil {
+	var set metricset.Set
+	d.regenerations = newRegenerations(&set)
+	if err := set.Register(reg); err != nil {
 		t.Fatal(err)
 	}
 	last := map[string]float64{}

@@ -1,13 +1,14 @@
 package description
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 
 	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // slis are the service level indicators at /metrics/slis: the results of health checks, in a
@@ -22,21 +23,14 @@ func newSLIs(reg Metrics) (*slis, error) {
 	if reg == nil {
 		reg = prometheus.NewRegistry()
 	}
-	s := &slis{
+	var set metricset.Set
+	return &slis{
 		registry: reg,
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
-			Help: "[STABLE] Result of the last health check of a type and name: 1 if it passed.",
-		}, []string{"type", "name"}),
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
-			Help: "[STABLE] Number of health checks by type, name and result.",
-		}, []string{"type", "name", "status"}),
-	}
-	for _, c := range []prometheus.Collector{s.last, s.total} {
-		if err := s.registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return s, nil
+		last: set.GaugeVec("kubernetes_healthcheck",
+			"[STABLE] Result of the last health check of a type and name: 1 if it passed.", "type", "name"),
+		total: set.CounterVec("kubernetes_healthchecks_total",
+			"[STABLE] Number of health checks by type, name and result.", "type", "name", "status"),
+	}, set.Register(reg)
 }
 
 // observe records the result of a check of one of the health paths.

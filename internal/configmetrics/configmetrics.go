@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Labels of the metrics. labelPlugin distinguishes the configurations of a subject.
@@ -53,18 +55,15 @@ func New(reg prometheus.Registerer, o Options) (*Metrics, error) {
 	help := func(text, split string) string {
 		return fmt.Sprintf("[%s] %s of %s configuration split by %s.", o.Stability, text, subject, split)
 	}
-	reloads := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "automatic_reloads_total",
-		Help: help("Total number of automatic reloads", split)}, byStatus)
-	last := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "automatic_reload_last_timestamp_seconds",
-		Help: help("Timestamp of the last automatic reload", split)}, byStatus)
-	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "last_config_info",
-		Help: "[ALPHA] Information about the last applied " + subject + " configuration with hash as label, split by " + splitInfo + "."}, byHash)
-	for _, c := range []prometheus.Collector{reloads, last, info} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of the %s configuration: %w", subject, err)
-		}
+	var set metricset.Set
+	m := &Metrics{
+		reloads: set.CounterVec(prefix+"automatic_reloads_total", help("Total number of automatic reloads", split), byStatus...),
+		last: set.GaugeVec(prefix+"automatic_reload_last_timestamp_seconds",
+			help("Timestamp of the last automatic reload", split), byStatus...),
+		info: set.GaugeVec(prefix+"last_config_info", "[ALPHA] Information about the last applied "+subject+
+			" configuration with hash as label, split by "+splitInfo+".", byHash...),
 	}
-	return (&Metrics{reloads: reloads, last: last, info: info}).with(labelServer, Hash(o.ServerID)), nil
+	return m.with(labelServer, Hash(o.ServerID)), set.Register(reg)
 }
 
 // with returns the metrics with the value of a label.

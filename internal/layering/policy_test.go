@@ -188,20 +188,24 @@ internal/monotonic, internal/configfile < internal/reload < authn, authz, intern
 # Files with secrets.
 NONE < internal/safefile < storage, audit, authn, server/credentials, server, internal/envtest;
 
+# Definitions of metrics.
+NONE < internal/metricset < internal/configmetrics, internal/outbound, internal/peercert, internal/metrics, storage,
+	storage/encryption, controllers/reconcile;
+
 # Metrics of configuration files that are read again when they change.
-NONE < internal/configmetrics < authn, authz, storage/encryption, admission, server;
+internal/metricset < internal/configmetrics < authn, authz, storage/encryption, admission, server;
 
 # Connections to other servers.
-NONE < internal/outbound < internal/hooks, aggregation;
+internal/metricset < internal/outbound < internal/hooks, aggregation;
 
 # Clients of webhooks, independent of the requests.
 internal/outbound < internal/hooks < admission, authn, authz, audit;
 
 # Counters of outdated certificates of other servers.
-NONE < internal/peercert < internal/hooks, aggregation, server;
+internal/metricset < internal/peercert < internal/hooks, aggregation, server;
 
 # The registry of metrics, with its rules; other packages use the interfaces of prometheus.
-internal/recovery < internal/metrics < server;
+internal/recovery, internal/metricset < internal/metrics < server;
 
 # Histograms with native buckets.
 NONE < internal/histogram < storage, registry, authz, handlers, controllers/customkinds;

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
@@ -87,21 +88,18 @@ func (c *collectors) describe() {
 
 // New returns a Registry that only has metrics about metrics.
 func New(o Options) *Registry {
+	var set metricset.Set
 	r := &Registry{options: o, metrics: prometheus.NewRegistry(), undescribed: &collectors{},
 		known: map[string]Description{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
-		registered: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "registered_metrics_total",
-			Help: "[BETA] Number of registered metrics by stability and by the release that deprecated them."},
-			[]string{"stability_level", "deprecated_version"}),
-		disabled: prometheus.NewCounter(prometheus.CounterOpts{Name: "disabled_metrics_total",
-			Help: "[BETA] Number of metrics that are disabled."}),
-		hidden: prometheus.NewCounter(prometheus.CounterOpts{Name: "hidden_metrics_total",
-			Help: "[BETA] Number of metrics that are hidden because they are deprecated."}),
-		unexpected: prometheus.NewCounter(prometheus.CounterOpts{Name: unexpectedTotal,
-			Help: "[ALPHA] Number of series with a label whose value is not permitted."}),
+		registered: set.CounterVec("registered_metrics_total",
+			"[BETA] Number of registered metrics by stability and by the release that deprecated them.",
+			"stability_level", "deprecated_version"),
+		disabled: set.Counter("disabled_metrics_total", "[BETA] Number of metrics that are disabled."),
+		hidden: set.Counter("hidden_metrics_total",
+			"[BETA] Number of metrics that are hidden because they are deprecated."),
+		unexpected: set.Counter(unexpectedTotal, "[ALPHA] Number of series with a label whose value is not permitted."),
 	}
-	for _, c := range []prometheus.Collector{r.registered, r.disabled, r.hidden, r.unexpected} {
-		r.MustRegister(c)
-	}
+	r.MustRegister(&set)
 	return r
 }
 

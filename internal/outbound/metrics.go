@@ -3,7 +3,6 @@ package outbound
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Metrics measures the requests of clients, with the names and labels of client-go. A nil *Metrics
@@ -26,6 +27,7 @@ type Metrics struct {
 	resolution              *prometheus.HistogramVec // by host
 	created                 *prometheus.CounterVec   // by result
 	cached                  prometheus.Gauge
+	set                     metricset.Set // has the metrics above
 
 	mu sync.Mutex // guards the fields below
 	// used has the number of the last use of each host that has series.
@@ -51,11 +53,7 @@ func (m *Metrics) use(host string) {
 			}
 		}
 		delete(m.used, oldest)
-		of := prometheus.Labels{"host": oldest}
-		m.requests.DeletePartialMatch(of)
-		for _, v := range []*prometheus.HistogramVec{m.duration, m.sent, m.fetched} {
-			v.DeletePartialMatch(of)
-		}
+		m.set.DeletePartialMatch(prometheus.Labels{"host": oldest})
 		m.resolution.DeleteLabelValues(nameOf(oldest))
 	}
 	m.used[host] = m.uses
@@ -64,37 +62,26 @@ func (m *Metrics) use(host string) {
 // NewMetrics returns Metrics that are registered with reg.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	sizes := []float64{64, 256, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20}
-	histogram := func(name, help string, buckets []float64) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"verb", "host"})
-	}
-	m := &Metrics{
-		used: map[string]uint64{},
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total",
-			Help: "[ALPHA] Number of requests of the server to other servers, such as webhooks, by code, method " +
-				"and host. The code of a request without a response is <error>."},
-			[]string{"code", "method", "host"}),
-		duration: histogram("rest_client_request_duration_seconds",
-			"[ALPHA] Time until the response of another server was read, by verb and host, in seconds.",
-			[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}),
-		sent: histogram("rest_client_request_size_bytes",
-			"[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes),
-		resolution: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "rest_client_dns_resolution_duration_seconds",
-			Help:    "[ALPHA] Time in which the name of another server was resolved, by host, in seconds.",
-			Buckets: []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30}}, []string{"host"}),
-		created: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_transport_create_calls_total",
-			Help: "[ALPHA] Number of times that a transport to another server was needed: found in the cache " +
-				"(hit), made for the cache (miss), or made for one client only (uncacheable)."}, []string{"result"}),
-		cached: prometheus.NewGauge(prometheus.GaugeOpts{Name: "rest_client_transport_cache_entries",
-			Help: "[ALPHA] Number of cached transports, which lead to webhooks."}),
-		fetched: histogram("rest_client_response_size_bytes",
-			"[ALPHA] Size of the bodies of responses of other servers by verb and host, in bytes.", sizes),
-	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.sent, m.fetched, m.resolution, m.created, m.cached} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of clients: %w", err)
-		}
-	}
-	return m, nil
+	m := &Metrics{used: map[string]uint64{}}
+	m.requests = m.set.CounterVec("rest_client_requests_total",
+		"[ALPHA] Number of requests of the server to other servers, such as webhooks, by code, method "+
+			"and host. The code of a request without a response is <error>.", "code", "method", "host")
+	m.duration = m.set.HistogramVec("rest_client_request_duration_seconds",
+		"[ALPHA] Time until the response of another server was read, by verb and host, in seconds.",
+		[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, "verb", "host")
+	m.sent = m.set.HistogramVec("rest_client_request_size_bytes",
+		"[ALPHA] Size of the bodies of requests to other servers by verb and host, in bytes.", sizes, "verb", "host")
+	m.fetched = m.set.HistogramVec("rest_client_response_size_bytes",
+		"[ALPHA] Size of the bodies of responses of other servers by verb and host, in bytes.", sizes, "verb", "host")
+	m.resolution = m.set.HistogramVec("rest_client_dns_resolution_duration_seconds",
+		"[ALPHA] Time in which the name of another server was resolved, by host, in seconds.",
+		[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30}, "host")
+	m.created = m.set.CounterVec("rest_client_transport_create_calls_total",
+		"[ALPHA] Number of times that a transport to another server was needed: found in the cache "+
+			"(hit), made for the cache (miss), or made for one client only (uncacheable).", "result")
+	m.cached = m.set.Gauge("rest_client_transport_cache_entries",
+		"[ALPHA] Number of cached transports, which lead to webhooks.")
+	return m, m.set.Register(reg)
 }
 
 // Results of getting a transport, as client-go names them.

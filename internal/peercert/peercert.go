@@ -7,12 +7,13 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Counters count outdated certificates. A nil *Counters counts nothing.
@@ -20,24 +21,15 @@ type Counters struct{ missingSAN, insecureSHA1 prometheus.Counter }
 
 // New registers the counters of a subsystem, whose help shows the stability; reg may be nil.
 func New(reg prometheus.Registerer, subsystem, stability string) (*Counters, error) {
+	var set metricset.Set
 	counter := func(name, of string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: subsystem, Name: name,
-			Help: "[" + stability + "] Number of responses of servers whose certificate " + of +
-				", and of connections that failed for this reason."})
+		return set.Counter("apiserver_"+subsystem+"_"+name, "["+stability+"] Number of responses of servers whose certificate "+
+			of+", and of connections that failed for this reason.")
 	}
-	c := &Counters{
+	return &Counters{
 		missingSAN:   counter("x509_missing_san_total", "has no subject alternative names"),
 		insecureSHA1: counter("x509_insecure_sha1_total", "is signed with SHA-1"),
-	}
-	if reg == nil {
-		return c, nil
-	}
-	for _, one := range []prometheus.Collector{c.missingSAN, c.insecureSHA1} {
-		if err := reg.Register(one); err != nil {
-			return nil, fmt.Errorf("register metrics of certificates: %w", err)
-		}
-	}
-	return c, nil
+	}, set.Register(reg)
 }
 
 // InstrumentTransport returns a transport that counts the certificates of its connections.

@@ -1,7 +1,6 @@
 package encryption
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/miniapiserver/miniapiserver/internal/configmetrics"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
 
 // Directions of a transformation, as the metrics name them.
@@ -21,9 +21,6 @@ const (
 // maxKeyIDs is the number of key ids in the metrics. The id that was used the longest time ago
 // makes room for another.
 const maxKeyIDs = 100
-
-// alpha is the stability of all these metrics, with which their help begins.
-const alpha = "[ALPHA] "
 
 // Metrics are kube-apiserver's metrics of encryption. A nil *Metrics counts nothing.
 type Metrics struct {
@@ -46,56 +43,51 @@ type Metrics struct {
 
 // NewMetrics registers the metrics. serverID identifies the server in them, as a hash.
 func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
-	const storage, envelope = "apiserver_storage_", "apiserver_envelope_encryption_"
 	file, err := configmetrics.New(reg, configmetrics.Options{Name: "encryption", ServerID: serverID, Stability: "ALPHA"})
 	if err != nil {
 		return nil, err
 	}
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: alpha + help}, labels)
-	}
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: alpha + help}, labels)
-	}
-	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: alpha + help, Buckets: buckets}, labels)
-	}
+	var set metricset.Set
 	m := &Metrics{
 		server:   configmetrics.Hash(serverID),
 		arrivals: map[string]time.Time{},
 		file:     file,
-		operations: counter(storage+"transformation_operations_total",
-			"Total number of transformations of stored values by resource, direction, prefix and status.",
+		operations: set.CounterVec("apiserver_storage_transformation_operations_total",
+			"[ALPHA] Total number of transformations of stored values by resource, direction, prefix and status.",
 			"resource", "transformation_type", "transformer_prefix", "status"),
-		durations: histogram(storage+"transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
+		durations: set.HistogramVec("apiserver_storage_transformation_duration_seconds",
+			"[ALPHA] Latencies in seconds of value transformation operations.",
 			prometheus.ExponentialBuckets(5e-6, 2, 25), "transformation_type", "transformer_prefix"),
-		cacheMisses: prometheus.NewCounter(prometheus.CounterOpts{Name: storage + "envelope_transformation_cache_misses_total",
-			Help: alpha + "Total number of cache misses while accessing key decryption key(KEK)."}),
-		keysFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: storage + "data_key_generation_failures_total",
-			Help: alpha + "Total number of failed data encryption key(DEK) generation operations."}),
-		keysGenerated: prometheus.NewHistogram(prometheus.HistogramOpts{Name: storage + "data_key_generation_duration_seconds",
-			Help: alpha + "Latencies in seconds of data encryption key(DEK) generation operations.", Buckets: prometheus.ExponentialBuckets(5e-6,
-				2, 14)}),
-		dekFill: prometheus.NewGauge(prometheus.GaugeOpts{Name: envelope + "dek_cache_fill_percent",
-			Help: alpha + "Percent of the cache slots currently occupied by cached DEKs."}),
-		dekArrivals: histogram(envelope+"dek_cache_inter_arrival_time_seconds", "Time (in seconds) of inter arrival of transformation requests.",
+		cacheMisses: set.Counter("apiserver_storage_envelope_transformation_cache_misses_total",
+			"[ALPHA] Total number of cache misses while accessing key decryption key(KEK)."),
+		keysFailed: set.Counter("apiserver_storage_data_key_generation_failures_total",
+			"[ALPHA] Total number of failed data encryption key(DEK) generation operations."),
+		keysGenerated: set.Histogram("apiserver_storage_data_key_generation_duration_seconds",
+			"[ALPHA] Latencies in seconds of data encryption key(DEK) generation operations.",
+			prometheus.ExponentialBuckets(5e-6, 2, 14)),
+		dekFill: set.Gauge("apiserver_envelope_encryption_dek_cache_fill_percent",
+			"[ALPHA] Percent of the cache slots currently occupied by cached DEKs."),
+		dekArrivals: set.HistogramVec("apiserver_envelope_encryption_dek_cache_inter_arrival_time_seconds",
+			"[ALPHA] Time (in seconds) of inter arrival of transformation requests.",
 			prometheus.ExponentialBuckets(60, 2, 10), "transformation_type"),
-		calls: histogram(envelope+"kms_operations_latency_seconds", "KMS operation duration with gRPC error code status total.",
+		calls: set.HistogramVec("apiserver_envelope_encryption_kms_operations_latency_seconds",
+			"[ALPHA] KMS operation duration with gRPC error code status total.",
 			prometheus.ExponentialBuckets(0.0001, 2, 20), "provider_name", "method_name", "grpc_status_code"),
-		keyIDs: counter(envelope+"key_id_hash_total",
-			"Number of times a keyID is used split by transformation type, provider, and apiserver identity.",
+		keyIDs: set.CounterVec("apiserver_envelope_encryption_key_id_hash_total",
+			"[ALPHA] Number of times a keyID is used split by transformation type, provider, and apiserver identity.",
 			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		invalidKeyIDs: counter(envelope+"invalid_key_id_from_status_total",
-			"Number of times an invalid keyID is returned by the Status RPC call split by error.",
+		invalidKeyIDs: set.CounterVec("apiserver_envelope_encryption_invalid_key_id_from_status_total",
+			"[ALPHA] Number of times an invalid keyID is returned by the Status RPC call split by error.",
 			"provider_name", "error"),
-		keyIDTimes: gauge(envelope+"key_id_hash_last_timestamp_seconds", "The last time in seconds when a keyID was used.",
+		keyIDTimes: set.GaugeVec("apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds",
+			"[ALPHA] The last time in seconds when a keyID was used.",
 			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		statusTimes: gauge(envelope+"key_id_hash_status_last_timestamp_seconds",
-			"The last time in seconds when a keyID was returned by the Status RPC call.",
+		statusTimes: set.GaugeVec("apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds",
+			"[ALPHA] The last time in seconds when a keyID was returned by the Status RPC call.",
 			"provider_name", "key_id_hash", "apiserver_id_hash"),
-		cacheSize: gauge(envelope+"dek_source_cache_size",
-			"Number of records in data encryption key (DEK) source cache. After a restart it is about the number of decrypt calls to the KMS plugin.",
-			"provider_name"),
+		cacheSize: set.GaugeVec("apiserver_envelope_encryption_dek_source_cache_size",
+			"[ALPHA] Number of records in data encryption key (DEK) source cache. "+
+				"After a restart it is about the number of decrypt calls to the KMS plugin.", "provider_name"),
 	}
 	m.usedKeyIDs = lru.NewWithEvictionFunc(maxKeyIDs, func(key lru.Key, _ any) {
 		labels := key.(keyIDLabels)
@@ -106,13 +98,7 @@ func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 		labels := key.(keyIDLabels)
 		m.statusTimes.DeleteLabelValues(labels.provider, labels.hash, m.server)
 	})
-	for _, c := range []prometheus.Collector{m.operations, m.durations, m.cacheMisses, m.keysFailed, m.keysGenerated, m.dekFill, m.dekArrivals,
-		m.calls, m.keyIDs, m.invalidKeyIDs, m.keyIDTimes, m.statusTimes, m.cacheSize} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return m, nil
+	return m, set.Register(reg)
 }
 
 // keyIDLabels are the labels of a key id in the metrics.
