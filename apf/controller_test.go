@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -32,21 +32,8 @@ type controllerFixture struct {
 
 func newControllerFixture(t *testing.T) *controllerFixture {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	k := &controllerFixture{t: t}
-	if k.catalogue, err = api.New(kinds.All()...); err != nil {
-		t.Fatal(err)
-	}
-	if k.reg, err = registry.New(store, k.catalogue, registry.Options{Schemas: ssa.Published(k.catalogue)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	k := &controllerFixture{t: t, catalogue: registrytest.Catalogue(t)}
+	k.reg = registrytest.New(t, k.catalogue, registry.Options{Schemas: ssa.Published(k.catalogue)})
 	k.Controller, _ = k.startController()
 	return k
 }

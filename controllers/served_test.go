@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
@@ -31,10 +32,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		catalogue, err := api.New(resources...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		catalogue := registrytest.Catalogue(t, resources...)
 		if runs := newPodGroupProtection(Config{BaseConfig: reconcile.BaseConfig{Catalogue: catalogue}.Complete()}) != nil; runs != c.runs {
 			t.Errorf("GenericWorkload %t, runtime config %v: runs %t", c.gates.Enabled(features.GenericWorkload), c.config, runs)
 		}

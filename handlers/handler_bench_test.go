@@ -15,12 +15,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
-	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -38,31 +36,12 @@ var _ authn.Authenticator = everybody{}
 // newBenched makes a Handler on a store of its own, with the namespace "bench".
 func newBenched(tb testing.TB, changes ...func(*Config)) *Handler {
 	tb.Helper()
-	ctx := tb.Context()
-	store, err := storage.Open(ctx, storage.Options{Ephemeral: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	reg, err := registry.New(store, catalogue, registry.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := store.Start(ctx); err != nil {
-		tb.Fatal(err)
-	}
-	c := Config{Catalogue: catalogue, Registry: reg, Authenticator: everybody{}, Authorizer: authz.Privileged(request.GroupMasters)}
-	for _, change := range changes {
-		change(&c)
-	}
-	h, err := New(c)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	h := newHandler(tb, func(c *Config) {
+		c.Authenticator, c.Authorizer, c.Gates = everybody{}, authz.Privileged(request.GroupMasters), nil
+		for _, change := range changes {
+			change(c)
+		}
+	})
 	do(tb, h, http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"bench"}}`)
 	return h
 }

@@ -14,12 +14,11 @@ import (
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -45,26 +44,12 @@ func newHandler(t testing.TB, change func(*Config)) *Handler {
 // newHandlerWith is newHandler, with or without field management.
 func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Handler {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true, FutureWait: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t)
 	var o registry.Options
 	if manageFields {
 		o.Schemas = ssa.Published(catalogue)
 	}
-	reg, err := registry.New(store, catalogue, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	reg := registrytest.NewOn(t, storage.Options{FutureWait: 50 * time.Millisecond}, catalogue, o)
 	c := Config{Catalogue: catalogue, Registry: reg, Authenticator: somebody{}, Authorizer: everyGroup, Gates: testGates()}
 	if change != nil {
 		change(&c)
@@ -130,10 +115,7 @@ func addMaps(t testing.TB, h *Handler, names ...string) {
 // newHandlerWithoutStore makes a Handler that can parse requests but not serve them.
 func newHandlerWithoutStore(t testing.TB) *Handler {
 	t.Helper()
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t)
 	return &Handler{Config: Config{Catalogue: catalogue, Gates: testGates()}, codecs: representation.NewCodecs(catalogue, time.Now)}
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // Objects returns Objects of a server with the default kinds, in which the given objects are
@@ -42,22 +42,8 @@ func PreviewObjects(t testing.TB, stored ...api.Object) *admission.Objects {
 
 func objectsOf(t testing.TB, resources []*api.Resource, stored []api.Object) *admission.Objects {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(resources...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.New(store, catalogue, registry.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t, resources...)
+	reg := registrytest.New(t, catalogue, registry.Options{})
 	for _, obj := range stored {
 		i := slices.IndexFunc(catalogue.Resources(), func(r *api.Resource) bool {
 			return r.New != nil && r.Virtual == nil && reflect.TypeOf(r.New()) == reflect.TypeOf(obj)

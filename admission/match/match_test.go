@@ -17,7 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/api/expression"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -30,10 +30,7 @@ func requestOf(t testing.TB, text string, obj, old api.Object) *Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := registrytest.Catalogue(t)
 	resource, sub, _ := strings.Cut(part[2], "/")
 	res, v, ok := c.Lookup(gv, resource)
 	if !ok {

@@ -17,20 +17,11 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
-
-func catalogue(t testing.TB) *api.Catalogue {
-	t.Helper()
-	c, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // parameterObjects implements objectReader.
 type parameterObjects struct {
@@ -73,7 +64,7 @@ type cluster struct {
 
 func newCluster(t testing.TB, text string) *cluster {
 	t.Helper()
-	c := &cluster{catalogue: catalogue(t)}
+	c := &cluster{catalogue: registrytest.Catalogue(t)}
 	objects := &parameterObjects{catalogue: c.catalogue}
 	for _, doc := range strings.Split(text, "\n---\n") {
 		obj, res, _ := c.decode(t, doc)

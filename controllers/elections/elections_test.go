@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -25,11 +26,6 @@ import (
 // newConfig returns the configuration of a server on an empty store.
 func newConfig(t *testing.T) Config {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
 	gates, err := features.New(map[string]bool{features.CoordinatedLeaderElection: true})
 	if err != nil {
 		t.Fatal(err)
@@ -39,17 +35,8 @@ func newConfig(t *testing.T) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalogue, err := api.New(resources...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.New(store, catalogue, registry.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t, resources...)
+	reg := registrytest.New(t, catalogue, registry.Options{})
 	c := Config{BaseConfig: reconcile.BaseConfig{Registry: reg, Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler)}, ServerID: "one",
 		LeaseDuration: time.Minute, RenewDeadline: 30 * time.Second, RetryPeriod: 10 * time.Millisecond}
 	c.BaseConfig = c.Complete()

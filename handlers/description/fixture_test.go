@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -33,12 +34,8 @@ func newHandlerOf(t testing.TB, resources ...*api.Resource) *Handler {
 
 func newHandlerWith(t testing.TB, change func(*Config), resources ...*api.Resource) *Handler {
 	t.Helper()
-	catalogue, err := api.New(resources...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := Config{
-		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Gates: features.Default(),
+		Catalogue: registrytest.Catalogue(t, resources...), Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Gates: features.Default(),
 		Version: version.Info{GitVersion: "v1.37.2", EmulationMajor: "1", EmulationMinor: "37"}, Now: func() time.Time { return time.Unix(1e9, 0) },
 	}
 	c.Gates[features.ComponentStatusz] = false // enabled by its tests

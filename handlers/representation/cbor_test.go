@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/cbor"
 	"github.com/miniapiserver/miniapiserver/internal/filler"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/kinds"
 )
 
@@ -67,11 +68,7 @@ func TestCBORNegotiation(t *testing.T) {
 // TestCBORObjects checks for random objects of all kinds that clients get the same object in CBOR as the
 // library encodes, and that the server decodes it again.
 func TestCBORObjects(t *testing.T) {
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	codecs := NewCodecs(catalogue, time.Now)
+	codecs := NewCodecs(registrytest.Catalogue(t), time.Now)
 	codecs.CBOR = true
 	random, compared := rand.New(rand.NewPCG(7, 8)), 0
 	for _, res := range kinds.All() {

@@ -12,8 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -28,10 +27,7 @@ func newCodec(t testing.TB, resource string) *Codec {
 // newCodecOf returns a codec of a resource.
 func newCodecOf(t testing.TB, gv schema.GroupVersion, resource string) *Codec {
 	t.Helper()
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t)
 	res, v, ok := catalogue.Lookup(gv, resource)
 	if !ok {
 		t.Fatalf("%s is not served", resource)

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // gzipRecorder records a response that may be compressed.
@@ -25,18 +25,7 @@ func (gzipRecorder) AcceptsGzip() bool { return true }
 // changed parts are compressed again.
 func TestPartsAreReused(t *testing.T) {
 	c := newCodec(t, "configmaps")
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	reg, err := registry.New(store, c.codecs.catalogue, registry.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	reg := registrytest.New(t, c.codecs.catalogue, registry.Options{})
 	target := registry.Target{Resource: c.resource, Version: c.version, Namespace: "ns"}
 	create := func(name string) {
 		t.Helper()

@@ -14,16 +14,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/kinds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 const fleetsPath = "/apis/ships.example.com/v1/namespaces/ns/fleets"
@@ -38,22 +37,8 @@ func (administrator) Authenticate(*http.Request) (authn.Identity, bool, error) {
 // serve serves the built-in kinds and fleets, and returns the URL.
 func serve(t *testing.T) string {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(append(kinds.All(), Kinds(features.Default())...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.New(store, catalogue, registry.Options{Schemas: ssa.Published(catalogue)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t, append(kinds.All(), Kinds(features.Default())...)...)
+	reg := registrytest.New(t, catalogue, registry.Options{Schemas: ssa.Published(catalogue)})
 	h, err := handlers.New(handlers.Config{Catalogue: catalogue, Registry: reg, Authenticator: administrator{}, Authorizer: authz.AlwaysAllow{}})
 	if err != nil {
 		t.Fatal(err)

@@ -127,8 +127,11 @@ admission/noderestriction, admission/podsecurity, admission/imagepolicy, admissi
 # What the tests of kinds share.
 kinds < internal/kindtest;
 
+# Registries for tests.
+registry, kinds < internal/registrytest;
+
 # What the tests of plugins share.
-admission, kinds < admission/admissiontest;
+admission, internal/registrytest < admission/admissiontest;
 
 # Connections to kubelets, pods and services.
 api, internal/outbound < handlers/proxy;
@@ -276,5 +279,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but internal/eventually, internal/kindtest, internal/otlptest, internal/porttest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/eventually, internal/kindtest, internal/otlptest, internal/porttest, internal/registrytest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
 `

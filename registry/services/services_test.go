@@ -11,31 +11,16 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // newResolver returns a resolver of a registry with a service of each type, named after the
 // type, with port 443. The service "ready" has an endpoint.
 func newResolver(t *testing.T) *Resolver {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := registry.New(store, catalogue, registry.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t)
+	reg := registrytest.New(t, catalogue, registry.Options{})
 	var initial []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) {
 		res, err := reg.FindResource(gr)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
-	"github.com/miniapiserver/miniapiserver/kinds"
+	"github.com/miniapiserver/miniapiserver/internal/registrytest"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -25,20 +25,12 @@ import (
 // newPublication returns the Publication of a server with ranges, in an empty store.
 func newPublication(t *testing.T, ranges ...string) *Publication {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(kinds.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := registrytest.Catalogue(t)
 	p := &Publication{Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Port: 6443}
 	for _, r := range ranges {
 		p.Ranges = append(p.Ranges, netip.MustParsePrefix(r))
 	}
-	p.Registry, err = registry.New(store, catalogue, registry.Options{
+	p.Registry = registrytest.New(t, catalogue, registry.Options{
 		Now: time.Now, Schemas: ssa.Published(catalogue),
 		Allocators: func(r *registry.Registry) map[schema.GroupResource]registry.Allocator {
 			p.Allocator = allocation.New(r, allocation.Options{
@@ -47,12 +39,6 @@ func newPublication(t *testing.T, ranges ...string) *Publication {
 			return map[schema.GroupResource]registry.Allocator{allocation.ServiceResource(): p.Allocator}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return p
 }
 
