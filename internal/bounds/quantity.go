@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -48,8 +50,7 @@ func quantities(text []byte, into any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	w := quantityWalk{known: map[reflect.Type]bool{}}
-	err := w.json(d, gotype.Deref(reflect.TypeOf(into)))
+	err := jsonQuantities(d, gotype.Deref(reflect.TypeOf(into)))
 	if limit := (*Error)(nil); errors.As(err, &limit) {
 		return err
 	}
@@ -61,8 +62,7 @@ func protoQuantities(message []byte, into any) error {
 	if !strangeNumber(message, false) {
 		return nil
 	}
-	w := quantityWalk{known: map[reflect.Type]bool{}}
-	return w.proto(message, gotype.Deref(reflect.TypeOf(into)))
+	return messageQuantities(message, gotype.Deref(reflect.TypeOf(into)))
 }
 
 // strangeNumber reports whether a text may contain a number that Quantity refuses. In JSON,
@@ -110,38 +110,57 @@ func startsNumber(text []byte, at int) bool {
 
 func delimits(b byte) bool { return b <= ' ' || strings.IndexByte(`":,[]{}`, b) >= 0 }
 
-// quantityWalk checks the quantities in a text along a Go type.
-type quantityWalk struct {
-	known map[reflect.Type]bool // whether values of the type may hold a quantity
-}
-
 var quantityType = reflect.TypeFor[resource.Quantity]()
 
-// holds reports whether values of a type may hold a quantity.
-func (w *quantityWalk) holds(rt reflect.Type) bool {
-	rt = gotype.Deref(rt)
-	if rt == quantityType {
-		return true
+// Results about Go types, which are few: those of the kinds and of their fields.
+var (
+	holders      sync.Map // reflect.Type -> bool: whether its values may hold a quantity
+	holderFields sync.Map // reflect.Type -> map[uint64]reflect.Type: the fields that may, by protobuf number
+)
+
+// holdsQuantity reports whether values of a type may hold a quantity.
+func holdsQuantity(rt reflect.Type) bool {
+	if holds, ok := holders.Load(rt); ok {
+		return holds.(bool)
 	}
-	if holds, ok := w.known[rt]; ok {
-		return holds
-	}
-	w.known[rt] = false // for a recursive type, the other fields decide
-	holds := false
-	switch rt.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map:
-		holds = w.holds(rt.Elem())
-	case reflect.Struct:
-		for _, f := range gotype.Fields(rt) {
-			holds = holds || w.holds(f.Type)
-		}
-	}
-	w.known[rt] = holds
+	holds := reachesQuantity(rt, map[reflect.Type]bool{})
+	holders.Store(rt, holds)
 	return holds
 }
 
-// json checks the next value, which will be decoded into the type.
-func (w *quantityWalk) json(d *json.Decoder, rt reflect.Type) error {
+// reachesQuantity is holdsQuantity for types other than the seen ones.
+func reachesQuantity(rt reflect.Type, seen map[reflect.Type]bool) bool {
+	rt = gotype.Deref(rt)
+	if rt == quantityType || seen[rt] {
+		return rt == quantityType
+	}
+	seen[rt] = true
+	switch rt.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return reachesQuantity(rt.Elem(), seen)
+	case reflect.Struct:
+		return slices.ContainsFunc(gotype.Fields(rt), func(f gotype.Field) bool { return reachesQuantity(f.Type, seen) })
+	}
+	return false
+}
+
+// quantityFields returns the fields of a struct that may hold a quantity, by their protobuf numbers.
+func quantityFields(rt reflect.Type) map[uint64]reflect.Type {
+	if fields, ok := holderFields.Load(rt); ok {
+		return fields.(map[uint64]reflect.Type)
+	}
+	fields := map[uint64]reflect.Type{}
+	for _, f := range gotype.Fields(rt) {
+		if f.Number > 0 && holdsQuantity(f.Type) {
+			fields[uint64(f.Number)] = gotype.Deref(f.Type)
+		}
+	}
+	holderFields.Store(rt, fields)
+	return fields
+}
+
+// jsonQuantities checks the next value, which will be decoded into the type.
+func jsonQuantities(d *json.Decoder, rt reflect.Type) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -156,12 +175,12 @@ func (w *quantityWalk) json(d *json.Decoder, rt reflect.Type) error {
 			return Quantity(x.String())
 		}
 	case json.Delim:
-		return w.composite(d, rt, x)
+		return compositeQuantities(d, rt, x)
 	}
 	return nil
 }
 
-func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Delim) error {
+func compositeQuantities(d *json.Decoder, rt reflect.Type, open json.Delim) error {
 	for d.More() {
 		of := reflect.TypeFor[any]()
 		if open == '{' {
@@ -170,12 +189,12 @@ func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Del
 				return err
 			}
 			if text, ok := name.(string); ok {
-				of = w.member(rt, text)
+				of = memberType(rt, text)
 			}
 		} else if rt.Kind() == reflect.Slice || rt.Kind() == reflect.Array {
 			of = gotype.Deref(rt.Elem())
 		}
-		if err := w.json(d, of); err != nil {
+		if err := jsonQuantities(d, of); err != nil {
 			return err
 		}
 	}
@@ -183,41 +202,39 @@ func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Del
 	return err
 }
 
-// member returns the type of a member of an object, or the type any if it cannot hold a
+// memberType returns the type of a member of an object, or the type any if it cannot hold a
 // quantity.
-func (w *quantityWalk) member(rt reflect.Type, name string) reflect.Type {
+func memberType(rt reflect.Type, name string) reflect.Type {
 	none := reflect.TypeFor[any]()
 	switch rt.Kind() {
 	case reflect.Map:
 		return gotype.Deref(rt.Elem())
 	case reflect.Struct:
-		if !w.holds(rt) {
+		if !holdsQuantity(rt) {
 			return none
 		}
 	default:
 		return none
 	}
 	for _, f := range gotype.Members(rt) {
-		if strings.EqualFold(f.Name, name) && w.holds(f.Type) {
+		if strings.EqualFold(f.Name, name) && holdsQuantity(f.Type) {
 			return gotype.Deref(f.Type)
 		}
 	}
 	return none
 }
 
-// proto checks a message, which will be decoded into the type.
-func (w *quantityWalk) proto(message []byte, rt reflect.Type) error {
+// messageQuantities checks a message, which will be decoded into the type.
+func messageQuantities(message []byte, rt reflect.Type) error {
 	if rt == quantityType {
-		return w.protoQuantity(message)
+		return quantityMessage(message)
 	}
-	if rt.Kind() != reflect.Struct || !w.holds(rt) {
+	if rt.Kind() != reflect.Struct {
 		return nil
 	}
-	types := map[uint64]reflect.Type{}
-	for _, f := range gotype.Fields(rt) {
-		if f.Number > 0 && w.holds(f.Type) {
-			types[uint64(f.Number)] = gotype.Deref(f.Type)
-		}
+	types := quantityFields(rt)
+	if len(types) == 0 {
+		return nil
 	}
 	return eachField(message, func(number uint64, value []byte) error {
 		switch of := types[number]; {
@@ -228,17 +245,17 @@ func (w *quantityWalk) proto(message []byte, rt reflect.Type) error {
 				if n != 2 {
 					return nil
 				}
-				return w.proto(value, gotype.Deref(of.Elem()))
+				return messageQuantities(value, gotype.Deref(of.Elem()))
 			})
 		case of.Kind() == reflect.Slice:
-			return w.proto(value, gotype.Deref(of.Elem()))
+			return messageQuantities(value, gotype.Deref(of.Elem()))
 		default:
-			return w.proto(value, of)
+			return messageQuantities(value, of)
 		}
 	})
 }
 
-func (w *quantityWalk) protoQuantity(message []byte) error {
+func quantityMessage(message []byte) error {
 	return eachField(message, func(n uint64, value []byte) error {
 		if n != 1 {
 			return nil

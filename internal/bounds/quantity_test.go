@@ -2,6 +2,7 @@ package bounds
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,41 @@ func BenchmarkStrangeNumber(b *testing.B) {
 	for b.Loop() {
 		if strangeNumber(text, true) {
 			b.Fatal("strange")
+		}
+	}
+}
+
+// TestRecursiveTypes checks that a type holds a quantity if it does so only through a type that holds it in turn.
+func TestRecursiveTypes(t *testing.T) {
+	type outer struct {
+		Inner    *struct{ Outer []*outer }
+		Quantity resource.Quantity
+	}
+	type endless struct{ Inner []endless }
+	for rt, want := range map[reflect.Type]bool{
+		reflect.TypeFor[outer](): true, reflect.TypeFor[outer]().Field(0).Type: true, reflect.TypeFor[endless](): false,
+	} {
+		for range 2 {
+			if holdsQuantity(rt) != want {
+				t.Errorf("%v holds a quantity: %t", rt, !want)
+			}
+		}
+	}
+}
+
+// BenchmarkProtoQuantities checks a pod with a digest that looks like a number.
+func BenchmarkProtoQuantities(b *testing.B) {
+	list := corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("1Gi")}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "image@sha256:1e98765",
+		Resources: corev1.ResourceRequirements{Limits: list, Requests: list}}}}}
+	message, err := pod.Marshal()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := protoQuantities(message, pod); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
