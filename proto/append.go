@@ -1,6 +1,7 @@
 package proto
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -40,6 +41,17 @@ func (h Head) Append(dst []byte, m Message) ([]byte, error) {
 		return nil, fmt.Errorf("encode %s: %w", h.kind, err)
 	}
 	return append(dst, envelopeTail...), nil
+}
+
+// Raw returns the message in an envelope, and false if Append would write the envelope otherwise. The zero Head has no
+// messages.
+func (h Head) Raw(envelope []byte) (message []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(envelope, h.text)
+	if !ok || len(h.text) == 0 {
+		return nil, false
+	}
+	message, n := protowire.ConsumeBytes(rest)
+	return message, n >= 0 && string(rest[n:]) == envelopeTail
 }
 
 // AppendRaw appends the envelope of an encoded message to dst.

@@ -165,6 +165,8 @@ func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig 
 		AsStored:   res.AsStored(),
 		Fields:     res.Selectable,
 		Index:      res.Indexed,
+
+		StoredField: res.StoredField(),
 	}
 	if res.Storage.Expires {
 		cfg.TTL = r.o.EventTTL

@@ -321,7 +321,16 @@ func (s *collectionState) remove(key string) *Item {
 	return prev
 }
 
-func indexKey(i *Item, field string) string { return i.Fields()[field] + "\x00" + i.key }
+// indexKey returns the key of an item in the index of a field. It depends on the value alone, so that an item is
+// removed from where it was inserted: the field of a value that cannot be decoded is known only until that is tried.
+func indexKey(i *Item, field string) string {
+	if i.config.StoredField != nil {
+		if text, ok := i.config.StoredField(i.value, field); ok {
+			return string(text) + "\x00" + i.key
+		}
+	}
+	return i.Fields()[field] + "\x00" + i.key
+}
 
 // keyRange is a range of one of the state's trees: the keys from start on that begin with
 // prefix.

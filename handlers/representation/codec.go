@@ -57,8 +57,8 @@ type Codec struct {
 	rawJSON func() *rawJSONChecker
 	// hasProto reports whether objects have a protobuf form.
 	hasProto bool
-	// storedHead and storedTail enclose objects that are sent in their stored encoding.
-	storedHead, storedTail []byte
+	// storedHead is the Head of objects that are sent in their stored encoding.
+	storedHead proto.Head
 	// table makes table rows of objects; columns is the JSON of its column definitions.
 	table   *api.Table[api.Object]
 	columns func() []byte
@@ -121,7 +121,7 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	if c.meta = c; v.FromHub != nil {
 		c.meta = s.Codec(res, &res.Versions[0])
 	}
-	c.storedHead, c.storedTail = storedHead(c), proto.AppendListTail(nil)
+	c.storedHead = storedHead(c)
 	actual, _ := s.byVersion.LoadOrStore(v, c)
 	return actual.(*Codec)
 }

@@ -1,7 +1,6 @@
 package representation
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 
@@ -28,25 +27,18 @@ const (
 // emptyVersion is the stored field: its tag and a length of zero.
 const emptyVersion = "\x32\x00"
 
-// storedHead returns the beginning of the values that storedProto can use; nil if there are
-// none. It cannot use values of other versions, nor values to which defaults are added.
-func storedHead(c *Codec) []byte {
+// storedHead returns the Head of the values that storedProto can use; zero if there are none. It cannot use values of other versions, nor values to which defaults are added.
+func storedHead(c *Codec) proto.Head {
 	if c.resource.Default != nil || c.version.FromHub != nil || c.resource.StoredVersion() != c.version.GroupVersion {
-		return nil
+		return proto.Head{}
 	}
-	empty := proto.AppendRaw(nil, c.version.String(), c.resource.Kind, nil)
-	tail := len(proto.AppendListTail(nil))
-	return empty[:len(empty)-tail-1] // without the tail and the length, a zero byte
+	return proto.NewHead(c.version.String(), c.resource.Kind)
 }
 
 // storedProto parses the value of an item. It reports false if the item must be decoded.
 func (c *Codec) storedProto(item *storage.Item) (s storedProto, ok bool) {
-	value := item.Value()
-	if len(c.storedHead) == 0 || !bytes.HasPrefix(value, c.storedHead) {
-		return s, false
-	}
-	raw, n := protowire.ConsumeBytes(value[len(c.storedHead):])
-	if n < 0 || string(value[len(c.storedHead)+n:]) != string(c.storedTail) {
+	raw, ok := c.storedHead.Raw(item.Value())
+	if !ok {
 		return s, false
 	}
 	meta, after, ok := consumeField(raw, fieldMetadata)
