@@ -100,7 +100,7 @@ func (c *Collection) Loaded() bool { return c.current.Load() != nil }
 func (c *Collection) load() error {
 	start := time.Now()
 	fresh := newCollectionState(len(c.config().Index))
-	rev, err := c.store.scan(c.store.ctx, c.prefix, 0, func(kv *mvccpb.KeyValue) {
+	rev, err := c.store.scan(c.store.ctx, c.prefix, 0, false, func(kv *mvccpb.KeyValue) {
 		fresh.appendLoaded(c.item(string(kv.Key[len(c.prefix):]), kv))
 	})
 	if err != nil {

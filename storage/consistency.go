@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Results of a check, as in the label status of kube-apiserver's metric.
@@ -81,7 +80,7 @@ func (c *Collection) differenceFromEtcd(ctx context.Context) (found string, chec
 		return "", false, nil
 	}
 	n := 0
-	_, err = c.store.scan(ctx, c.prefix, rev, func(kv *mvccpb.KeyValue) {
+	_, err = c.store.scan(ctx, c.prefix, rev, true, func(kv *mvccpb.KeyValue) {
 		key := string(kv.Key[len(c.prefix):])
 		if key == "" || isBelow(key, nested) {
 			return
@@ -94,7 +93,7 @@ func (c *Collection) differenceFromEtcd(ctx context.Context) (found string, chec
 		case item.rev != kv.ModRevision:
 			found = fmt.Sprintf("%s has revision %d in the cache and %d in etcd", key, item.rev, kv.ModRevision)
 		}
-	}, clientv3.WithKeysOnly())
+	})
 	if err == nil && found == "" && n != state.items.Len() {
 		found = fmt.Sprintf("the cache has %d keys, etcd has %d", state.items.Len(), n)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -25,7 +26,7 @@ func (s *Store) load(ctx context.Context) error {
 	for _, c := range s.routes {
 		fresh[c] = newCollectionState(len(c.config().Index))
 	}
-	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, func(kv *mvccpb.KeyValue) {
+	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, false, func(kv *mvccpb.KeyValue) {
 		if c, key := s.route(kv.Key); c != nil {
 			fresh[c].appendLoaded(c.cachedOrNewItem(key, kv))
 		}
@@ -42,27 +43,43 @@ func (s *Store) load(ctx context.Context) error {
 }
 
 // scan calls f with all keys that begin with prefix at revision rev, and returns the
-// revision. 0 means the current one.
-func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvccpb.KeyValue), more ...clientv3.OpOption) (int64, error) {
+// revision. 0 means the current one. If keysOnly is set, the keys have no values.
+func (s *Store) scan(ctx context.Context, prefix string, rev int64, keysOnly bool, f func(*mvccpb.KeyValue)) (int64, error) {
 	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	read := s.remotePage
+	if s.embedded != nil {
+		if !s.hold() { // the files of an embedded etcd are closed with the store
+			return 0, ErrClosed
+		}
+		defer s.wg.Done()
+		read = s.embedded.page
+	}
 	for {
-		resp, err := s.client.Get(ctx, from,
-			append(more[:len(more):len(more)], clientv3.WithRange(end), clientv3.WithLimit(loadPage),
-				clientv3.WithRev(rev))...)
+		page, err := read(ctx, from, end, rev, keysOnly)
 		if err != nil {
 			return 0, s.readError(err)
 		}
-		for _, kv := range resp.Kvs {
+		for _, kv := range page.Kvs {
 			f(kv)
 		}
 		if rev == 0 {
-			rev = resp.Header.Revision
+			rev = page.Header.Revision
 		}
-		if !resp.More || len(resp.Kvs) == 0 {
+		if !page.More || len(page.Kvs) == 0 {
 			return rev, nil
 		}
-		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 	}
+}
+
+// remotePage returns the first keys of a range, at most loadPage, at a revision; 0 means the current one.
+func (s *Store) remotePage(ctx context.Context, from, end string, rev int64, keysOnly bool) (*pb.RangeResponse, error) {
+	options := []clientv3.OpOption{clientv3.WithRange(end), clientv3.WithLimit(loadPage), clientv3.WithRev(rev)}
+	if keysOnly {
+		options = append(options, clientv3.WithKeysOnly())
+	}
+	resp, err := s.client.Get(ctx, from, options...)
+	return (*pb.RangeResponse)(resp), err
 }
 
 // route returns the collection of an etcd key, which is the one with the longest prefix, and

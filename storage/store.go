@@ -190,18 +190,24 @@ func (s *Store) Err() <-chan error { return s.fatalErrors }
 // spawn runs f in a goroutine that Close waits for. After Close it runs f synchronously; f
 // returns soon then, because s.ctx is done.
 func (s *Store) spawn(f func()) {
-	s.spawnMu.Lock()
-	if s.ended {
-		s.spawnMu.Unlock()
+	if !s.hold() {
 		f()
 		return
 	}
-	s.wg.Add(1)
-	s.spawnMu.Unlock()
 	go func() {
 		recovery.RestartOnPanic(s.ctx, s.log, "storage", f)
 		s.wg.Done()
 	}()
+}
+
+// hold makes Close wait for a call of s.wg.Done. It returns false after Close.
+func (s *Store) hold() bool {
+	s.spawnMu.Lock()
+	defer s.spawnMu.Unlock()
+	if !s.ended {
+		s.wg.Add(1)
+	}
+	return !s.ended
 }
 
 func (s *Store) reportFatal(err error) {
