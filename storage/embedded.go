@@ -131,6 +131,9 @@ func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
 	c.InitialCluster = c.Name + "=" + nowhere[0].String()
 	// etcd keeps the last entries of its log in memory, with the objects in them, for members that lag. There are none.
 	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 1
+	// A start reads the whole log, in segments of 64 MB, although it needs no more than the entries after the last snapshot,
+	// whose segments are never removed. One more segment has the entries after older snapshots.
+	c.MaxWalFiles = 2
 	c.QuotaBackendBytes = o.QuotaBytes
 	c.UnsafeNoFsync = o.Ephemeral || o.NoSync
 	// Slow requests are normal on a loaded machine, so only those above a second are logged.

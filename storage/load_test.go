@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,10 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 )
 
 // putKeys writes n keys below /registry/scanned/ and returns them in their order.
@@ -151,5 +154,32 @@ func TestStoredFieldIndex(t *testing.T) {
 	onNode(c, "three", "ns/a", "ns/c")
 	if n := c.current.Load().indexes[0].Len(); n != 3 {
 		t.Errorf("the index has %d items, want 3", n)
+	}
+}
+
+// TestLogIsShort checks that few segments of the log are left, which the next start reads.
+func TestLogIsShort(t *testing.T) {
+	defer func(size int64) { wal.SegmentSizeBytes = size }(wal.SegmentSizeBytes)
+	wal.SegmentSizeBytes = 320 << 10 // a little more than the writes between two snapshots, which etcd needs
+	dir := t.TempDir()
+	s := openStore(t, Options{Dir: dir})
+	putKeys(t, s, 7000)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	segments := func() int {
+		all, err := filepath.Glob(filepath.Join(dir, "member", "wal", "*.wal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	if n := segments(); n < 6 {
+		t.Errorf("only %d segments were written", n)
+	}
+	s = openStore(t, Options{Dir: dir}) // etcd removes segments when it starts, and every 30 seconds
+	eventually.True(t, "the log is short", func() bool { return segments() <= 2 })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
