@@ -6,13 +6,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 // TestSplitList checks the lists of workloads and process IDs in flags.
@@ -56,32 +57,10 @@ func TestWorkloadNames(t *testing.T) {
 	}
 }
 
-// ownProcess returns this process, whose CPU time and memory can be read.
-func ownProcess() *process { return &process{pids: []string{strconv.Itoa(os.Getpid())}} }
-
-// TestProcess checks that the CPU time and the memory of processes are added, and the error for a
-// process that does not exist.
-func TestProcess(t *testing.T) {
-	one, two := ownProcess(), ownProcess()
-	two.pids = append(two.pids, two.pids...)
-	single, err1 := one.rss()
-	double, err2 := two.rss()
-	if err1 != nil || err2 != nil || single < 1<<20 || double < single*3/2 {
-		t.Errorf("memory %d of one process, %d of two: %v %v", single, double, err1, err2)
-	}
-	if _, err := one.cpu(); err != nil {
-		t.Error(err)
-	}
-	none := &process{pids: []string{"0"}}
-	if _, err := none.cpu(); err == nil {
-		t.Error("no error for a process that does not exist")
-	}
-}
-
 // TestMeasure checks that each operation runs once, that responses and their sizes are added,
 // and that an error of an operation ends the measurement.
 func TestMeasure(t *testing.T) {
-	target := &target{process: ownProcess()}
+	target := &target{Process: process.Self()}
 	const ops = 100
 	var calls [ops]atomic.Int64
 	r, err := measure(target, ops, 8, func(i int) (int64, int64, error) {
@@ -114,7 +93,7 @@ func TestFinish(t *testing.T) {
 		latency[i] = time.Duration(200-i) * time.Millisecond
 	}
 	r := &result{ops: len(latency)}
-	if err := r.finish(&target{process: ownProcess()}, 0, latency); err != nil {
+	if err := r.finish(&target{Process: process.Self()}, 0, latency); err != nil {
 		t.Fatal(err)
 	}
 	if r.p50 != 100*time.Millisecond || r.p99 != 198*time.Millisecond {
@@ -150,7 +129,7 @@ func TestSendAll(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	target := newTarget(server.URL, "", ownProcess())
+	target := newTarget(server.URL, "", process.Self())
 	defer target.client.CloseIdleConnections()
 	for _, tt := range []struct {
 		pages   bool
@@ -203,7 +182,7 @@ func TestFanoutRead(t *testing.T) {
 func TestFloor(t *testing.T) {
 	server := httptest.NewServer(&floor{streams: map[chan int64]bool{}})
 	defer server.Close()
-	target := newTarget(server.URL, "", ownProcess())
+	target := newTarget(server.URL, "", process.Self())
 	defer target.client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

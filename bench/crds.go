@@ -19,7 +19,7 @@ const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions
 // operations are definitions; its latencies are from a request to the watch event with the
 // condition Established. For the floor, answer is the size of a response.
 func measureCRDs(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
-	before, err := t.process.rss()
+	before, err := t.RSS()
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func measureCRDs(ctx context.Context, s *settings, t *target, answer int64) (*re
 	case <-time.After(settleTime):
 	case <-ctx.Done():
 	}
-	if r.rss, err = t.process.rss(); err == nil {
+	if r.rss, err = t.RSS(); err == nil {
 		fmt.Printf(", %d MB more memory after %v\n", (r.rss-before)>>20, settleTime)
 	}
 	return r, err

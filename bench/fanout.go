@@ -98,7 +98,7 @@ func (f *fanoutState) read(body *bufio.Reader, size int64) error {
 // received all events.
 func (f *fanoutState) sendChanges(ctx context.Context, s *settings, answer int64, errs <-chan error) (*result, error) {
 	r := &result{ops: s.events * s.watchers}
-	before, err := f.target.process.cpu()
+	before, err := f.target.CPU()
 	if err != nil {
 		return nil, err
 	}

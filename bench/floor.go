@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 const (
@@ -36,18 +38,18 @@ func startFloor(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newProcess(ctx, "", self)
-	p.cmd.Env = append(os.Environ(), floorEnv+"=1")
-	out, err := p.cmd.StdoutPipe()
+	p := process.New(ctx, "", self)
+	p.Cmd.Env = append(os.Environ(), floorEnv+"=1")
+	out, err := p.Cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.run(); err != nil {
+	if err := p.Run(); err != nil {
 		return nil, err
 	}
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read address: %w", err), p.stop())
+		return nil, errors.Join(fmt.Errorf("read address: %w", err), p.Stop())
 	}
 	return newTarget("https://"+strings.TrimSpace(address), "", p), nil
 }

@@ -113,7 +113,7 @@ func measure(t *target, n, workers int, op func(i int) (answers, bytes int64, er
 	latency := make([]time.Duration, n)
 	errs := make([]error, workers)
 	var next, answers, bytes atomic.Int64
-	before, err := t.process.cpu()
+	before, err := t.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func measure(t *target, n, workers int, op func(i int) (answers, bytes int64, er
 
 // finish sets the CPU time, the memory and the latencies.
 func (r *result) finish(t *target, before time.Duration, latency []time.Duration) error {
-	after, err := t.process.cpu()
+	after, err := t.CPU()
 	if err != nil {
 		return err
 	}
@@ -153,6 +153,6 @@ func (r *result) finish(t *target, before time.Duration, latency []time.Duration
 	if n := len(latency); n > 0 {
 		r.p50, r.p99 = latency[(n-1)/2], latency[(n-1)*99/100]
 	}
-	r.rss, err = t.process.rss()
+	r.rss, err = t.RSS()
 	return err
 }

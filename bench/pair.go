@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 // pairTimes are the times of one start and stop of kube-apiserver and etcd.
@@ -67,9 +69,9 @@ func measurePair(ctx context.Context, binary string) (times pairTimes, err error
 		}
 	}
 	client, peer := "http://127.0.0.1:"+ports[0], "http://127.0.0.1:"+ports[1]
-	etcd := newTarget(client, "", newProcess(ctx, "", binary, "etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync=true", "--log-level=panic",
+	etcd := newTarget(client, "", process.New(ctx, "", binary, "etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync=true", "--log-level=panic",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client, "--listen-peer-urls="+peer))
-	server := newTarget("https://127.0.0.1:"+ports[2], token, newProcess(ctx, "", binary, "kube-apiserver",
+	server := newTarget("https://127.0.0.1:"+ports[2], token, process.New(ctx, "", binary, "kube-apiserver",
 		"--allow-privileged=true", "--authorization-mode=RBAC", "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
 		"--disable-admission-plugins=ServiceAccount", "--etcd-servers="+client, "--secure-port="+ports[2],
 		"--service-account-issuer=https://127.0.0.1/", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
@@ -89,7 +91,7 @@ func measurePair(ctx context.Context, binary string) (times pairTimes, err error
 // timeStart starts a process and returns the time until a path succeeds.
 func timeStart(ctx context.Context, t *target, path string) (time.Duration, error) {
 	began := time.Now()
-	if err := t.process.run(); err != nil {
+	if err := t.Run(); err != nil {
 		return 0, err
 	}
 	if err := t.ready(ctx, path); err != nil {

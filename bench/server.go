@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 const (
@@ -46,12 +48,12 @@ func startIn(ctx context.Context, dir, binary string, ephemeral bool) (*target, 
 	} else {
 		args = append(args, "--data-dir="+filepath.Join(dir, "data"))
 	}
-	t := newTarget("https://127.0.0.1:"+port, token, newProcess(ctx, dir, binary, args...))
-	if err := t.process.run(); err != nil {
+	t := newTarget("https://127.0.0.1:"+port, token, process.New(ctx, dir, binary, args...))
+	if err := t.Run(); err != nil {
 		return nil, err
 	}
 	if err := t.ready(ctx, "/readyz"); err != nil {
-		return nil, errors.Join(err, t.process.stop())
+		return nil, errors.Join(err, t.Process.Stop())
 	}
 	return t, nil
 }
@@ -85,6 +87,16 @@ func (t *target) ready(ctx context.Context, path string) error {
 	}
 }
 
+// attach returns a server that another program started.
+func attach(s *settings) (*target, error) {
+	pids := splitList(s.pids)
+	if len(pids) == 0 {
+		return nil, errors.New("-server requires -pids, to read the CPU time")
+	}
+	p, err := process.Attach(pids...)
+	return newTarget(s.server, s.token, p), err
+}
+
 // measureStarts measures the time from start to /readyz, and the memory of an idle server.
 func measureStarts(ctx context.Context, s *settings) error {
 	var took []time.Duration
@@ -101,7 +113,7 @@ func measureStarts(ctx context.Context, s *settings) error {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
 			}
-			idle, err = t.process.rss()
+			idle, err = t.RSS()
 		}
 		if err := errors.Join(err, t.stop()); err != nil {
 			return err

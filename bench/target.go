@@ -8,17 +8,19 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 // target is a process as seen by its clients.
 type target struct {
-	*process
+	*process.Process
 	url, token string
 	client     *http.Client
 }
 
-func newTarget(url, token string, p *process) *target {
-	return &target{process: p, url: url, token: token, client: &http.Client{Transport: &http.Transport{
+func newTarget(url, token string, p *process.Process) *target {
+	return &target{Process: p, url: url, token: token, client: &http.Client{Transport: &http.Transport{
 		TLSClientConfig:    &tls.Config{InsecureSkipVerify: true}, // the server is on loopback
 		DisableCompression: true,                                  // workloads request compression explicitly
 		ForceAttemptHTTP2:  true,
@@ -28,7 +30,7 @@ func newTarget(url, token string, p *process) *target {
 // stop closes the connections and terminates the process.
 func (t *target) stop() error {
 	t.client.CloseIdleConnections()
-	return t.process.stop()
+	return t.Process.Stop()
 }
 
 // request is a request; empty fields are omitted.

@@ -13,17 +13,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 // settings are the values of the flags.
@@ -68,16 +68,14 @@ func soak(ctx context.Context, s *settings) (failed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() {
-		err = errors.Join(err, server.Process.Signal(syscall.SIGTERM), server.Wait())
-	}()
+	defer func() { err = errors.Join(err, server.Stop()) }()
 	loaded, end := context.WithTimeout(ctx, s.duration)
 	defer end()
 	var wg sync.WaitGroup
 	for _, a := range activities(c, templates, s.workers) {
 		wg.Go(func() { a.loop(loaded) })
 	}
-	samples, err := sampleUntil(loaded, c, server.Process.Pid, s.interval)
+	samples, err := sampleUntil(loaded, c, server, s.interval)
 	end()
 	wg.Wait()
 	failed = c.printOutcomes()
@@ -86,26 +84,15 @@ func soak(ctx context.Context, s *settings) (failed bool, err error) {
 
 // start starts the server with a short compaction interval, as many of which pass as in days of
 // operation, and returns a client.
-func start(ctx context.Context, binary, dir string) (*exec.Cmd, *client, error) {
-	server := exec.CommandContext(ctx, binary, "--data-dir", filepath.Join(dir, "data"), "--secure-port=0", "--output=json",
+func start(ctx context.Context, binary, dir string) (*process.Process, *client, error) {
+	server, ready, err := process.StartServer(ctx, binary, "--data-dir", filepath.Join(dir, "data"),
 		"--etcd-compaction-interval=30s", "--event-ttl=2m")
-	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
-	server.WaitDelay = 30 * time.Second
-	server.Stderr = os.Stderr
-	out, err := server.StdoutPipe()
 	if err != nil {
 		return nil, nil, err
-	}
-	if err := server.Start(); err != nil {
-		return nil, nil, err
-	}
-	var ready struct{ URL, CA, Token string }
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		return nil, nil, errors.Join(err, server.Process.Kill(), server.Wait())
 	}
 	c, err := newClient(ready.URL, ready.CA, ready.Token)
 	if err != nil {
-		return nil, nil, errors.Join(err, server.Process.Kill(), server.Wait())
+		return nil, nil, errors.Join(err, server.Stop())
 	}
 	return server, c, nil
 }

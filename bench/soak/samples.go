@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/bench/process"
 )
 
 // The quantities of a sample. tolerance is the growth over the judged samples, relative to their
@@ -44,7 +45,7 @@ type sample struct {
 }
 
 // sampleUntil takes and prints samples until ctx is done.
-func sampleUntil(ctx context.Context, c *client, pid int, interval time.Duration) ([]sample, error) {
+func sampleUntil(ctx context.Context, c *client, server *process.Process, interval time.Duration) ([]sample, error) {
 	fmt.Printf("%8s", "after")
 	for _, q := range quantities {
 		fmt.Printf("%12s", q.name)
@@ -59,7 +60,7 @@ func sampleUntil(ctx context.Context, c *client, pid int, interval time.Duration
 			return samples, nil
 		case <-tick.C:
 		}
-		s, err := takeSample(ctx, c, pid)
+		s, err := takeSample(ctx, c, server)
 		if ctx.Err() != nil {
 			return samples, nil
 		}
@@ -82,7 +83,7 @@ func sampleUntil(ctx context.Context, c *client, pid int, interval time.Duration
 }
 
 // takeSample reads the metrics of the server and its resident memory.
-func takeSample(ctx context.Context, c *client, pid int) (sample, error) {
+func takeSample(ctx context.Context, c *client, server *process.Process) (sample, error) {
 	body, err := c.open(ctx, http.MethodGet, "/metrics", "", nil)
 	if err != nil {
 		return sample{}, err
@@ -103,23 +104,9 @@ func takeSample(ctx context.Context, c *client, pid int) (sample, error) {
 		}
 		s.values[i] = v / q.scale
 	}
-	s.values[0], err = residentMB(pid)
+	rss, err := server.RSS()
+	s.values[0] = float64(rss) / (1 << 20)
 	return s, err
-}
-
-// residentMB returns the resident memory of a process.
-func residentMB(pid int) (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	fields := strings.Fields(rest)
-	if len(fields) == 0 {
-		return 0, fmt.Errorf("/proc/%d/status has no VmRSS", pid)
-	}
-	kb, err := strconv.ParseFloat(fields[0], 64)
-	return kb / 1024, err
 }
 
 // trend is the line through the values of a quantity.
