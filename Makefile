@@ -161,6 +161,15 @@ bench: release ## Measure start-up, memory, and the server's CPU for create, get
 	$(GO) test -run '^$$' -bench . -benchmem ./storage ./kinds ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed \
 	  ./ssa ./internal/quickjson ./internal/patch/... ./api/custom/structural
 
+# The cluster of make bench-scale: its number of nodes, normal or busy, and further flags (docs/scale.md).
+SIZE        ?= 500
+LOAD        ?= normal
+SCALE_FLAGS ?=
+
+.PHONY: bench-scale
+bench-scale: release ## Measure the server under the load of a cluster with SIZE nodes (default 500); LOAD=busy has three times the rates.
+	$(GO) run -pgo=off ./bench/scale -binary $(BIN) -size $(SIZE) -load $(LOAD) $(SCALE_FLAGS)
+
 # A server with coverage counters in every package, which says what runs for a request. It finds the
 # frames of this module by their paths without those of the machine.
 FLOW := $(GO) run -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
