@@ -36,7 +36,7 @@ import (
 type settings struct {
 	binary, dataDir, server, token, ca, certificate, key, pids string
 	size, fillWorkers, nodesPerConnection                      int
-	load, profile                                              string
+	load, profile, heapProfile                                 string
 	settle, duration, interval, podLifetime, costTime          time.Duration
 	serverArgs                                                 []string
 }
@@ -63,6 +63,7 @@ func parseFlags(args []string) (*settings, error) {
 	f.StringVar(&s.dataDir, "data-dir", "",
 		"New directory for the data of -binary, which stays. If empty, the server is ephemeral.")
 	f.StringVar(&s.profile, "profile", "", "File to write a CPU profile of the server in the measured load to.")
+	f.StringVar(&s.heapProfile, "heap-profile", "", "File to write a heap profile of the server after the load to.")
 	f.StringVar(&s.server, "server", "",
 		"Comma-separated list of URLs of running servers of one cluster to use instead of -binary.")
 	f.StringVar(&s.pids, "pids", "",

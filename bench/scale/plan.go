@@ -27,14 +27,17 @@ type plan struct {
 	nodes int
 	// customObjects is the number of objects of each operator.
 	customObjects int
-	// podLifetime is the time for which a pod that comes and goes is ready.
+	// podLifetime is the time from the creation of a pod that comes and goes to its deletion.
 	podLifetime time.Duration
-	rates       [operationCount]float64
+	// shortestWatch is the shortest time after which a watch begins again; the longest is twice as long.
+	shortestWatch time.Duration
+	rates         [operationCount]float64
 }
 
 // newPlan returns the plan of a cluster of size nodes, whose rates are factor times the usual ones.
 func newPlan(size int, factor float64, podLifetime time.Duration) *plan {
-	p := &plan{nodes: size, customObjects: max(1, size/5), podLifetime: podLifetime}
+	const clientGo = 5 * time.Minute // its shortest watch
+	p := &plan{nodes: size, customObjects: max(1, size/5), podLifetime: podLifetime, shortestWatch: clientGo}
 	// of returns a rate from its value at the full size.
 	of := func(perSecond float64) float64 { return perSecond * factor * float64(size) / fullSize }
 	r := &p.rates

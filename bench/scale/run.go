@@ -136,6 +136,7 @@ func (c *cluster) watch(ctx context.Context, watches []*watch) error {
 			<-opening
 			initial.Done()
 		})
+		w.shortest = c.shortestWatch
 		c.watches.Go(func() { w.run(ctx, synced) })
 	}
 	initial.Wait()
@@ -223,9 +224,8 @@ func (r *run) steady(ctx context.Context) (ok bool, err error) {
 	}
 	if r.profile != "" {
 		paces.Go(func() {
-			if err := r.writeProfile(ctx); err != nil {
-				r.rec.fail(ctx, "profile", err)
-			}
+			seconds := max(1, int(min(r.duration/2, requestTimeout/2).Seconds()))
+			r.writeProfile(ctx, fmt.Sprint("profile?seconds=", seconds), r.profile)
 		})
 	}
 	if err := r.sample(ctx, before); err != nil {
@@ -237,18 +237,22 @@ func (r *run) steady(ctx context.Context) (ok bool, err error) {
 	}
 	r.result = r.rec.total()
 	ok = r.report(r.result, before, after)
+	if r.heapProfile != "" {
+		r.writeProfile(ctx, "heap", r.heapProfile)
+	}
 	drain()
 	return ok, nil
 }
 
-// writeProfile writes a CPU profile of the server over a part of the steady phase.
-func (r *run) writeProfile(ctx context.Context) error {
-	seconds := max(1, int(min(r.duration/2, requestTimeout/2).Seconds()))
-	profile, err := r.users.send(ctx, get(other, fmt.Sprint("/debug/pprof/profile?seconds=", seconds), ""))
-	if err != nil {
-		return err
+// writeProfile writes a profile of the server to a file.
+func (r *run) writeProfile(ctx context.Context, name, file string) {
+	profile, err := r.users.send(ctx, get(other, "/debug/pprof/"+name, ""))
+	if err == nil {
+		err = os.WriteFile(file, profile, 0o666)
 	}
-	return os.WriteFile(r.profile, profile, 0o666)
+	if err != nil {
+		r.rec.fail(ctx, "profile", err)
+	}
 }
 
 // sample prints lines until the steady phase ends.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestRun runs a small cluster on a server of this process, and checks that each kind of request succeeds and is
-// measured, and that the pods that come go again.
+// measured, that the pods that come go again, and that watches begin again without a loss.
 func TestRun(t *testing.T) {
 	server := servertest.New(t, server.Options{})
 	a, err := newAccess(&settings{server: server.URL, token: server.Token})
@@ -23,7 +23,9 @@ func TestRun(t *testing.T) {
 	}
 	var out strings.Builder
 	const size, factor = 3, 500
-	c, err := newCluster(t.Context(), a, newPlan(size, factor, 100*time.Millisecond), 2, &out)
+	p := newPlan(size, factor, 100*time.Millisecond)
+	p.shortestWatch = time.Second
+	c, err := newCluster(t.Context(), a, p, 2, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +43,9 @@ func TestRun(t *testing.T) {
 		if operations[o].class != unclassified && h.n == 0 {
 			t.Errorf("not measured: %s", operations[o].name)
 		}
+	}
+	if r.result.latencies[openWatch].n == 0 {
+		t.Error("no watch began again")
 	}
 	for _, l := range limits {
 		if l.of(r.result).n == 0 {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// watch is a watch as client-go holds it: it begins with the present objects, ends by itself after five to
-// ten minutes, and goes on where it ended.
+// watch is a watch as client-go holds it: it begins with the present objects, ends by itself after some
+// time, and goes on where it ended.
 type watch struct {
 	c *connection
 	// path is the collection, and fields a field selector or "".
@@ -24,6 +24,8 @@ type watch struct {
 	json         bool
 	// buffered is for watches with many events.
 	buffered bool
+	// shortest is the shortest time for which the watch runs without interruption.
+	shortest time.Duration
 	// seen is called with each event, in order, except for bookmarks.
 	seen func(e *event)
 
@@ -31,11 +33,8 @@ type watch struct {
 	synced  bool   // the initial events have arrived
 }
 
-const (
-	shortestWatch = 5 * time.Minute
-	// retryPause is the time after a failure until a watch begins again.
-	retryPause = time.Second
-)
+// retryPause is the time after a failure until a watch begins again.
+const retryPause = time.Second
 
 // buffers are for events of watches that have no buffer of their own, as most watches are idle.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -60,7 +59,7 @@ func (w *watch) run(ctx context.Context, synced func()) {
 // query returns the parameters of the next watch.
 func (w *watch) query() string {
 	q := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"},
-		"timeoutSeconds": {strconv.Itoa(int((shortestWatch + rand.N(shortestWatch)).Seconds()))}}
+		"timeoutSeconds": {strconv.Itoa(int((w.shortest + rand.N(w.shortest)).Seconds()))}}
 	if w.fields != "" {
 		q.Set("fieldSelector", w.fields)
 	}
