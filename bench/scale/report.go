@@ -37,9 +37,9 @@ func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 func (r *run) report(m *measured, before, after usage) (ok bool) {
 	took := after.at.Sub(before.at)
 	server, driver := after.cores(before)
-	fmt.Fprintf(r.out, "\nsteady for %v: server %.3f cores, driver %.3f cores; "+
+	fmt.Fprintf(r.out, "\nsteady for %v: server %.3f cores, driver %.3f cores and %d MB; "+
 		"RSS of the server at most %d MB, %d MB at the end\n",
-		took.Round(time.Second), server, driver, r.maxRSS>>20, after.rss>>20)
+		took.Round(time.Second), server, driver, after.driverRSS>>20, r.maxRSS>>20, after.rss>>20)
 	fmt.Fprintf(r.out, "%d requests, %.1f per second; %d watches began again\n", m.requests(),
 		float64(m.requests())/took.Seconds(), m.latencies[openWatch].n)
 

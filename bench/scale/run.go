@@ -24,18 +24,19 @@ type run struct {
 
 // usage is what the processes have used.
 type usage struct {
-	at          time.Time
-	cpu, driver time.Duration
-	rss         int64
+	at             time.Time
+	cpu, driver    time.Duration
+	rss, driverRSS int64
 }
 
 func (r *run) usage() (usage, error) {
 	u := usage{at: time.Now()}
-	var err1, err2, err3 error
+	var err1, err2, err3, err4 error
 	u.cpu, err1 = r.server.CPU()
 	u.rss, err2 = r.server.RSS()
 	u.driver, err3 = r.self.CPU()
-	return u, errors.Join(err1, err2, err3)
+	u.driverRSS, err4 = r.self.RSS()
+	return u, errors.Join(err1, err2, err3, err4)
 }
 
 // cores returns the cores that the server and this program used since an earlier usage.
