@@ -20,6 +20,8 @@ type run struct {
 	// maxRSS is the largest memory of the server in the steady phase, and result what was measured in it.
 	maxRSS int64
 	result *measured
+	// enough ends the steady phase before its duration; nil means never.
+	enough func() bool
 }
 
 // usage is what the processes have used.
@@ -260,7 +262,7 @@ func (r *run) writeProfile(ctx context.Context, name, file string) {
 func (r *run) sample(ctx context.Context, start usage) error {
 	r.printLineHead()
 	end, last := start.at.Add(r.duration), start
-	for time.Now().Before(end) {
+	for time.Now().Before(end) && (r.enough == nil || !r.enough()) {
 		// The memory is read once per second for its maximum.
 		if err := sleep(ctx, min(time.Second, time.Until(end))); err != nil {
 			return err
