@@ -76,6 +76,17 @@ func (r *run) report(m *measured, before, after usage) (ok bool) {
 	return ok
 }
 
+// printFillLine prints a line about the fill between two usages.
+func (r *run) printFillLine(after time.Duration, since, now usage) {
+	h := &r.rec.endInterval().latencies[fill]
+	if h.n == 0 {
+		return
+	}
+	fmt.Fprintf(r.out, "filling %8v: %7d MB, %6.0f writes per second, %.3f ms of the server's CPU each, p99 %.1f ms\n",
+		after.Round(time.Second), now.rss>>20, float64(h.n)/now.at.Sub(since.at).Seconds(),
+		ms(now.cpu-since.cpu)/float64(h.n), ms(h.percentile(99)))
+}
+
 // printLineHead prints the head of the lines of the steady phase.
 func (r *run) printLineHead() {
 	fmt.Fprintf(r.out, "\n%8s %8s %8s %8s %10s %10s %10s %10s %10s %9s\n", "after", "RSS MB", "cores", "driver",

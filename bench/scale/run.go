@@ -78,7 +78,7 @@ func (r *run) phase(name string, do func() error) error {
 // run fills the cluster, runs the load and measures. It reports whether all was as expected.
 func (r *run) run(ctx context.Context) (ok bool, err error) {
 	r.plan.print(r.out)
-	if err := r.phase("fill", func() error { return r.fill(ctx, r.fillWorkers) }); err != nil {
+	if err := r.phase("fill", func() error { return r.fillWithLines(ctx) }); err != nil {
 		return false, err
 	}
 	if err := r.printObjects(ctx); err != nil {
@@ -109,6 +109,29 @@ func (r *run) run(ctx context.Context) (ok bool, err error) {
 		ok = false
 	}
 	return ok, context.Cause(ctx)
+}
+
+// fillWithLines fills the cluster, and prints lines that show whether writes cost more as the cluster grows.
+func (r *run) fillWithLines(ctx context.Context) error {
+	printing, stop := context.WithCancel(ctx)
+	var lines sync.WaitGroup
+	defer lines.Wait()
+	defer stop()
+	start, err := r.usage()
+	if err != nil {
+		return err
+	}
+	lines.Go(func() {
+		for last := start; sleep(printing, r.interval) == nil; {
+			now, err := r.usage()
+			if err != nil {
+				return // the server has ended, which fails the fill
+			}
+			r.printFillLine(now.at.Sub(start.at), last, now)
+			last = now
+		}
+	})
+	return r.fill(ctx, r.fillWorkers)
 }
 
 // checkPods compares the number of pods with that of the fill.
