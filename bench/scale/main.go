@@ -36,6 +36,7 @@ import (
 type settings struct {
 	binary, dataDir, server, token, ca, certificate, key, pids string
 	size, fillWorkers, nodesPerConnection                      int
+	churn                                                      float64
 	load, profile, heapProfile                                 string
 	settle, duration, interval, podLifetime, costTime          time.Duration
 	serverArgs                                                 []string
@@ -47,6 +48,8 @@ func parseFlags(args []string) (*settings, error) {
 	f.IntVar(&s.size, "size", 500,
 		"Number of nodes. There are 30 pods and 2 namespaces per node, and the rates are in proportion.")
 	f.StringVar(&s.load, "load", "normal", "Rates of the load: normal, or busy for three times the rates.")
+	f.Float64Var(&s.churn, "churn", usualChurn,
+		"Number of pods that come and go per second with 5,000 nodes and the normal load; in proportion otherwise.")
 	f.DurationVar(&s.duration, "duration", 2*time.Minute, "Duration of the measured load.")
 	f.DurationVar(&s.settle, "settle", 30*time.Second,
 		"Duration of the load before the measurement. If it is shorter than -pod-lifetime, few pods go at first.")
@@ -87,6 +90,8 @@ func parseFlags(args []string) (*settings, error) {
 		return nil, errors.New("-size, -fill-workers and -nodes-per-connection must be positive")
 	case s.server != "" && (len(s.serverArgs) > 0 || s.dataDir != ""):
 		return nil, errors.New("-server excludes -data-dir and flags of the server")
+	case s.churn < 0 || s.churn > 50:
+		return nil, errors.New("-churn must be between 0 and 50")
 	case (s.certificate == "") != (s.key == ""):
 		return nil, errors.New("-client-certificate requires -client-key, and vice versa")
 	}
@@ -160,7 +165,7 @@ func scale(ctx context.Context, s *settings, out io.Writer) (ok bool, err error)
 	if err != nil {
 		return false, err
 	}
-	return drive(ctx, s, a, newPlan(s.size, factor, s.podLifetime), server, out)
+	return drive(ctx, s, a, newPlan(s.size, factor, s.churn, s.podLifetime), server, out)
 }
 
 // drive connects the cluster to the server and runs it.

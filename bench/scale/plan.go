@@ -34,8 +34,12 @@ type plan struct {
 	rates         [operationCount]float64
 }
 
-// newPlan returns the plan of a cluster of size nodes, whose rates are factor times the usual ones.
-func newPlan(size int, factor float64, podLifetime time.Duration) *plan {
+// usualChurn is the number of pods that come and go per second at the full size.
+const usualChurn = 20
+
+// newPlan returns the plan of a cluster of size nodes, whose rates are factor times the usual ones. churn is the
+// number of pods that come and go at the full size.
+func newPlan(size int, factor, churn float64, podLifetime time.Duration) *plan {
 	const clientGo = 5 * time.Minute // its shortest watch
 	p := &plan{nodes: size, customObjects: max(1, size/5), podLifetime: podLifetime, shortestWatch: clientGo}
 	// of returns a rate from its value at the full size.
@@ -46,7 +50,7 @@ func newPlan(size int, factor float64, podLifetime time.Duration) *plan {
 	r[reportNode] = 1.2 * factor * float64(size) / statusInterval.Seconds()
 	r[getNode] = r[reportNode]
 
-	pods := of(20)
+	pods := of(churn)
 	for _, o := range []operation{createPod, bindPod, getPod, startPod, createEvent, deletePod, removePod} {
 		r[o] = pods
 	}

@@ -9,7 +9,7 @@ import (
 
 // TestPlan checks the sizes and the rates at the full size, and that others are in proportion.
 func TestPlan(t *testing.T) {
-	full := newPlan(fullSize, 1, time.Second)
+	full := newPlan(fullSize, 1, usualChurn, time.Second)
 	if full.namespaces() != 10_000 || full.pods() != 150_000 || full.nodes*watchesPerNode != 15_000 {
 		t.Errorf("%d namespaces, %d pods", full.namespaces(), full.pods())
 	}
@@ -17,11 +17,15 @@ func TestPlan(t *testing.T) {
 	if full.rates[renewLease] != 500 || full.rates[createPod] != 20 || math.Abs(reads-200) > 0.001 {
 		t.Errorf("%v Leases, %v pods, %v reads per second", full.rates[renewLease], full.rates[createPod], reads)
 	}
+	few := newPlan(fullSize, 1, 3.3, time.Second)
+	if others := few.sum(mutating) - few.rates[renewLease]; math.Abs(others-50) > 1 {
+		t.Errorf("%v other writes per second with few pods, want 50", others)
+	}
 	for o := range operation(operationCount) {
 		if planned := operations[o].class != unclassified; planned != (full.rates[o] > 0) {
 			t.Errorf("%s: %v per second", operations[o].name, full.rates[o])
 		}
-		busy, small := newPlan(fullSize, 3, 0).rates[o], newPlan(fullSize/10, 1, 0).rates[o]
+		busy, small := newPlan(fullSize, 3, usualChurn, 0).rates[o], newPlan(fullSize/10, 1, usualChurn, 0).rates[o]
 		if math.Abs(busy-3*full.rates[o]) > 1e-9 {
 			t.Errorf("%s: %v per second when busy, want three times %v", operations[o].name, busy, full.rates[o])
 		}
@@ -30,7 +34,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %v per second with 500 nodes, want a tenth of %v", operations[o].name, small, full.rates[o])
 		}
 	}
-	if newPlan(1, 1, 0).customObjects != 1 {
+	if newPlan(1, 1, usualChurn, 0).customObjects != 1 {
 		t.Error("a small cluster has no custom objects")
 	}
 }
@@ -56,6 +60,7 @@ func TestFlags(t *testing.T) {
 		"-server https://a,https://b":       false,
 		"-- --v=2":                          false,
 		"-size 0":                           true,
+		"-churn -1":                         true,
 		"-load idle":                        true,
 		"-server https://a -data-dir d":     true,
 		"-server https://a -- --v=2":        true,

@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 	}
 	var out strings.Builder
 	const size, factor = 3, 300
-	p := newPlan(size, factor, 100*time.Millisecond)
+	p := newPlan(size, factor, usualChurn, 100*time.Millisecond)
 	p.shortestWatch = time.Second
 	c, err := newCluster(t.Context(), a, p, 2, &out)
 	if err != nil {
