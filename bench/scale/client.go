@@ -256,6 +256,8 @@ func (c *connection) write(ctx context.Context, r request) (object []byte, m met
 	} else if object, m, err = decodeResponse(body); err != nil {
 		return nil, m, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
-	c.lag.answered(m.version, now)
+	if m.version > 0 { // a Status has none
+		c.lag.answered(m.version, now)
+	}
 	return object, m, nil
 }
