@@ -2,8 +2,14 @@ package storage
 
 import (
 	"fmt"
+	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // A value in etcd that cannot be decoded, because it is damaged or was stored by another
@@ -115,13 +121,13 @@ func (c *Collection) checkDecodable(st *collectionState, o *ListOptions, last st
 		ascendRange(st.corrupt, o, last, func(i *Item) bool { corrupt = append(corrupt, i); return true })
 	}
 	if st.undecoded != nil {
-		ascendRange(st.undecoded, o, last, func(i *Item) bool {
-			newlyDecoded = append(newlyDecoded, i)
+		ascendRange(st.undecoded, o, last, func(i *Item) bool { newlyDecoded = append(newlyDecoded, i); return true })
+		decodeTogether(newlyDecoded)
+		for _, i := range newlyDecoded {
 			if i.Corrupt() != nil {
 				corrupt = append(corrupt, i)
 			}
-			return true
-		})
+		}
 		c.recordHealth(newlyDecoded)
 	}
 	slices.SortFunc(corrupt, func(a, b *Item) int { return strings.Compare(a.key, b.key) })
@@ -132,6 +138,31 @@ func (c *Collection) checkDecodable(st *collectionState, o *ListOptions, last st
 		}
 	}
 	return found.err()
+}
+
+// decodeTogether decodes items on all processors if there are many, as at the first list after a start. A panic is left to
+// the caller, who meets it again.
+func decodeTogether(items []*Item) {
+	const part = 500
+	if len(items) < 2*part {
+		return
+	}
+	silent := slog.New(slog.DiscardHandler)
+	parts := slices.Collect(slices.Chunk(items, part))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			_ = recovery.Call(silent, "decoding", func() {
+				for n := next.Add(1) - 1; n < int64(len(parts)); n = next.Add(1) - 1 {
+					for _, i := range parts[n] {
+						i.Corrupt()
+					}
+				}
+			})
+		})
+	}
+	wg.Wait()
 }
 
 // ascendRange calls f with the items of t in the range of o, up to and including the key last.

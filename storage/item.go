@@ -75,9 +75,7 @@ var notCorrupt = new(CorruptError)
 func (i *Item) Corrupt() *CorruptError {
 	h := i.health.Load()
 	if h == nil {
-		i.mu.Lock()
-		_, _ = i.decode() // it sets i.health
-		i.mu.Unlock()
+		_, _ = i.Object() // it sets i.health
 		h = i.health.Load()
 	}
 	if h == notCorrupt {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,9 +15,11 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/storage/wal"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // putKeys writes n keys below /registry/scanned/ and returns them in their order.
@@ -154,6 +157,57 @@ func TestStoredFieldIndex(t *testing.T) {
 	onNode(c, "three", "ns/a", "ns/c")
 	if n := c.current.Load().indexes[0].Len(); n != 3 {
 		t.Errorf("the index has %d items, want 3", n)
+	}
+}
+
+// TestVerifyMany verifies values that were loaded and not decoded yet, enough for several goroutines. Among them is a value that
+// cannot be decoded, and then one with which the decoder panics.
+func TestVerifyMany(t *testing.T) {
+	s := openStore(t, Options{})
+	keys := putKeys(t, s, 2500)
+	var panics atomic.Bool
+	cfg := configMaps()
+	cfg.Prefix = "scanned"
+	cfg.Decode = func(value []byte) (api.Object, error) {
+		switch {
+		case string(value) == "bad" && panics.Load():
+			panic("on purpose")
+		case string(value) == "bad":
+			return nil, errors.New("it is bad")
+		}
+		return &corev1.ConfigMap{}, nil
+	}
+	cfg.Index = nil
+	if _, err := s.Client().Put(t.Context(), keys[2000], "bad"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Collection(cfg)
+	if err == nil {
+		err = s.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() (err error) {
+		defer recovery.Into(slog.New(slog.DiscardHandler), "list", &err)
+		_, err = c.List(t.Context(), ListOptions{Verify: true})
+		return err
+	}
+	panics.Store(true)
+	for range 2 {
+		if err := list(); !errors.Is(err, recovery.ErrPanic) {
+			t.Errorf("with a panic: %v", err)
+		}
+	}
+	panics.Store(false)
+	for range 2 {
+		var corrupt *CorruptListError
+		if err := list(); !errors.As(err, &corrupt) || len(corrupt.Items) != 1 || corrupt.Items[0].Path != keys[2000] {
+			t.Errorf("with a bad value: %v", err)
+		}
+	}
+	if st := c.current.Load(); st.undecoded != nil || st.corrupt.Len() != 1 {
+		t.Error("the verified values are verified again")
 	}
 }
 
