@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -84,6 +85,40 @@ func (a *access) connect(ctx context.Context, n int, agent string, rec *recorder
 	// Several requests on a new connection would open one each.
 	_, err := c.send(ctx, get(other, "/version", mediaJSON))
 	return c, err
+}
+
+// lastResponse is the protobuf encoding of an object that a component updates, as the server returned it last; nil
+// after a failure, since the object may have changed.
+type lastResponse struct {
+	mu     sync.Mutex
+	object []byte
+}
+
+// update updates the object to the body that change returns.
+func (l *lastResponse) update(ctx context.Context, c *connection, o operation, path string,
+	change func(object []byte) (body []byte, err error)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	object := l.object
+	l.object = nil
+	if object == nil {
+		body, err := c.send(ctx, get(other, path, mediaProtobuf))
+		if err != nil {
+			return err
+		}
+		if object, _, err = decodeResponse(body); err != nil {
+			return err
+		}
+	}
+	body, err := change(object)
+	if err != nil {
+		return err
+	}
+	if object, _, err = c.write(ctx, put(o, path, body)); err != nil {
+		return err
+	}
+	l.object = object
+	return nil
 }
 
 // as returns the connection of another component that shares it.

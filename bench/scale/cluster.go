@@ -6,9 +6,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-
-	coordinationv1 "k8s.io/api/coordination/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
 // cluster is everything that uses the server: kubelets, controllers, the scheduler, operators and users.
@@ -24,9 +21,9 @@ type cluster struct {
 	operators              [operatorCount]*connection
 	users                  *connection
 
-	nodeStates []*node
-	spaces     []*space
-	lives      *lives
+	leases []lastResponse // by node
+	spaces []space        // by namespace
+	lives  *lives
 	// created is the number of pods that were created in addition to those of the fill.
 	created atomic.Int64
 	// reports is the number of reports of custom objects.
@@ -36,23 +33,16 @@ type cluster struct {
 	watches sync.WaitGroup
 }
 
-// node is what a kubelet knows about its node.
-type node struct {
-	mu    sync.Mutex
-	lease *coordinationv1.Lease
-}
-
 // space is what controllers know about a namespace.
 type space struct {
 	replicaSetUID string
-	mu            sync.Mutex
-	slice         *discoveryv1.EndpointSlice
+	slice         lastResponse
 }
 
 // newCluster connects a cluster to the server.
 func newCluster(ctx context.Context, a *access, p *plan, nodesPerConnection int, out io.Writer) (*cluster, error) {
 	c := &cluster{plan: p, rec: newRecorder(), out: out, nodesPerConnection: nodesPerConnection,
-		nodeStates: make([]*node, p.nodes), spaces: make([]*space, p.namespaces())}
+		leases: make([]lastResponse, p.nodes), spaces: make([]space, p.namespaces())}
 	c.lag, c.lives = &ledger{rec: c.rec}, newLives()
 	n := 0
 	var failed error
@@ -129,9 +119,8 @@ func (c *cluster) createNode(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	n := &node{lease: &coordinationv1.Lease{}}
-	c.nodeStates[i] = n
-	return n.lease.Unmarshal(object)
+	c.leases[i].object = object
+	return nil
 }
 
 // createNamespace creates a namespace with its application: all objects that the pods need, the pods on
@@ -156,8 +145,8 @@ func (c *cluster) createNamespace(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	s := &space{replicaSetUID: string(set.uid)}
-	c.spaces[i] = s
+	s := &c.spaces[i]
+	s.replicaSetUID = string(set.uid)
 	wanted := newSlice(i, string(service.uid))
 	for pod := i * podsPerNamespace; pod < (i+1)*podsPerNamespace; pod++ {
 		uid, err := c.createRunning(ctx, on, i, pod)
@@ -170,8 +159,8 @@ func (c *cluster) createNamespace(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	s.slice = &discoveryv1.EndpointSlice{}
-	return s.slice.Unmarshal(object)
+	s.slice.object = object
+	return nil
 }
 
 // createRunning creates a pod on its node, and reports that it runs.

@@ -56,27 +56,21 @@ func (c *cluster) bind(ctx context.Context, namespace, pod int, uid string) erro
 
 // toggleEndpoint removes the endpoint of a pod from the EndpointSlice, or adds it if it is not there.
 func (c *cluster) toggleEndpoint(ctx context.Context, namespace, pod int, uid string) error {
-	s := c.spaces[namespace]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	wanted, endpoint := *s.slice, endpointOf(namespace, pod, uid)
-	wanted.Endpoints = slices.DeleteFunc(slices.Clone(s.slice.Endpoints), func(e discoveryv1.Endpoint) bool {
-		return e.Addresses[0] == endpoint.Addresses[0]
+	path := endpointSlices(namespace) + "/" + sliceName
+	return c.spaces[namespace].slice.update(ctx, c.controllers, updateSlice, path, func(object []byte) ([]byte, error) {
+		s, endpoint := &discoveryv1.EndpointSlice{}, endpointOf(namespace, pod, uid)
+		if err := s.Unmarshal(object); err != nil {
+			return nil, err
+		}
+		before := len(s.Endpoints)
+		s.Endpoints = slices.DeleteFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
+			return e.Addresses[0] == endpoint.Addresses[0]
+		})
+		if len(s.Endpoints) == before {
+			s.Endpoints = append(s.Endpoints, endpoint)
+		}
+		return sliceBody(s), nil
 	})
-	if len(wanted.Endpoints) == len(s.slice.Endpoints) {
-		wanted.Endpoints = append(wanted.Endpoints, endpoint)
-	}
-	object, _, err := c.controllers.write(ctx,
-		put(updateSlice, endpointSlices(namespace)+"/"+sliceName, sliceBody(&wanted)))
-	if err != nil {
-		return err
-	}
-	updated := &discoveryv1.EndpointSlice{}
-	if err := updated.Unmarshal(object); err != nil {
-		return err
-	}
-	s.slice = updated
-	return nil
 }
 
 // getObject reads an object as controllers do: pods, Services, ConfigMaps and nodes in turn.

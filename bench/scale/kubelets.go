@@ -29,20 +29,14 @@ func (c *cluster) kubeletWatches(node int) []*watch {
 // renewLease renews a node's Lease, as kubelets do: with an update of the last response.
 func (c *cluster) renewLease(ctx context.Context, n int) error {
 	i := n % c.nodes
-	node := c.nodeStates[i]
-	node.mu.Lock()
-	defer node.mu.Unlock()
-	node.lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-	object, _, err := c.kubelet(i).write(ctx, put(renewLease, leases+"/"+nodeName(i), leaseBody(node.lease)))
-	if err != nil {
-		return err
-	}
-	renewed := &coordinationv1.Lease{}
-	if err := renewed.Unmarshal(object); err != nil {
-		return err
-	}
-	node.lease = renewed
-	return nil
+	return c.leases[i].update(ctx, c.kubelet(i), renewLease, leases+"/"+nodeName(i), func(object []byte) ([]byte, error) {
+		lease := &coordinationv1.Lease{}
+		if err := lease.Unmarshal(object); err != nil {
+			return nil, err
+		}
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+		return leaseBody(lease), nil
+	})
 }
 
 // reportNode reports a node's status, as kubelets do: a get from the server's cache and a patch.

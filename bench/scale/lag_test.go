@@ -59,8 +59,8 @@ func TestRecorder(t *testing.T) {
 		rec.fail(t.Context(), "get", &statusError{404, "pod " + podName(i)})
 	}
 	var out printed
-	if n := rec.printFailures(&out); n != 3 || len(out) != 1 {
-		t.Errorf("%d failures in %q", n, out)
+	if rec.printFailures(&out); rec.count() != 3 || len(out) != 2 {
+		t.Errorf("%d failures in %q", rec.count(), out)
 	}
 }
 

@@ -138,8 +138,15 @@ func (m *measured) requests() (n uint64) {
 	return n
 }
 
-// printFailures prints the most frequent failures, and returns the number of all.
-func (r *recorder) printFailures(w io.Writer) int {
+// count returns the number of failures.
+func (r *recorder) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+// printFailures prints the number of failures, if there are any, and the most frequent ones.
+func (r *recorder) printFailures(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var lines []string
@@ -150,5 +157,7 @@ func (r *recorder) printFailures(w io.Writer) int {
 	for _, line := range lines[:min(len(lines), 20)] {
 		fmt.Fprintln(w, line)
 	}
-	return r.failed
+	if r.failed > 0 {
+		fmt.Fprintf(w, "%d FAILURES\n", r.failed)
+	}
 }

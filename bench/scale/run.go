@@ -78,6 +78,7 @@ func (r *run) phase(name string, do func() error) error {
 // run fills the cluster, runs the load and measures. It reports whether all was as expected.
 func (r *run) run(ctx context.Context) (ok bool, err error) {
 	r.plan.print(r.out)
+	defer r.rec.printFailures(r.out)
 	if err := r.phase("fill", func() error { return r.fillWithLines(ctx) }); err != nil {
 		return false, err
 	}
@@ -104,11 +105,7 @@ func (r *run) run(ctx context.Context) (ok bool, err error) {
 	if err := r.checkPods(ctx); err != nil {
 		r.rec.fail(ctx, "pods", err)
 	}
-	if n := r.rec.printFailures(r.out); n > 0 {
-		fmt.Fprintf(r.out, "%d FAILURES\n", n)
-		ok = false
-	}
-	return ok, context.Cause(ctx)
+	return ok && r.rec.count() == 0, context.Cause(ctx)
 }
 
 // fillWithLines fills the cluster, and prints lines that show whether writes cost more as the cluster grows.

@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(out.String())
-	if n := r.rec.printFailures(&out); n > 0 {
+	if n := r.rec.count(); n > 0 {
 		t.Errorf("%d failures", n)
 	}
 	if missing := notMeasured(r.result); len(missing) > 0 {
