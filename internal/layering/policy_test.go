@@ -210,9 +210,6 @@ internal/metricset < internal/peercert < internal/hooks, aggregation, server;
 # The registry of metrics, with its rules; other packages use the interfaces of prometheus.
 internal/recovery, internal/metricset < internal/metrics < server;
 
-# Histograms with native buckets.
-NONE < internal/histogram < storage, registry, authz, handlers, controllers/customkinds;
-
 # Compressed texts that can be concatenated.
 NONE < internal/compressed < handlers/description;
 

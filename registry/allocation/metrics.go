@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/miniapiserver/miniapiserver/internal/histogram"
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -24,6 +24,9 @@ type metrics struct {
 	ports, portErrors         *prometheus.CounterVec // by scope
 	usedPorts, availablePorts prometheus.Gauge
 	addressRepair, portRepair repairMetrics
+	// usedAddresses and availableAddresses are read from the cache.
+	usedAddresses, availableAddresses *prometheus.Desc
+	set                               metricset.Set // has all of these
 }
 
 // repairMetrics measures the repairs of addresses, or of ports.
@@ -42,74 +45,53 @@ const (
 	foundUnknown    = "unknown"
 )
 
-func newRepairMetrics(name, failuresHelp, foundName, foundHelp string) repairMetrics {
-	prefix := "apiserver_" + name + "_repair_"
-	return repairMetrics{
-		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "reconcile_errors_total", Help: "[ALPHA] " + failuresHelp}),
-		found:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + foundName, Help: "[ALPHA] " + foundHelp}, []string{"type"}),
-	}
-}
-
-// Descriptions of the metrics that are read from the cache; they are immutable.
-var (
-	usedAddressesDesc = prometheus.NewDesc("kube_apiserver_clusterip_allocator_allocated_ips",
-		"[ALPHA] Number of allocated addresses of services, by range.", []string{"cidr"}, nil)
-	availableAddressesDesc = prometheus.NewDesc("kube_apiserver_clusterip_allocator_available_ips",
-		"[ALPHA] Number of addresses that can still be allocated to services, by range.", []string{"cidr"}, nil)
-)
-
 func newMetrics(of *Allocator) *metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m := &metrics{of: of}
+	m.addresses = m.set.CounterVec("kube_apiserver_clusterip_allocator_allocation_total",
+		"[ALPHA] Number of allocations of service addresses, by range and by whether the client requested "+
+			"the address (static) or not (dynamic).", "cidr", "scope")
+	m.addressErrors = m.set.CounterVec("kube_apiserver_clusterip_allocator_allocation_errors_total",
+		"[ALPHA] Number of failed allocations of service addresses, by range and scope.", "cidr", "scope")
+	m.addressDuration = m.set.NativeHistogramVec("kube_apiserver_clusterip_allocator_allocation_duration_seconds",
+		"[ALPHA] Duration of allocations of service addresses by range, in seconds.", prometheus.DefBuckets, "cidr")
+	m.ports = m.set.CounterVec("kube_apiserver_nodeport_allocator_allocation_total",
+		"[ALPHA] Number of allocations of node ports, by scope: static or dynamic.", "scope")
+	m.portErrors = m.set.CounterVec("kube_apiserver_nodeport_allocator_allocation_errors_total",
+		"[ALPHA] Number of failed allocations of node ports, by scope.", "scope")
+	m.usedPorts = m.set.Gauge("kube_apiserver_nodeport_allocator_allocated_ports",
+		"[ALPHA] Number of allocated node ports, when this server last read or changed them.")
+	m.availablePorts = m.set.Gauge("kube_apiserver_nodeport_allocator_available_ports",
+		"[ALPHA] Number of node ports that could still be allocated then.")
+	m.usedAddresses = m.set.Desc("kube_apiserver_clusterip_allocator_allocated_ips",
+		"[ALPHA] Number of allocated addresses of services, by range.", "cidr")
+	m.availableAddresses = m.set.Desc("kube_apiserver_clusterip_allocator_available_ips",
+		"[ALPHA] Number of addresses that can still be allocated to services, by range.", "cidr")
+	m.addressRepair = repairMetrics{
+		failures: m.set.Counter("apiserver_clusterip_repair_reconcile_errors_total",
+			"[ALPHA] Number of reconciliation failures on the clusterip repair reconcile loop"),
+		found: m.set.CounterVec("apiserver_clusterip_repair_ip_errors_total",
+			"[ALPHA] Number of errors detected on clusterips by the repair loop broken down by type of error: "+
+				"leak, repair, full, outOfRange, duplicate, unknown, invalid", "type"),
 	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	m.portRepair = repairMetrics{
+		failures: m.set.Counter("apiserver_nodeport_repair_reconcile_errors_total",
+			"[ALPHA] Number of reconciliation failures on the nodeport repair reconcile loop"),
+		found: m.set.CounterVec("apiserver_nodeport_repair_port_errors_total",
+			"[ALPHA] Number of errors detected on ports by the repair loop broken down by type of error: "+
+				"leak, repair, full, outOfRange, duplicate, unknown", "type"),
 	}
-	return &metrics{
-		of: of,
-		addresses: counter("kube_apiserver_clusterip_allocator_allocation_total",
-			"[ALPHA] Number of allocations of service addresses, by range and by whether the client requested the address (static) or not (dynamic).", "cidr", "scope"),
-		addressErrors: counter("kube_apiserver_clusterip_allocator_allocation_errors_total",
-			"[ALPHA] Number of failed allocations of service addresses, by range and scope.", "cidr", "scope"),
-		addressDuration: histogram.NewVec(prometheus.HistogramOpts{Name: "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
-			Help: "[ALPHA] Duration of allocations of service addresses by range, in seconds.", Buckets: prometheus.DefBuckets}, []string{"cidr"}),
-		ports: counter("kube_apiserver_nodeport_allocator_allocation_total",
-			"[ALPHA] Number of allocations of node ports, by scope: static or dynamic.", "scope"),
-		portErrors: counter("kube_apiserver_nodeport_allocator_allocation_errors_total",
-			"[ALPHA] Number of failed allocations of node ports, by scope.", "scope"),
-		usedPorts: gauge("kube_apiserver_nodeport_allocator_allocated_ports",
-			"[ALPHA] Number of allocated node ports, when this server last read or changed them."),
-		availablePorts: gauge("kube_apiserver_nodeport_allocator_available_ports",
-			"[ALPHA] Number of node ports that could still be allocated then."),
-		addressRepair: newRepairMetrics("clusterip", "Number of reconciliation failures on the clusterip repair reconcile loop",
-			"ip_errors_total", "Number of errors detected on clusterips by the repair loop broken down by type of error: leak, repair, full, outOfRange, duplicate, unknown, invalid"),
-		portRepair: newRepairMetrics("nodeport", "Number of reconciliation failures on the nodeport repair reconcile loop",
-			"port_errors_total", "Number of errors detected on ports by the repair loop broken down by type of error: leak, repair, full, outOfRange, duplicate, unknown"),
-	}
-}
-
-func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.addresses, m.addressErrors, m.addressDuration, m.ports, m.portErrors, m.usedPorts, m.availablePorts,
-		m.addressRepair.failures, m.addressRepair.found, m.portRepair.failures, m.portRepair.found}
+	return m
 }
 
 // Describe implements prometheus.Collector.
-func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range m.collectors() {
-		c.Describe(ch)
-	}
-	ch <- usedAddressesDesc
-	ch <- availableAddressesDesc
-}
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) { m.set.Describe(ch) }
 
 // Collect implements prometheus.Collector.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.collectors() {
-		c.Collect(ch)
-	}
+	m.set.Collect(ch)
 	for in, used := range m.countAddresses() {
-		ch <- prometheus.MustNewConstMetric(usedAddressesDesc, prometheus.GaugeValue, float64(used), in.String())
-		ch <- prometheus.MustNewConstMetric(availableAddressesDesc, prometheus.GaugeValue, float64(usableAddresses(in)-used), in.String())
+		ch <- prometheus.MustNewConstMetric(m.usedAddresses, prometheus.GaugeValue, float64(used), in.String())
+		ch <- prometheus.MustNewConstMetric(m.availableAddresses, prometheus.GaugeValue, float64(usableAddresses(in)-used), in.String())
 	}
 }
 
