@@ -33,7 +33,9 @@ type Frames interface {
 type httpFrames struct {
 	w   http.ResponseWriter
 	out *http.ResponseController
-	buf []byte
+	// buf has the events that are not written yet. It is that of shared, which is nil between a write and the next event.
+	buf    []byte
+	shared *[]byte
 	// compress means that each write is a gzip stream of its own, since an idle watch must not hold
 	// the state of a compressor. Clients read the streams as one.
 	compress bool
@@ -50,6 +52,19 @@ var errStalled = errors.New("the client does not read")
 
 // watchChunk is the size up to which events are buffered before a write.
 const watchChunk = 256 << 10
+
+// frameBuffers has the buffers of watches whose events are written. A watch without events has none: it may live long, and
+// its first events, which are all objects that it selects, were many.
+var frameBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// release gives the buffer to other watches, unless large events made it large, which are rare.
+func (f *httpFrames) release() {
+	if f.shared != nil && cap(f.buf) <= 2*watchChunk {
+		*f.shared = f.buf[:0]
+		frameBuffers.Put(f.shared)
+	}
+	f.shared, f.buf = nil, nil
+}
 
 // NewHTTPFrames returns frames in the body of an HTTP response. A write that takes longer than
 // writeTimeout ends the watch. If mayCompress is true, the response is compressed for a client
@@ -77,6 +92,10 @@ func (f *httpFrames) Begin(contentType string) error {
 }
 
 func (f *httpFrames) Event(data []byte) error {
+	if f.shared == nil {
+		f.shared = frameBuffers.Get().(*[]byte)
+		f.buf = *f.shared
+	}
 	f.buf = append(f.buf, data...)
 	if len(f.buf) < watchChunk {
 		return nil
@@ -104,9 +123,7 @@ func (f *httpFrames) write() error {
 	}
 	f.stall.Reset(f.writeTimeout)
 	_, err := f.w.Write(data)
-	if f.buf = f.buf[:0]; cap(f.buf) > 2*watchChunk {
-		f.buf = nil // a watch may live long and large events are rare
-	}
+	f.release()
 	return f.written(err)
 }
 

@@ -1,6 +1,7 @@
 package representation
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -27,5 +28,36 @@ func TestFramesAreBounded(t *testing.T) {
 	}
 	if err := f.Flush(); err != nil || w.Body.Len() != 12*watchChunk {
 		t.Errorf("%d bytes were written, %v", w.Body.Len(), err)
+	}
+}
+
+// TestIdleFramesHaveNoBuffer checks that a watch gives up its buffer when its events are written, and that all events
+// arrive in their order although watches share buffers.
+func TestIdleFramesHaveNoBuffer(t *testing.T) {
+	var watches [3]*httpFrames
+	var bodies [3]*httptest.ResponseRecorder
+	for i := range watches {
+		bodies[i] = httptest.NewRecorder()
+		watches[i] = NewHTTPFrames(bodies[i], time.Minute, false).(*httpFrames)
+	}
+	for n := range 3 {
+		for i, w := range watches {
+			if err := w.Event(fmt.Appendf(nil, "%d of %d;", n, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, w := range watches {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if w.buf != nil || w.shared != nil {
+				t.Errorf("watch %d has %d bytes", i, cap(w.buf))
+			}
+		}
+	}
+	for i, body := range bodies {
+		if want := fmt.Sprintf("0 of %d;1 of %[1]d;2 of %[1]d;", i); body.Body.String() != want {
+			t.Errorf("got %q, want %q", body.Body, want)
+		}
 	}
 }
