@@ -21,8 +21,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientcmd "k8s.io/client-go/tools/clientcmd/api/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
@@ -162,7 +160,7 @@ func (m *Many) listen() error {
 		}
 		return nil
 	})
-	m.http = newHTTPServer(o, slog.NewLogLogger(m.logger.Handler(), slog.LevelDebug), m)
+	m.http = newHTTPServer(o, m.logger.Handler(), m)
 	m.http.ConnState = m.conns.Observe
 	m.http.TLSConfig = tlsConfig(o, certificate.Serve)
 	m.http.TLSConfig.ClientCAs = x509.NewCertPool() // the hint by which clients choose a certificate
@@ -183,20 +181,14 @@ func (m *Many) listen() error {
 
 // writeKubeconfig writes the kubeconfig file.
 func (m *Many) writeKubeconfig(own *credentials.Certificates, serverName string) error {
-	config := clientcmd.Config{Kind: "Config", APIVersion: "v1", CurrentContext: "1",
-		AuthInfos: []clientcmd.NamedAuthInfo{{Name: credentials.AdminName, AuthInfo: clientcmd.AuthInfo{
-			ClientCertificateData: own.Admin.CertPEM, ClientKeyData: own.Admin.KeyPEM}}}}
-	ca := filepath.Join(m.o.Server.Serving.CertDir, "ca.crt") // with the certificate itself the file would be three times as large
-	for i := range m.o.Count {
-		n, name := i+1, strconv.Itoa(i+1)
-		config.Clusters = append(config.Clusters, clientcmd.NamedCluster{Name: name, Cluster: clientcmd.Cluster{
-			Server: m.ServerURL(n), TLSServerName: serverName, CertificateAuthority: ca}})
-		config.Contexts = append(config.Contexts, clientcmd.NamedContext{Name: name,
-			Context: clientcmd.Context{Cluster: name, AuthInfo: credentials.AdminName}})
+	admin := credentials.Access{User: credentials.AdminName, ServerName: serverName, CertPEM: own.Admin.CertPEM, KeyPEM: own.Admin.KeyPEM}
+	servers := make([]credentials.NamedServer, m.o.Count)
+	for i := range servers {
+		servers[i] = credentials.NamedServer{Name: strconv.Itoa(i + 1), URL: m.ServerURL(i + 1)}
 	}
-	out, err := yaml.Marshal(config)
+	out, err := admin.KubeconfigOf(servers, filepath.Join(m.o.Server.Serving.CertDir, "ca.crt"))
 	if err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
+		return err
 	}
 	m.KubeconfigFile = filepath.Join(m.dir, "admin.kubeconfig")
 	return safefile.Write(m.KubeconfigFile, out, 0o600, !m.o.Server.Etcd.UnsafeNoFsync)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -69,14 +68,15 @@ func (p *builder) serve() error {
 }
 
 func (s *Server) newServer(handshakes prometheus.Counter, h http.Handler) *http.Server {
-	server := newHTTPServer(&s.o, slog.NewLogLogger(transport.CountHandshakeErrors(s.logger.Handler(), handshakes), slog.LevelDebug), h)
+	server := newHTTPServer(&s.o, transport.CountHandshakeErrors(s.logger.Handler(), handshakes), h)
 	server.ConnState = s.idle.Observe
 	s.servers = append(s.servers, server)
 	return server
 }
 
-// newHTTPServer returns a server with the limits that o has.
-func newHTTPServer(o *Options, errorLog *log.Logger, h http.Handler) *http.Server {
+// newHTTPServer returns a server with the limits that o has. errorLog gets the errors of connections, mostly of clients that
+// disconnect during the handshake.
+func newHTTPServer(o *Options, errorLog slog.Handler, h http.Handler) *http.Server {
 	streams := cmp.Or(o.Serving.HTTP2MaxStreams, maxConcurrentStreams)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -92,7 +92,7 @@ func newHTTPServer(o *Options, errorLog *log.Logger, h http.Handler) *http.Serve
 		Protocols:         protocols,
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within,
 			MaxReadFrameSize: maxFrame, MaxReceiveBufferPerStream: maxFrame, MaxReceiveBufferPerConnection: maxFrame * streams},
-		ErrorLog: errorLog, // mostly of clients that disconnect during the handshake
+		ErrorLog: slog.NewLogLogger(errorLog, slog.LevelDebug),
 	}
 }
 

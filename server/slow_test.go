@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -216,7 +217,7 @@ func TestNoWindow(t *testing.T) {
 // connection.
 func TestConnectionTimeouts(t *testing.T) {
 	o := Options{}.withDefaults()
-	h := newHTTPServer(&o, nil, http.NotFoundHandler())
+	h := newHTTPServer(&o, slog.DiscardHandler, http.NotFoundHandler())
 	if h.ReadHeaderTimeout <= 0 || h.ReadHeaderTimeout > time.Minute { // that of a handshake too
 		t.Error("headers", h.ReadHeaderTimeout)
 	}

@@ -18,7 +18,7 @@ var bare = map[string]string{
 	"cmd/miniapiserver/endwithparent.go untilOrphaned": "waits for the end of the parent process",
 	"cmd/miniapiserver/main.go untilEnd":               "waits for the end of standard input",
 	"server/serve.go s.stopAfterFailure":               "the server has failed, and ends",
-	"server/stop.go s.idle.CloseUntil":                 "closes connections that nobody uses",
+	"server/stop.go idle.CloseUntil":                   "closes connections that nobody uses",
 	"server/stop.go server.Shutdown":                   "the server ends",
 	"storage/etcdmain.go recover":                      "has a recover of its own, since etcd panics when it cannot start",
 	"storage/embedded.go l.failed":                     "waits for two channels",

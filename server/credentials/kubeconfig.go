@@ -56,6 +56,28 @@ func (a Access) Kubeconfig() ([]byte, error) {
 	return out, nil
 }
 
+// NamedServer is one of several servers that accept the same credentials.
+type NamedServer struct{ Name, URL string }
+
+// KubeconfigOf returns a kubeconfig file with a context for each server, named as it. The first is the current one. The
+// CA that verifies the servers is read from caFile: with its content for each server the file would be three times as large.
+func (a Access) KubeconfigOf(servers []NamedServer, caFile string) ([]byte, error) {
+	config := clientcmd.Config{Kind: "Config", APIVersion: "v1", CurrentContext: servers[0].Name,
+		AuthInfos: []clientcmd.NamedAuthInfo{{Name: a.User,
+			AuthInfo: clientcmd.AuthInfo{ClientCertificateData: a.CertPEM, ClientKeyData: a.KeyPEM}}}}
+	for _, s := range servers {
+		config.Clusters = append(config.Clusters, clientcmd.NamedCluster{Name: s.Name,
+			Cluster: clientcmd.Cluster{Server: s.URL, TLSServerName: a.ServerName, CertificateAuthority: caFile}})
+		config.Contexts = append(config.Contexts, clientcmd.NamedContext{Name: s.Name,
+			Context: clientcmd.Context{Cluster: s.Name, AuthInfo: a.User}})
+	}
+	out, err := yaml.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return out, nil
+}
+
 // TLS returns the configuration of a client with the credentials.
 func (a Access) TLS() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(a.CertPEM, a.KeyPEM)
