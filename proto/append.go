@@ -34,14 +34,26 @@ func NewHead(apiVersion, kind string) Head {
 // Append appends the envelope of m to dst. It marshals the message in place.
 func (h Head) Append(dst []byte, m Message) ([]byte, error) {
 	size := m.Size()
-	dst = slices.Grow(dst, len(h.text)+protowire.SizeBytes(size)+len(envelopeTail))
-	dst = protowire.AppendVarint(append(dst, h.text...), uint64(size))
+	dst = h.AppendHead(slices.Grow(dst, h.EnvelopeSize(size)), size)
 	dst, err := appendMessage(dst, m, size)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", h.kind, err)
 	}
-	return append(dst, envelopeTail...), nil
+	return AppendTail(dst), nil
 }
+
+// EnvelopeSize returns the size of the envelope of a message of size bytes.
+func (h Head) EnvelopeSize(size int) int {
+	return len(h.text) + protowire.SizeBytes(size) + len(envelopeTail)
+}
+
+// AppendHead appends an envelope up to its message of size bytes, which the caller appends before AppendTail.
+func (h Head) AppendHead(dst []byte, size int) []byte {
+	return protowire.AppendVarint(append(dst, h.text...), uint64(size))
+}
+
+// AppendTail appends the end of an envelope, after its message.
+func AppendTail(dst []byte) []byte { return append(dst, envelopeTail...) }
 
 // Raw returns the message in an envelope, and false if Append would write the envelope otherwise. The zero Head has no
 // messages.
@@ -57,8 +69,7 @@ func (h Head) Raw(envelope []byte) (message []byte, ok bool) {
 // AppendRaw appends the envelope of an encoded message to dst.
 func AppendRaw(dst []byte, apiVersion, kind string, raw []byte) []byte {
 	dst = appendEnvelopeHead(dst, apiVersion, kind, len(raw), len(raw))
-	dst = append(dst, raw...)
-	return append(dst, envelopeTail...)
+	return AppendTail(append(dst, raw...))
 }
 
 // appendEnvelopeHead appends the envelope up to the message of rawSize bytes. It grows dst for

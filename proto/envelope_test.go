@@ -110,7 +110,7 @@ func TestAppendList(t *testing.T) {
 	for _, raw := range items {
 		got = AppendItem(got, raw)
 	}
-	got = AppendListTail(got)
+	got = AppendTail(got)
 	if !bytes.Equal(got, want) {
 		t.Errorf("got %x, want %x", got, want)
 	}

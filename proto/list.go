@@ -4,7 +4,7 @@ import "fmt"
 
 // AppendListHead appends the envelope of a list up to its first item. meta is the list's
 // metadata (a metav1.ListMeta), and itemsSize the sum of ItemSize over all items. AppendItem
-// for each item and AppendListTail complete the list, so a list can be sent in parts.
+// for each item and AppendTail complete the list, so a list can be sent in parts.
 func AppendListHead(dst []byte, apiVersion, kind string, meta Message, itemsSize int) ([]byte, error) {
 	metaSize := meta.Size()
 	metaField := fieldSize(fieldListMeta, metaSize)
@@ -25,6 +25,3 @@ func AppendItem(dst, raw []byte) []byte { return append(AppendItemHead(dst, len(
 
 // AppendItemHead appends the head of an item of size bytes, which the caller appends.
 func AppendItemHead(dst []byte, size int) []byte { return appendField(dst, fieldItems, size) }
-
-// AppendListTail appends the end of a list.
-func AppendListTail(dst []byte) []byte { return append(dst, envelopeTail...) }

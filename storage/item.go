@@ -22,12 +22,13 @@ type Item struct {
 	rev    int64
 	value  []byte
 
-	signature atomic.Uint64                // LabelSignature with the bit signatureComputed set; 0 until Labels was first called
-	health    atomic.Pointer[CorruptError] // nil until the value was decoded, then notCorrupt or the decoding error
-	meta      atomic.Pointer[itemMeta]
-	encodings atomic.Pointer[itemEncoding]
-	mu        sync.Mutex // guards object and the computation of the cached fields above
-	object    weak.Pointer[decodedObject]
+	signature   atomic.Uint64                // LabelSignature with the bit signatureComputed set; 0 until Labels was first called
+	health      atomic.Pointer[CorruptError] // nil until the value was decoded, then notCorrupt or the decoding error
+	hasDefaults atomic.Bool                  // SetHasDefaults was called
+	meta        atomic.Pointer[itemMeta]
+	encodings   atomic.Pointer[itemEncoding]
+	mu          sync.Mutex // guards object and the computation of the cached fields above
+	object      weak.Pointer[decodedObject]
 }
 
 // itemConfig is the configuration that all items of a collection share.
@@ -65,6 +66,7 @@ func (i *Item) atRevision(rev int64) *Item {
 	copied.meta.Store(i.meta.Load())
 	copied.signature.Store(i.signature.Load())
 	copied.health.Store(i.health.Load())
+	copied.hasDefaults.Store(i.hasDefaults.Load())
 	return copied
 }
 
@@ -115,6 +117,12 @@ func (i *Item) ResourceVersion() string { return strconv.FormatInt(i.rev, 10) }
 
 // Value returns the stored value, decrypted if it can be. It must not be changed.
 func (i *Item) Value() []byte { return i.value }
+
+// HasDefaults reports whether the value is known to have all defaults of the object: decoding adds none.
+func (i *Item) HasDefaults() bool { return i.hasDefaults.Load() }
+
+// SetHasDefaults says that the value has all defaults of the object.
+func (i *Item) SetHasDefaults() { i.hasDefaults.Store(true) }
 
 // Object returns the decoded object with its resourceVersion. It is shared and must not be
 // changed.

@@ -39,7 +39,7 @@ type Codec struct {
 	// These identify the encodings that storage items cache. Each belongs to this codec, since
 	// the definition of a custom kind may change while requests of its former versions are in
 	// progress; only an encoding that all versions of a built-in kind share has one slot.
-	jsonSlot, protoSlot, cborSlot, cellsSlot, partialProtoSlot *storage.Slot
+	jsonSlot, protoSlot, cborSlot, metadataSlot, cellsSlot, partialProtoSlot *storage.Slot
 	// toJSON, toProto, toCBOR and toCells are the methods encodeJSON, encodeProto, encodeCBOR and
 	// encodeCells, stored here because a method value made for each item costs an
 	// allocation.
@@ -57,8 +57,11 @@ type Codec struct {
 	rawJSON func() *rawJSONChecker
 	// hasProto reports whether objects have a protobuf form.
 	hasProto bool
-	// storedHead is the Head of objects that are sent in their stored encoding.
-	storedHead proto.Head
+	// protoHead is the head of the envelope of objects.
+	protoHead proto.Head
+	// sentAsStored is true if protobuf can be made from values in etcd. If hasDefaults is true as well, a decoded object may
+	// have defaults that its value lacks.
+	sentAsStored, hasDefaults bool
 	// table makes table rows of objects; columns is the JSON of its column definitions.
 	table   *api.Table[api.Object]
 	columns func() []byte
@@ -76,6 +79,7 @@ type Codecs struct {
 	// versions of a built-in kind because they are made from the hub version.
 	cellsSlot, partialProtoSlot *storage.Slot
 	plans                       quickjson.Plans
+	metadataPlan                func() *quickjson.Type
 	conversions                 conversions
 	parts                       *partCache
 }
@@ -83,7 +87,7 @@ type Codecs struct {
 // NewCodecs returns the codecs of a catalogue. The clock now decides how old objects are
 // in tables.
 func NewCodecs(catalogue *api.Catalogue, now func() time.Time) *Codecs {
-	return &Codecs{catalogue: catalogue, now: now, cellsSlot: storage.NewSlot(), partialProtoSlot: storage.NewSlot(), parts: newPartCache(),
+	s := &Codecs{catalogue: catalogue, now: now, cellsSlot: storage.NewSlot(), partialProtoSlot: storage.NewSlot(), parts: newPartCache(),
 		plans: quickjson.Plans{
 			// The registry and storage refuse objects whose managedFields are not JSON.
 			Valid: []reflect.Type{reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]()},
@@ -92,6 +96,8 @@ func NewCodecs(catalogue *api.Catalogue, now func() time.Time) *Codecs {
 				return bounds.Quantity(strings.TrimSpace(strings.Trim(string(text), `"`))) == nil
 			}},
 		}}
+	s.metadataPlan = sync.OnceValue(func() *quickjson.Type { return s.plans.Of(reflect.TypeFor[metav1.ObjectMeta]()) })
+	return s
 }
 
 // Codec returns the codec of one version of a resource.
@@ -102,7 +108,7 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	c := &Codec{
 		codecs: s, resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
 		head:     objectHead(res.Kind, v.String()),
-		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(), cborSlot: storage.NewSlot(),
+		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(), cborSlot: storage.NewSlot(), metadataSlot: storage.NewSlot(),
 		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot, setDefaults: res.Default,
 		table:   &res.Table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(res.Columns()) }),
@@ -121,7 +127,8 @@ func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
 	if c.meta = c; v.FromHub != nil {
 		c.meta = s.Codec(res, &res.Versions[0])
 	}
-	c.storedHead = storedHead(c)
+	c.protoHead = proto.NewHead(c.apiVersion, res.Kind)
+	c.sentAsStored, c.hasDefaults = c.isSentAsStored(), res.Default != nil || res.DefaultStored != nil
 	actual, _ := s.byVersion.LoadOrStore(v, c)
 	return actual.(*Codec)
 }
@@ -248,11 +255,6 @@ func (c *Codec) encodeProto(obj api.Object) ([]byte, error) {
 		return nil, fmt.Errorf("%s has no protobuf form", c.gvk.Kind)
 	}
 	return m.Marshal()
-}
-
-// envelope wraps the protobuf of one object in its envelope.
-func (c *Codec) envelope(raw []byte) []byte {
-	return proto.AppendRaw(nil, c.version.String(), c.gvk.Kind, raw)
 }
 
 // maxCellsOnWrite is the length of a stored value from which on a write of an object without a Go

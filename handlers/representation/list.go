@@ -200,54 +200,25 @@ func (l *protoList) head(b []byte) ([]byte, error) {
 	size := 0
 	for i := range l.items.len() {
 		l.view.prefetch(l.items, i)
-		n, err := l.view.protoSize(l.items.at(i))
+		m, err := l.view.message(l.items.at(i))
 		if err != nil {
 			return b, err
 		}
-		size += proto.ItemSize(n)
+		size += proto.ItemSize(m.size())
 	}
 	kind, apiVersion := l.view.listKind()
 	return proto.AppendListHead(b, apiVersion, kind, &l.meta, size)
 }
 
 func (l *protoList) item(b []byte, i int) ([]byte, error) {
-	return l.view.appendProtoItem(b, l.items.at(i))
-}
-
-func (l *protoList) tail(b []byte) []byte { return proto.AppendListTail(b) }
-
-// protoSize returns the size of an item in protobuf.
-func (v *View) protoSize(s Encodable) (int, error) {
-	if m, ok := v.storedProto(s); ok {
-		return m.size(), nil
+	m, err := l.view.message(l.items.at(i))
+	if err != nil {
+		return b, err
 	}
-	raw, err := v.rawProto(s)
-	return len(raw), err
+	return m.append(proto.AppendItemHead(b, m.size())), nil
 }
 
-func (v *View) appendProtoItem(b []byte, s Encodable) ([]byte, error) {
-	if m, ok := v.storedProto(s); ok {
-		return m.append(proto.AppendItemHead(b, m.size())), nil
-	}
-	raw, err := v.rawProto(s)
-	return proto.AppendItem(b, raw), err
-}
-
-// rawProto returns the cached protobuf of an item without an envelope.
-func (v *View) rawProto(s Encodable) ([]byte, error) {
-	if v.as != "" {
-		return s.Encoding(v.codec.partialProtoSlot, v.codec.toPartialProto)
-	}
-	return s.Encoding(v.codec.protoSlot, v.codec.toProto)
-}
-
-// storedProto returns the protobuf of an item that is sent in its stored encoding.
-func (v *View) storedProto(s Encodable) (storedProto, bool) {
-	if item, ok := s.(*storage.Item); ok && v.as == "" {
-		return v.codec.storedProto(item)
-	}
-	return storedProto{}, false
-}
+func (l *protoList) tail(b []byte) []byte { return proto.AppendTail(b) }
 
 // Encodables are the items of a list.
 type Encodables interface {

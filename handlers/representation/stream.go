@@ -138,9 +138,14 @@ func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 	}
 	switch s.view.Format {
 	case FormatProtobuf:
-		data, err := s.view.proto(object)
-		s.appendProto(eventNames[e.Type], data)
-		return err
+		m, err := s.view.message(object)
+		if err != nil {
+			return err
+		}
+		head, size := s.view.envelopeHead(), m.size()
+		s.beginProto(eventNames[e.Type], head.EnvelopeSize(size))
+		s.buf = proto.AppendTail(m.append(head.AppendHead(s.buf, size)))
+		return nil
 	case FormatCBOR:
 		s.buf, err = s.view.appendCBOR(appendCBOREventHead(s.buf, eventNames[e.Type]), object)
 		return err
@@ -181,7 +186,9 @@ func (s *EventStream) Fail(status *metav1.Status) {
 	switch s.view.Format {
 	case FormatProtobuf:
 		if data, err = status.Marshal(); err == nil {
-			s.appendProto(eventError, proto.AppendRaw(nil, "v1", "Status", data))
+			data = proto.AppendRaw(nil, "v1", "Status", data)
+			s.beginProto(eventError, len(data))
+			s.buf = append(s.buf, data...)
 		}
 	case FormatCBOR:
 		if data, err = ToCBOR(data); err == nil {
@@ -208,12 +215,12 @@ func (s *EventStream) beginJSON(name string) {
 // protoLengthSize is the size of the length before an event in protobuf.
 const protoLengthSize = 4
 
-// appendProto appends WatchEvent{1: type, 2: RawExtension{1: raw}}.
-func (s *EventStream) appendProto(name string, object []byte) {
-	raw := protowire.SizeTag(1) + protowire.SizeBytes(len(object))
-	size := protowire.SizeTag(1) + protowire.SizeBytes(len(name)) + protowire.SizeTag(2) + protowire.SizeBytes(raw)
-	s.buf = binary.BigEndian.AppendUint32(s.buf, uint32(size))
+// beginProto appends WatchEvent{1: type, 2: RawExtension{1: raw}} up to the object, whose size with its envelope is size.
+func (s *EventStream) beginProto(name string, size int) {
+	raw := protowire.SizeTag(1) + protowire.SizeBytes(size)
+	event := protowire.SizeTag(1) + protowire.SizeBytes(len(name)) + protowire.SizeTag(2) + protowire.SizeBytes(raw)
+	s.buf = binary.BigEndian.AppendUint32(s.buf, uint32(event))
 	s.buf = protowire.AppendString(protowire.AppendTag(s.buf, 1, protowire.BytesType), name)
 	s.buf = protowire.AppendVarint(protowire.AppendTag(s.buf, 2, protowire.BytesType), uint64(raw))
-	s.buf = protowire.AppendBytes(protowire.AppendTag(s.buf, 1, protowire.BytesType), object)
+	s.buf = protowire.AppendVarint(protowire.AppendTag(s.buf, 1, protowire.BytesType), uint64(size))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -131,20 +132,23 @@ func errNotShown(format string, args ...any) error {
 
 func (v *View) asGroupVersion() string { return metav1.GroupName + "/" + v.asVersion }
 
+// envelopeHead returns the head of the envelope of one object.
+func (v *View) envelopeHead() proto.Head {
+	if v.as == "" {
+		return v.codec.protoHead
+	}
+	return proto.NewHead(v.asGroupVersion(), asPartial)
+}
+
 // proto returns the protobuf of one object with its envelope.
 func (v *View) proto(s Encodable) ([]byte, error) {
-	if v.as == "" {
-		raw, err := s.Encoding(v.codec.protoSlot, v.codec.toProto)
-		if err != nil {
-			return nil, err
-		}
-		return v.codec.envelope(raw), nil
-	}
-	raw, err := s.Encoding(v.codec.partialProtoSlot, v.codec.toPartialProto)
+	m, err := v.message(s)
 	if err != nil {
 		return nil, err
 	}
-	return proto.AppendRaw(nil, v.asGroupVersion(), asPartial, raw), nil
+	head, size := v.envelopeHead(), m.size()
+	b := head.AppendHead(make([]byte, 0, head.EnvelopeSize(size)), size)
+	return proto.AppendTail(m.append(b)), nil
 }
 
 // appendJSON appends the JSON of one object. first reports whether the object is the first of
@@ -162,15 +166,9 @@ func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first b
 	return v.appendPartial(b, s)
 }
 
-// appendPartial appends the PartialObjectMetadata of an object. The metadata is a part of the
-// JSON of the object.
+// appendPartial appends the PartialObjectMetadata of an object.
 func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
-	c := v.codec.meta
-	full, err := s.Encoding(c.jsonSlot, c.toJSON)
-	if err != nil {
-		return b, err
-	}
-	metadata, err := c.hideAnnotations(c.metadataOf(full))
+	metadata, err := v.codec.meta.metadata(s)
 	if err != nil {
 		return b, err
 	}
@@ -179,6 +177,42 @@ func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
 	}
 	b = append(append(append(b, v.partialHead...), metadataKey...), metadata...)
 	return append(b, '}'), nil
+}
+
+// metadata returns the JSON of the metadata of an object, without hidden annotations. It is a part of the JSON of the
+// object, which is not made for it alone if the item's value has the metadata.
+func (c *Codec) metadata(s Encodable) ([]byte, error) {
+	item, _ := s.(*storage.Item)
+	if item != nil && item.CachedEncoding(c.jsonSlot) == nil {
+		if data := item.CachedEncoding(c.metadataSlot); data != nil {
+			return data, nil
+		}
+		switch m, ok, err := c.storedMetadata(item); {
+		case err != nil:
+			return nil, err
+		case ok:
+			return c.decodedMetadata(item, m.meta)
+		}
+	}
+	full, err := s.Encoding(c.jsonSlot, c.toJSON)
+	if err != nil {
+		return nil, err
+	}
+	return c.hideAnnotations(c.metadataOf(full))
+}
+
+// decodedMetadata returns the JSON of the stored metadata of an item.
+func (c *Codec) decodedMetadata(item *storage.Item, stored []byte) ([]byte, error) {
+	var meta metav1.ObjectMeta
+	if err := meta.Unmarshal(stored); err != nil {
+		return nil, fmt.Errorf("decode metadata: %w", err)
+	}
+	meta.ResourceVersion = item.ResourceVersion()
+	data, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return c.codecs.metadataPlan().Append(dst, &meta) })
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return item.CacheEncoding(c.metadataSlot, data), nil
 }
 
 var metadataKey = []byte(`"metadata":`)
