@@ -237,10 +237,27 @@ func (c *Collection) replaceState(st *collectionState, rev int64) {
 	st.finishLoad()
 	st.rev = rev
 	c.working = st
+	c.noteSize()
 	c.window.reset(rev)
 	c.cachedStates = nil
 	c.handoff.reset()
 	c.current.Store(st.copy())
+}
+
+// noteSize decides which encodings the items keep, by the size of the collection; c.mu is held. A collection that has become
+// large is so until it has half of that size.
+func (c *Collection) noteSize() {
+	config, size := c.config(), c.working.bytes
+	switch wasLarge := config.isLarge.Load(); {
+	case !wasLarge && size > keptBytes:
+		config.isLarge.Store(true)
+		c.working.items.Scan(func(_ string, i *Item) bool {
+			i.dropLarge()
+			return true
+		})
+	case wasLarge && size < keptBytes/2:
+		config.isLarge.Store(false)
+	}
 }
 
 // apply applies changes in their order to the tree and the window, publishes the new state, and
@@ -276,6 +293,7 @@ func (c *Collection) apply(batch []keyEvent) {
 	events.dispatched.Add(float64(len(changes)))
 	c.working.rev = batch[len(batch)-1].kv.Kv.ModRevision
 	c.window.trim(now)
+	c.noteSize()
 	c.current.Store(c.working.copy())
 	for _, t := range changes {
 		c.fanout.deliver(t)

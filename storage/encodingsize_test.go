@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 // TestLargeEncodings checks that large encodings are cached until a garbage collection, and small ones longer.
 func TestLargeEncodings(t *testing.T) {
 	small, large := NewSlot(), NewSlot()
-	i := &Item{}
+	i := &Item{config: &itemConfig{}}
 	i.CacheEncoding(small, make([]byte, smallEncoding))
 	for range 3 {
 		data := i.CacheEncoding(large, make([]byte, smallEncoding+1))
@@ -31,6 +32,37 @@ func TestLargeEncodings(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d elements for two slots", n)
+	}
+}
+
+// TestEncodingsOfLargeCollection checks that a collection that has become large drops all but tiny encodings, and keeps
+// encodings again when it is small.
+func TestEncodingsOfLargeCollection(t *testing.T) {
+	tiny, usual := NewSlot(), NewSlot()
+	c := &Collection{working: newCollectionState(0)}
+	c.settings.Store(&itemConfig{})
+	i := &Item{config: c.config(), key: "a"}
+	c.working.set(i)
+	cached := func(at int64) string {
+		c.working.bytes = at
+		c.noteSize()
+		i.CacheEncoding(tiny, make([]byte, tinyEncoding))
+		i.CacheEncoding(usual, make([]byte, tinyEncoding+1))
+		runtime.GC()
+		return fmt.Sprint(len(i.CachedEncoding(tiny)), len(i.CachedEncoding(usual)))
+	}
+	all, few := fmt.Sprint(tinyEncoding, tinyEncoding+1), fmt.Sprint(tinyEncoding, 0)
+	for _, step := range []struct {
+		size int64
+		want string
+	}{{keptBytes, all}, {keptBytes + 1, few}, {keptBytes / 2, few}, {keptBytes/2 - 1, all}} {
+		if got := cached(step.size); got != step.want {
+			t.Errorf("with %d bytes of values: encodings of %s bytes, want %s", step.size, got, step.want)
+		}
+	}
+	c.working.bytes = keptBytes + 1
+	if c.noteSize(); i.CachedEncoding(usual) != nil || i.CachedEncoding(tiny) == nil {
+		t.Error("a collection that becomes large does not drop the encodings that it has")
 	}
 }
 

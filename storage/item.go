@@ -15,7 +15,8 @@ import (
 // An item holds the stored value and caches what is expensive to compute and small: labels,
 // fields and encodings, each computed on first use. The decoded object is several times
 // larger than the value, so the item holds it by a weak pointer only: concurrent users share
-// it, and it is decoded again after a garbage collection freed it. The same holds for large encodings.
+// it, and it is decoded again after a garbage collection freed it. The same holds for large encodings,
+// and for most encodings of a large collection.
 type Item struct {
 	config *itemConfig
 	key    string
@@ -36,6 +37,7 @@ type itemConfig struct {
 	CollectionConfig
 	path    string             // prefix of the keys in etcd
 	onError func(*Item, error) // logs a value that cannot be decoded
+	isLarge atomic.Bool        // the collection is larger than keptBytes
 }
 
 // decodedObject wraps an object so that a weak pointer can point to it.
@@ -280,22 +282,33 @@ func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]
 	return i.storeEncoding(slot, data), nil
 }
 
-// smallEncoding is the size up to which an encoding is cached for as long as the item lives. Larger ones may
-// be megabytes for each object, in each of several forms.
-const smallEncoding = 64 << 10
+const (
+	// smallEncoding is the size up to which an encoding is cached for as long as the item lives. Larger ones may
+	// be megabytes for each object, in each of several forms.
+	smallEncoding = 64 << 10
+	// keptBytes is the size of the values of a collection up to which that is so. In a larger one only encodings of up to
+	// tinyEncoding bytes are, such as the cells of a table row: others would take more memory than the values.
+	keptBytes    = 64 << 20
+	tinyEncoding = 512
+)
 
 // storeEncoding caches an encoding in slot, which has none; i.mu is held. It returns the encoding without room
 // for more.
 func (i *Item) storeEncoding(slot *Slot, data []byte) []byte {
 	data = data[:len(data):len(data)]
 	e := &itemEncoding{slot: slot}
-	if len(data) <= smallEncoding {
+	if i.keeps(data) {
 		e.data, e.next = data, i.encodings.Load()
 	} else {
 		e.large, e.next = weak.Make(&largeEncoding{data}), i.encodings.Load().without(slot)
 	}
 	i.encodings.Store(e)
 	return data
+}
+
+// keeps reports whether an encoding is cached for as long as the item lives.
+func (i *Item) keeps(data []byte) bool {
+	return len(data) <= tinyEncoding || len(data) <= smallEncoding && !i.config.isLarge.Load()
 }
 
 // without returns the list without the element of a slot, whose encoding was freed.
@@ -360,3 +373,14 @@ func PrefetchEncodings(items []*Item, slot *Slot) (sum byte) {
 
 // dropEncodings drops the cached encodings to save memory.
 func (i *Item) dropEncodings() { i.encodings.Store(nil) }
+
+// dropLarge drops the cached encodings that an item of a large collection does not keep.
+func (i *Item) dropLarge() {
+	var kept *itemEncoding
+	for e := i.encodings.Load(); e != nil; e = e.next {
+		if e.data != nil && i.keeps(e.data) {
+			kept = &itemEncoding{slot: e.slot, data: e.data, next: kept}
+		}
+	}
+	i.encodings.Store(kept)
+}

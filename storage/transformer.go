@@ -103,6 +103,7 @@ func (c *Collection) rebuild(config *itemConfig, replace func(*Item) *Item) {
 	fresh.finishLoad()
 	fresh.rev = c.working.rev
 	c.working = fresh
+	c.noteSize()
 	c.window.reset(fresh.rev)
 	c.cachedStates = nil
 	c.handoff.reset()
