@@ -76,7 +76,7 @@ type manyMember struct {
 	server *Server // nil unless it runs
 	// changing is closed when the start or the stop that is under way has ended; nil if there is none.
 	changing chan struct{}
-	failed   error // why the last start failed, for the request that asked for it
+	failed   error // why the last start or stop failed, for the request that waits for it
 	requests int
 	idle     *time.Timer // stops the server; set while it runs
 	since    time.Time   // when the last request ended
@@ -302,10 +302,8 @@ func (m *Many) change(one *manyMember, f func()) {
 	done := make(chan struct{})
 	one.changing = done
 	m.wg.Go(func() {
-		if caught := recovery.Call(m.logger, "starting or stopping a server", f); caught != nil {
-			m.logger.Error("starting or stopping a server failed", "error", caught)
-		}
-		if m.changed(one); m.Running() == 0 {
+		caught := recovery.Call(m.logger, "starting or stopping a server", f)
+		if m.changed(one, caught); m.Running() == 0 {
 			runtime.GC() // of what has a finalizer, whose memory is free after the next collection
 			debug.FreeOSMemory()
 		}
@@ -313,11 +311,15 @@ func (m *Many) change(one *manyMember, f func()) {
 	})
 }
 
-// changed ends a start or a stop.
-func (m *Many) changed(one *manyMember) {
+// changed ends a start or a stop, which may have panicked.
+func (m *Many) changed(one *manyMember, caught error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	one.changing = nil
+	if caught != nil {
+		m.logger.Error("starting or stopping a server failed", "error", caught)
+		one.failed = caught
+	}
 	if one.server == nil {
 		m.running--
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,4 +161,25 @@ func TestStopManyWithWatch(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
+}
+
+// TestManyPanic checks that a start that panics fails the request that waits for it, and that the next one tries again.
+func TestManyPanic(t *testing.T) {
+	m := startMany(t, ManyOptions{Count: 1})
+	one := &manyMember{}
+	m.mu.Lock()
+	m.members["1"] = one
+	m.change(one, func() { panic("for the test") })
+	m.running++
+	m.mu.Unlock()
+	if _, err := m.acquire(t.Context(), "1"); err == nil || !strings.Contains(err.Error(), "for the test") {
+		t.Fatalf("after a panic: %v", err)
+	}
+	if n := m.Running(); n != 0 {
+		t.Errorf("%d servers run after a panic", n)
+	}
+	if _, err := m.acquire(t.Context(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	m.release("1")
 }
