@@ -326,7 +326,7 @@ func (f itemFields) Get(field string) string {
 	case "metadata.namespace":
 		return f.item.Namespace()
 	}
-	return f.item.Fields()[field]
+	return f.item.Field(field)
 }
 
 // needsConversion reports whether items must be converted by a webhook before s can select

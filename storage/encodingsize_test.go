@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
@@ -85,6 +87,24 @@ func TestCheckValue(t *testing.T) {
 	own.health.Store(notCorrupt)
 	if _, err := own.Object(); err == nil || checked != 1 || decoded != 1 {
 		t.Errorf("own value: %v, %d checks, decoded %d times", err, checked, decoded)
+	}
+}
+
+// TestStoredField checks that an indexed field comes from the value, without decoding the object, unless that is not possible.
+func TestStoredField(t *testing.T) {
+	decoded := 0
+	config := &itemConfig{onError: func(*Item, error) {}}
+	config.Decode = func([]byte) (api.Object, error) { decoded++; return &corev1.Pod{}, nil }
+	config.Fields = func(api.Object) map[string]string {
+		return map[string]string{"a": "of the object", "b": "of the object"}
+	}
+	config.StoredField = func(value []byte, field string) ([]byte, bool) { return value, field == "a" }
+	i := &Item{config: config, value: []byte("of the value")}
+	if got := i.Field("a"); got != "of the value" || decoded != 0 {
+		t.Errorf("an indexed field: %q, decoded %d times", got, decoded)
+	}
+	if got := i.Field("b"); got != "of the object" || decoded != 1 {
+		t.Errorf("another field: %q, decoded %d times", got, decoded)
 	}
 }
 

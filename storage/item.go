@@ -204,6 +204,27 @@ func (i *Item) Fields() map[string]string {
 	return i.computeMeta(true).fields
 }
 
+// Field returns a selectable field of the object. It reads an indexed field from the value, so that selection by it does not
+// decode the object, nor keep its other fields.
+func (i *Item) Field(name string) string {
+	if m := i.meta.Load(); m != nil && m.hasFields {
+		return m.fields[name]
+	}
+	if text, ok := i.storedField(name); ok {
+		return text
+	}
+	return i.Fields()[name]
+}
+
+// storedField reads a field from the value. It reports false if the object has to be decoded.
+func (i *Item) storedField(name string) (string, bool) {
+	if i.config.StoredField == nil {
+		return "", false
+	}
+	text, ok := i.config.StoredField(i.value, name)
+	return string(text), ok
+}
+
 func (i *Item) computeMeta(fields bool) *itemMeta {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -190,7 +190,7 @@ func (o *ListOptions) pageSize(n int) int {
 // selects reports whether the field and filter of o select an item; the caller has checked its
 // key.
 func (o *ListOptions) selects(i *Item) bool {
-	if o.Field != "" && i.Fields()[o.Field] != o.Value {
+	if o.Field != "" && i.Field(o.Field) != o.Value {
 		return false
 	}
 	return o.Filter == nil || o.Filter(i)
@@ -324,12 +324,11 @@ func (s *collectionState) remove(key string) *Item {
 // indexKey returns the key of an item in the index of a field. It depends on the value alone, so that an item is
 // removed from where it was inserted: the field of a value that cannot be decoded is known only until that is tried.
 func indexKey(i *Item, field string) string {
-	if i.config.StoredField != nil {
-		if text, ok := i.config.StoredField(i.value, field); ok {
-			return string(text) + "\x00" + i.key
-		}
+	text, ok := i.storedField(field)
+	if !ok {
+		text = i.Fields()[field]
 	}
-	return i.Fields()[field] + "\x00" + i.key
+	return text + "\x00" + i.key
 }
 
 // keyRange is a range of one of the state's trees: the keys from start on that begin with

@@ -310,10 +310,10 @@ func (f *watcherFanout) deliver(t *transition) {
 		return
 	}
 	for _, field := range t.item.config.Index {
-		now := field + "\x00" + t.item.Fields()[field]
+		now := field + "\x00" + t.item.Field(field)
 		f.byField[now].deliver(f, t)
 		if t.prev != nil {
-			if before := field + "\x00" + t.prev.Fields()[field]; before != now {
+			if before := field + "\x00" + t.prev.Field(field); before != now {
 				f.byField[before].deliver(f, t)
 			}
 		}

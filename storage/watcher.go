@@ -343,7 +343,7 @@ func (w *Watcher) selects(i *Item) bool {
 	if !w.inScope(i) {
 		return false
 	}
-	if o.Field != "" && i.Fields()[o.Field] != o.Value {
+	if o.Field != "" && i.Field(o.Field) != o.Value {
 		return false
 	}
 	// A filter that needs the object decodes it, so the check for corruption comes last.
