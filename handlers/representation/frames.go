@@ -33,9 +33,8 @@ type Frames interface {
 type httpFrames struct {
 	w   http.ResponseWriter
 	out *http.ResponseController
-	// buf has the events that are not written yet. It is that of shared, which is nil between a write and the next event.
-	buf    []byte
-	shared *[]byte
+	// buf has the events that are not written yet. It is nil between a write and the next event.
+	buf *frameBuffer
 	// compress means that each write is a gzip stream of its own, since an idle watch must not hold
 	// the state of a compressor. Clients read the streams as one.
 	compress bool
@@ -53,17 +52,20 @@ var errStalled = errors.New("the client does not read")
 // watchChunk is the size up to which events are buffered before a write.
 const watchChunk = 256 << 10
 
-// frameBuffers has the buffers of watches whose events are written. A watch without events has none: it may live long, and
-// its first events, which are all objects that it selects, were many.
-var frameBuffers = sync.Pool{New: func() any { return new([]byte) }}
+// frameBuffer is a buffer for events. A watch without events has none: it may live long, and its first events, which are all
+// objects that it selects, were many.
+type frameBuffer struct{ data []byte }
+
+var frameBuffers = sync.Pool{New: func() any { return new(frameBuffer) }}
+
+func takeFrameBuffer() *frameBuffer { return frameBuffers.Get().(*frameBuffer) }
 
 // release gives the buffer to other watches, unless large events made it large, which are rare.
-func (f *httpFrames) release() {
-	if f.shared != nil && cap(f.buf) <= 2*watchChunk {
-		*f.shared = f.buf[:0]
-		frameBuffers.Put(f.shared)
+func (b *frameBuffer) release() {
+	if cap(b.data) <= 2*watchChunk {
+		b.data = b.data[:0]
+		frameBuffers.Put(b)
 	}
-	f.shared, f.buf = nil, nil
 }
 
 // NewHTTPFrames returns frames in the body of an HTTP response. A write that takes longer than
@@ -92,12 +94,11 @@ func (f *httpFrames) Begin(contentType string) error {
 }
 
 func (f *httpFrames) Event(data []byte) error {
-	if f.shared == nil {
-		f.shared = frameBuffers.Get().(*[]byte)
-		f.buf = *f.shared
+	if f.buf == nil {
+		f.buf = takeFrameBuffer()
 	}
-	f.buf = append(f.buf, data...)
-	if len(f.buf) < watchChunk {
+	f.buf.data = append(f.buf.data, data...)
+	if len(f.buf.data) < watchChunk {
 		return nil
 	}
 	return f.write()
@@ -115,7 +116,11 @@ func (f *httpFrames) write() error {
 	if f.failed != nil {
 		return f.failed
 	}
-	data := f.buf
+	var data []byte
+	if f.buf != nil {
+		defer f.buf.release()
+		data, f.buf = f.buf.data, nil
+	}
 	if f.compress && len(data) > 0 {
 		if data, f.failed = gzipWhole(data); f.failed != nil {
 			return f.failed
@@ -123,7 +128,6 @@ func (f *httpFrames) write() error {
 	}
 	f.stall.Reset(f.writeTimeout)
 	_, err := f.w.Write(data)
-	f.release()
 	return f.written(err)
 }
 

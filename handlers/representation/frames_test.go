@@ -19,12 +19,15 @@ func TestFramesAreBounded(t *testing.T) {
 		if err := f.Event(event); err != nil {
 			t.Fatal(err)
 		}
-		if len(f.buf) >= watchChunk {
-			t.Fatalf("%d bytes wait", len(f.buf))
+		if f.buf != nil && len(f.buf.data) >= watchChunk {
+			t.Fatalf("%d bytes wait", len(f.buf.data))
 		}
 	}
-	if err := f.Event(make([]byte, 4*watchChunk)); err != nil || cap(f.buf) > 2*watchChunk {
-		t.Errorf("%d bytes are kept, %v", cap(f.buf), err)
+	if err := f.Event(make([]byte, 4*watchChunk)); err != nil || f.buf != nil {
+		t.Errorf("a buffer is kept, %v", err)
+	}
+	if b := takeFrameBuffer(); cap(b.data) > 2*watchChunk {
+		t.Errorf("%d bytes are kept", cap(b.data))
 	}
 	if err := f.Flush(); err != nil || w.Body.Len() != 12*watchChunk {
 		t.Errorf("%d bytes were written, %v", w.Body.Len(), err)
@@ -50,8 +53,8 @@ func TestIdleFramesHaveNoBuffer(t *testing.T) {
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
-			if w.buf != nil || w.shared != nil {
-				t.Errorf("watch %d has %d bytes", i, cap(w.buf))
+			if w.buf != nil {
+				t.Errorf("watch %d has %d bytes", i, cap(w.buf.data))
 			}
 		}
 	}

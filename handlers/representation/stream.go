@@ -21,7 +21,7 @@ type EventStream struct {
 	frames Frames
 	view   *View
 	target registry.Target
-	buf    []byte
+	buf    []byte // the event that is made; nil between calls
 	sent   EventCounter
 	// hasSent is true once an event was sent: the first row of a Table has the columns.
 	hasSent bool
@@ -53,6 +53,7 @@ const eventError = "ERROR"
 // Send writes events that arrived together. If its error is a ConversionError, the client can
 // still get an error event.
 func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
+	defer s.giveBack(s.borrow())
 	s.view.now = s.view.codec.codecs.now()
 	if err := s.view.codec.convertAll(ctx, s.target, events); err != nil {
 		return err
@@ -181,7 +182,7 @@ func bookmark(c *Codec, e *storage.Event) Encodable {
 
 // Fail writes an error event, which is the last one.
 func (s *EventStream) Fail(status *metav1.Status) {
-	s.buf = s.buf[:0]
+	defer s.giveBack(s.borrow())
 	data, err := json.Marshal(status)
 	switch s.view.Format {
 	case FormatProtobuf:
@@ -204,6 +205,18 @@ func (s *EventStream) Fail(status *metav1.Status) {
 	if s.frames.Event(s.buf) == nil {
 		_ = s.frames.Flush() // the watch ends either way
 	}
+}
+
+// borrow takes a buffer for events, which giveBack returns: a watch lives long and has few events.
+func (s *EventStream) borrow() *frameBuffer {
+	b := takeFrameBuffer()
+	s.buf = b.data
+	return b
+}
+
+func (s *EventStream) giveBack(b *frameBuffer) {
+	b.data, s.buf = s.buf, nil
+	b.release()
 }
 
 func (s *EventStream) beginJSON(name string) {
