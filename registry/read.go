@@ -281,7 +281,7 @@ func (s Selection) attributeFilter() func(*storage.Item) bool {
 func labelFilter(s labels.Selector) func(*storage.Item) bool {
 	must := signature(s)
 	return func(i *storage.Item) bool {
-		return i.MayHaveLabels(must) && s.Matches(labels.Set(i.Labels()))
+		return i.MayHaveLabels(must) && s.Matches(i.Labels())
 	}
 }
 
@@ -314,8 +314,7 @@ func (f itemFields) Has(field string) bool {
 	case "metadata.name", "metadata.namespace":
 		return true
 	}
-	_, ok := f.item.Fields()[field]
-	return ok
+	return f.item.Fields().Has(field)
 }
 
 // Get returns the value of the field.

@@ -65,7 +65,7 @@ func BenchmarkGet(b *testing.B) {
 
 func BenchmarkList10k(b *testing.B) {
 	c := startFilled(b, 10000)
-	selected := func(i *Item) bool { return i.Labels()["n"] == "7" }
+	selected := func(i *Item) bool { return i.Labels().Get("n") == "7" }
 	for name, o := range map[string]ListOptions{
 		"all": {}, "namespace": {Prefix: "ns3/"}, "page": {Limit: 500}, "label": {Filter: selected},
 	} {

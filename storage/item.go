@@ -46,7 +46,7 @@ type decodedObject struct{ api.Object }
 // itemMeta is the cached metadata of a decoded object. It is empty if the object cannot be
 // decoded.
 type itemMeta struct {
-	labels, fields map[string]string
+	labels, fields Pairs
 	hasFields      bool
 }
 
@@ -185,18 +185,18 @@ func (i *Item) corruptError(err error, isEncrypted bool) *CorruptError {
 // UnusableError returns the error of an item that is decodable, but useless to a reader because of err.
 func (i *Item) UnusableError(err error) *CorruptError { return i.corruptError(err, false) }
 
-// Labels returns the labels of the object. They must not be changed.
-func (i *Item) Labels() map[string]string {
+// Labels returns the labels of the object.
+func (i *Item) Labels() Pairs {
 	if m := i.meta.Load(); m != nil {
 		return m.labels
 	}
 	return i.computeMeta(false).labels
 }
 
-// Fields returns the selectable fields of the object. They must not be changed.
-func (i *Item) Fields() map[string]string {
+// Fields returns the selectable fields of the object.
+func (i *Item) Fields() Pairs {
 	if i.config.Fields == nil {
-		return nil
+		return ""
 	}
 	if m := i.meta.Load(); m != nil && m.hasFields {
 		return m.fields
@@ -208,12 +208,12 @@ func (i *Item) Fields() map[string]string {
 // decode the object, nor keep its other fields.
 func (i *Item) Field(name string) string {
 	if m := i.meta.Load(); m != nil && m.hasFields {
-		return m.fields[name]
+		return m.fields.Get(name)
 	}
 	if text, ok := i.storedField(name); ok {
 		return text
 	}
-	return i.Fields()[name]
+	return i.Fields().Get(name)
 }
 
 // storedField reads a field from the value. It reports false if the object has to be decoded.
@@ -232,13 +232,15 @@ func (i *Item) computeMeta(fields bool) *itemMeta {
 		return m
 	}
 	m := &itemMeta{hasFields: fields}
+	var labels map[string]string
 	if obj, err := i.decode(); err == nil {
-		m.labels = obj.GetLabels()
+		labels = obj.GetLabels()
+		m.labels = PairsOf(labels)
 		if fields {
-			m.fields = i.config.Fields(obj)
+			m.fields = PairsOf(i.config.Fields(obj))
 		}
 	}
-	i.signature.Store(LabelSignature(m.labels) | signatureComputed)
+	i.signature.Store(LabelSignature(labels) | signatureComputed)
 	i.meta.Store(m)
 	return m
 }
@@ -318,7 +320,7 @@ const (
 func (i *Item) storeEncoding(slot *Slot, data []byte) []byte {
 	data = data[:len(data):len(data)]
 	e := &itemEncoding{slot: slot}
-	if i.keeps(data) {
+	if i.Keeps(len(data)) {
 		e.data, e.next = data, i.encodings.Load()
 	} else {
 		e.large, e.next = weak.Make(&largeEncoding{data}), i.encodings.Load().without(slot)
@@ -327,9 +329,9 @@ func (i *Item) storeEncoding(slot *Slot, data []byte) []byte {
 	return data
 }
 
-// keeps reports whether an encoding is cached for as long as the item lives.
-func (i *Item) keeps(data []byte) bool {
-	return len(data) <= tinyEncoding || len(data) <= smallEncoding && !i.config.isLarge.Load()
+// Keeps reports whether an encoding of a size is cached for as long as the item lives, and not only while it is in use.
+func (i *Item) Keeps(size int) bool {
+	return size <= tinyEncoding || size <= smallEncoding && !i.config.isLarge.Load()
 }
 
 // without returns the list without the element of a slot, whose encoding was freed.
@@ -399,7 +401,7 @@ func (i *Item) dropEncodings() { i.encodings.Store(nil) }
 func (i *Item) dropLarge() {
 	var kept *itemEncoding
 	for e := i.encodings.Load(); e != nil; e = e.next {
-		if e.data != nil && i.keeps(e.data) {
+		if e.data != nil && i.Keeps(len(e.data)) {
 			kept = &itemEncoding{slot: e.slot, data: e.data, next: kept}
 		}
 	}

@@ -64,19 +64,19 @@ func TestObjectIsSharedWhileUsed(t *testing.T) {
 	i := countingItem(t, &decoded)
 	one, _ := i.Object()
 	two, _ := i.Object()
-	if one != two || i.Labels()["k"] != "v" || i.Fields() == nil {
+	if one != two || i.Labels().Get("k") != "v" || i.Fields() == "" {
 		t.Error("not shared")
 	}
 	runtime.GC()
 	runtime.GC()
-	if i.Labels()["k"] != "v" {
+	if i.Labels().Get("k") != "v" {
 		t.Error("labels were dropped")
 	}
 	if three, err := i.Object(); err != nil || three.GetName() != "x" {
 		t.Error(err)
 	}
 	gone := i.atRevision(9)
-	if o, _ := gone.Object(); o.GetResourceVersion() != "9" || gone.Labels()["k"] != "v" {
+	if o, _ := gone.Object(); o.GetResourceVersion() != "9" || gone.Labels().Get("k") != "v" {
 		t.Error(o)
 	}
 }

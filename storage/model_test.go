@@ -200,7 +200,7 @@ func (m *storeModel) drawList(t *rapid.T) ListOptions {
 	return o
 }
 
-func selectsTwo(i *Item) bool { return i.Labels()["v"] == "2" }
+func selectsTwo(i *Item) bool { return i.Labels().Get("v") == "2" }
 
 func (m *storeModel) list(t *rapid.T) {
 	o := m.drawList(t)

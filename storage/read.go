@@ -326,7 +326,7 @@ func (s *collectionState) remove(key string) *Item {
 func indexKey(i *Item, field string) string {
 	text, ok := i.storedField(field)
 	if !ok {
-		text = i.Fields()[field]
+		text = i.Fields().Get(field)
 	}
 	return text + "\x00" + i.key
 }

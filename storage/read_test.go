@@ -13,7 +13,7 @@ func TestListSelects(t *testing.T) {
 	for _, key := range []string{"a-b/x", "a/x", "a/y", "a/z", "b/x", "ab/x"} {
 		mustCreate(t, c, key, "", "name", key[len(key)-1:])
 	}
-	x := func(i *Item) bool { return i.Labels()["name"] == "x" }
+	x := func(i *Item) bool { return i.Labels().Get("name") == "x" }
 	for name, tt := range map[string]struct {
 		o         ListOptions
 		want      []string

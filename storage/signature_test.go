@@ -39,14 +39,15 @@ func TestDigest(t *testing.T) {
 		of := &itemConfig{}
 		for n := range rapid.IntRange(0, 30).Draw(t, "items") {
 			i := &Item{config: of, key: string(rune('a'+n%3)) + "/" + string(rune('a'+n))}
-			i.meta.Store(&itemMeta{labels: map[string]string{"x": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "x")}})
-			i.signature.Store(LabelSignature(i.meta.Load().labels) | signatureComputed)
+			labels := map[string]string{"x": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "x")}
+			i.meta.Store(&itemMeta{labels: PairsOf(labels)})
+			i.signature.Store(LabelSignature(labels) | signatureComputed)
 			s.set(i)
 		}
 		o := ListOptions{
 			Prefix: rapid.SampledFrom([]string{"", "a/", "b/", "z/"}).Draw(t, "prefix"),
 			Limit:  rapid.Int64Range(0, 4).Draw(t, "limit"),
-			Filter: func(i *Item) bool { return i.meta.Load().labels["x"] == "1" },
+			Filter: func(i *Item) bool { return i.meta.Load().labels.Get("x") == "1" },
 		}
 		for {
 			want := s.list(of, &o)

@@ -132,7 +132,7 @@ func TestBadValue(t *testing.T) {
 	if _, err := i.Object(); err == nil || i.Corrupt() == nil {
 		t.Errorf("decoded: %v", err)
 	}
-	if i.Labels() != nil || i.Fields() != nil || string(i.Value()) != "no JSON" {
+	if i.Labels() != "" || i.Fields() != "" || string(i.Value()) != "no JSON" {
 		t.Errorf("%v %v", i.Labels(), i.Fields())
 	}
 	got := mustList(t, c, ListOptions{})

@@ -106,7 +106,7 @@ func TestEncryptedValues(t *testing.T) {
 		t.Errorf("an old revision: %v", err)
 	}
 	l, err := c.listFromEtcd(t.Context(), &ListOptions{Verify: true}, second.Revision())
-	if err != nil || len(l.Items) != 1 || configMapValue(t, l.Items[0]) != "secret-2" || l.Items[0].Labels()["app"] != "one" {
+	if err != nil || len(l.Items) != 1 || configMapValue(t, l.Items[0]) != "secret-2" || l.Items[0].Labels().Get("app") != "one" {
 		t.Errorf("a list at an old revision: %+v, %v", l, err)
 	}
 }
@@ -212,7 +212,7 @@ func TestUndecryptable(t *testing.T) {
 		t.Errorf("the watch does not end: %v, %v", events, err)
 	}
 	l, err := c.List(t.Context(), ListOptions{Verify: true})
-	if err != nil || len(l.Items) != 2 || l.Items[0].Labels()["app"] != "one" || configMapValue(t, l.Items[0]) != "1" {
+	if err != nil || len(l.Items) != 2 || l.Items[0].Labels().Get("app") != "one" || configMapValue(t, l.Items[0]) != "1" {
 		t.Errorf("afterwards: %+v, %v", l, err)
 	}
 	if l := mustList(t, c, ListOptions{Field: "node", Value: "n1"}); len(l.Items) != 1 || l.Items[0].Key() != "a/z" {

@@ -59,7 +59,7 @@ func TestLastEvents(t *testing.T) {
 }
 
 func TestWatchSelections(t *testing.T) {
-	red := func(i *Item) bool { return i.Labels()["color"] == "red" }
+	red := func(i *Item) bool { return i.Labels().Get("color") == "red" }
 	for name, tt := range map[string]struct {
 		o    WatchOptions
 		want string
