@@ -12,7 +12,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
-	"github.com/miniapiserver/miniapiserver/internal/quickjson"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -34,7 +33,7 @@ type View struct {
 	// fault is the error of a form that the objects of the request do not have; nil if they have it.
 	// As in kube-apiserver, it ends the request when the response is encoded, after a write.
 	fault error
-	// partialHead is the beginning of a PartialObjectMetadata; nil until it is needed.
+	// partialHead is the beginning of a PartialObjectMetadata, up to the metadata; nil until it is needed.
 	partialHead []byte
 }
 
@@ -168,51 +167,53 @@ func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first b
 
 // appendPartial appends the PartialObjectMetadata of an object.
 func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
-	metadata, err := v.codec.meta.metadata(s)
-	if err != nil {
-		return b, err
-	}
 	if v.partialHead == nil {
-		v.partialHead = objectHead(asPartial, v.asGroupVersion())
+		v.partialHead = append(objectHead(asPartial, v.asGroupVersion()), metadataKey...)
 	}
-	b = append(append(append(b, v.partialHead...), metadataKey...), metadata...)
-	return append(b, '}'), nil
+	b, err := v.codec.meta.appendMetadata(append(b, v.partialHead...), s)
+	return append(b, '}'), err
 }
 
-// metadata returns the JSON of the metadata of an object, without hidden annotations. It is a part of the JSON of the
+// appendMetadata appends the JSON of the metadata of an object, without hidden annotations. It is a part of the JSON of the
 // object, which is not made for it alone if the item's value has the metadata.
-func (c *Codec) metadata(s Encodable) ([]byte, error) {
+func (c *Codec) appendMetadata(b []byte, s Encodable) ([]byte, error) {
 	item, _ := s.(*storage.Item)
 	if item != nil && item.CachedEncoding(c.jsonSlot) == nil {
 		if data := item.CachedEncoding(c.metadataSlot); data != nil {
-			return data, nil
+			return append(b, data...), nil
 		}
 		switch m, ok, err := c.storedMetadata(item); {
 		case err != nil:
-			return nil, err
+			return b, err
 		case ok:
-			return c.decodedMetadata(item, m.meta)
+			return c.appendStoredMetadata(b, item, m.meta)
 		}
 	}
 	full, err := s.Encoding(c.jsonSlot, c.toJSON)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	return c.hideAnnotations(c.metadataOf(full))
+	metadata, err := c.hideAnnotations(c.metadataOf(full))
+	return append(b, metadata...), err
 }
 
-// decodedMetadata returns the JSON of the stored metadata of an item.
-func (c *Codec) decodedMetadata(item *storage.Item, stored []byte) ([]byte, error) {
+// appendStoredMetadata appends the JSON of the stored metadata of an item, and caches it if the item keeps encodings of its
+// size: requests for the metadata of many objects do not come at the same time.
+func (c *Codec) appendStoredMetadata(b []byte, item *storage.Item, stored []byte) ([]byte, error) {
 	var meta metav1.ObjectMeta
 	if err := meta.Unmarshal(stored); err != nil {
-		return nil, fmt.Errorf("decode metadata: %w", err)
+		return b, fmt.Errorf("decode metadata: %w", err)
 	}
 	meta.ResourceVersion = item.ResourceVersion()
-	data, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return c.codecs.metadataPlan().Append(dst, &meta) })
+	begin := len(b)
+	b, err := c.codecs.metadataPlan().Append(b, &meta)
 	if err != nil {
-		return nil, fmt.Errorf("encode metadata: %w", err)
+		return b, fmt.Errorf("encode metadata: %w", err)
 	}
-	return item.CacheEncoding(c.metadataSlot, data), nil
+	if data := b[begin:]; item.Keeps(len(data)) {
+		item.CacheEncoding(c.metadataSlot, bytes.Clone(data))
+	}
+	return b, nil
 }
 
 var metadataKey = []byte(`"metadata":`)
