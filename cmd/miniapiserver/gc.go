@@ -42,8 +42,16 @@ func startMemory() {
 // unless the environment sets GOGC.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.FreeOSMemory()
+		returnMemory()
 		paceCollector()
+	}
+}
+
+// returnMemory collects garbage, and returns the pages that are not used to the system.
+func returnMemory() {
+	debug.FreeOSMemory()
+	if err := releaseProgramPages(); err != nil {
+		slog.Debug("pages of the program stay in memory", "error", err)
 	}
 }
 
@@ -83,7 +91,7 @@ func (q *quietMemory) collected() {
 func (q *quietMemory) release() {
 	q.allocated.Store(allocatedBytes())
 	runtime.GC() // what has a finalizer is free after the next collection
-	debug.FreeOSMemory()
+	returnMemory()
 }
 
 // allocatedBytes returns the number of bytes that were ever allocated.
