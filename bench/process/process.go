@@ -71,6 +71,26 @@ func (p *Process) RSS() (int64, error) {
 	return sum, nil
 }
 
+// Transferred returns the bytes that the processes have read and written by system calls: from and to sockets and
+// files, whether these are in memory or on a disk. It counts nothing of processes of other users.
+func (p *Process) Transferred() (read, written int64, err error) {
+	for _, pid := range p.pids {
+		data, err := os.ReadFile("/proc/" + pid + "/io")
+		if errors.Is(err, os.ErrPermission) {
+			continue
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		var in, out int64
+		if _, err := fmt.Sscanf(string(data), "rchar: %d\nwchar: %d\n", &in, &out); err != nil {
+			return 0, 0, fmt.Errorf("/proc/%s/io: %q: %w", pid, data, err)
+		}
+		read, written = read+in, written+out
+	}
+	return read, written, nil
+}
+
 // readStat returns the fields of /proc/PID/stat after the program name.
 func readStat(pid string) ([]string, error) {
 	data, err := os.ReadFile("/proc/" + pid + "/stat")

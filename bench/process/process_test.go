@@ -1,6 +1,9 @@
 package process
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // TestSums checks that the CPU time and the memory of processes are added, and the error for a
 // process that does not exist.
@@ -14,6 +17,14 @@ func TestSums(t *testing.T) {
 	}
 	if _, err := one.CPU(); err != nil {
 		t.Error(err)
+	}
+	read, _, err1 := one.Transferred()
+	if _, err := os.ReadFile("/proc/self/stat"); err != nil {
+		t.Fatal(err)
+	}
+	later, _, err2 := one.Transferred()
+	if err1 != nil || err2 != nil || later <= read {
+		t.Errorf("read %d bytes, and %d after another file: %v %v", read, later, err1, err2)
 	}
 	if _, err := Attach("0"); err == nil {
 		t.Error("no error for a process that does not exist")

@@ -74,11 +74,11 @@ type connection struct {
 	url, token, agent string
 	http              *http.Client
 	rec               *recorder
-	lag               *ledger
+	lag               *ledgers
 }
 
 // connect opens the n-th connection.
-func (a *access) connect(ctx context.Context, n int, agent string, rec *recorder, lag *ledger) (*connection, error) {
+func (a *access) connect(ctx context.Context, n int, agent string, rec *recorder, lag *ledgers) (*connection, error) {
 	c := &connection{url: a.urls[n%len(a.urls)], token: a.token, agent: agent, rec: rec, lag: lag,
 		http: &http.Client{Transport: &http.Transport{TLSClientConfig: a.tls.Clone(), ForceAttemptHTTP2: true,
 			DisableCompression: true}}}
@@ -292,7 +292,7 @@ func (c *connection) write(ctx context.Context, r request) (object []byte, m met
 		return nil, m, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	if m.version > 0 { // a Status has none
-		c.lag.answered(m.version, now)
+		c.lag.of(r.path).answered(m.version, now)
 	}
 	return object, m, nil
 }

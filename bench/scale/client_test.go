@@ -28,7 +28,7 @@ func TestLastResponse(t *testing.T) {
 	defer server.Close()
 	a := &access{urls: []string{server.URL}, tls: &tls.Config{InsecureSkipVerify: true}}
 	rec := newRecorder()
-	c, err := a.connect(t.Context(), 0, "test", rec, &ledger{rec: rec})
+	c, err := a.connect(t.Context(), 0, "test", rec, newLedgers(rec))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 type cluster struct {
 	*plan
 	rec *recorder
-	lag *ledger
+	lag *ledgers
 	out io.Writer
 
 	kubelets               []*connection // each for nodesPerConnection nodes
@@ -43,7 +43,7 @@ type space struct {
 func newCluster(ctx context.Context, a *access, p *plan, nodesPerConnection int, out io.Writer) (*cluster, error) {
 	c := &cluster{plan: p, rec: newRecorder(), out: out, nodesPerConnection: nodesPerConnection,
 		leases: make([]lastResponse, p.nodes), spaces: make([]space, p.namespaces())}
-	c.lag, c.lives = &ledger{rec: c.rec}, newLives()
+	c.lag, c.lives = newLedgers(c.rec), newLives()
 	n := 0
 	var failed error
 	connect := func(agent string) *connection {

@@ -15,6 +15,9 @@ const (
 	costPods = 2000
 )
 
+// idleCores is the CPU time per second without requests, of all processes and of the members of etcds.
+type idleCores struct{ all, members float64 }
+
 // costs measures what a request of each operation costs: the server's CPU time while nothing but these
 // requests runs, without that of a time without requests, per request. The watches are held, so that the cost
 // of a write includes its events.
@@ -30,9 +33,10 @@ func (r *run) costs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	idle, _ := after.cores(before)
-	fmt.Fprintf(r.out, "\ncosts, with the watches, which alone take %.3f cores\n%-*s %9s %9s %9s\n", idle, longestName,
-		"", "number", "CPU ms", "per s")
+	cores, _ := after.cores(before)
+	idle := idleCores{cores, (after.members - before.members).Seconds() / after.at.Sub(before.at).Seconds()}
+	fmt.Fprintf(r.out, "\ncosts, with the watches, which alone take %.3f cores\n%-*s %9s %9s %9s %9s\n", idle.all, longestName,
+		"", "number", "CPU ms", "members'", "per s")
 	type cost struct {
 		operation operation
 		do        func(ctx context.Context, n int) error
@@ -90,7 +94,7 @@ func (c *cluster) reviseSlice(ctx context.Context, n int) error {
 
 // cost measures requests of an operation for the cost time, but at most so many; or exactly so many if
 // count is negative. It returns their number and prints what one of them costs.
-func (r *run) cost(ctx context.Context, o operation, idle float64, count int,
+func (r *run) cost(ctx context.Context, o operation, idle idleCores, count int,
 	do func(ctx context.Context, n int) error) (int, error) {
 	before, err := r.usage()
 	if err != nil {
@@ -122,8 +126,9 @@ func (r *run) cost(ctx context.Context, o operation, idle float64, count int,
 		n = min(n, max(count, -count))
 	}
 	took := after.at.Sub(before.at).Seconds()
-	cpu := (after.cpu - before.cpu).Seconds() - idle*took
-	fmt.Fprintf(r.out, "%-*s %9d %9.3f %9.0f\n", longestName, operations[o].name, n, 1000*cpu/float64(max(n, 1)),
-		float64(n)/took)
+	cpu := (after.cpu - before.cpu).Seconds() - idle.all*took
+	members := (after.members - before.members).Seconds() - idle.members*took
+	fmt.Fprintf(r.out, "%-*s %9d %9.3f %9.3f %9.0f\n", longestName, operations[o].name, n, 1000*cpu/float64(max(n, 1)),
+		1000*members/float64(max(n, 1)), float64(n)/took)
 	return n, context.Cause(ctx)
 }

@@ -1,9 +1,28 @@
 package main
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
+
+// ledgers are those of the resources. Leases and Events may be in an etcd with revisions of its own.
+type ledgers struct{ leases, events, others ledger }
+
+func newLedgers(rec *recorder) *ledgers {
+	return &ledgers{leases: ledger{rec: rec}, events: ledger{rec: rec}, others: ledger{rec: rec}}
+}
+
+// of returns the ledger of the resource that a path is about.
+func (l *ledgers) of(path string) *ledger {
+	switch {
+	case strings.Contains(path, "/leases"):
+		return &l.leases
+	case strings.Contains(path, "/events"):
+		return &l.events
+	}
+	return &l.others
+}
 
 // ledger matches events with the writes that caused them, by resourceVersion, and records the lags.
 // The lag of an event is the time from the response to the write to the arrival of the event, and 0 if

@@ -71,3 +71,20 @@ func (p *printed) Write(text []byte) (int, error) {
 	*p = append(*p, string(text))
 	return len(text), nil
 }
+
+// TestLedgersOfResources checks that revisions of Leases and Events, which may be those of another etcd, are no others'.
+func TestLedgersOfResources(t *testing.T) {
+	rec := newRecorder()
+	l := newLedgers(rec)
+	const lease, pods, events = "/apis/coordination.k8s.io/v1/leases", "/api/v1/pods", "/api/v1/namespaces/a/events"
+	l.of(lease+"/a").answered(7, time.Now())
+	l.of(events).answered(7, time.Now())
+	l.of(pods).arrived(7, byInformer, time.Now())
+	if n := rec.total().lags[byInformer].n; n != 0 {
+		t.Errorf("%d lags of a write to another resource", n)
+	}
+	l.of(lease).arrived(7, byInformer, time.Now())
+	if n := rec.total().lags[byInformer].n; n != 1 {
+		t.Errorf("%d lags of the Lease, want 1", n)
+	}
+}

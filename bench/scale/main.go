@@ -13,8 +13,8 @@
 // step waits for the event of the step before (lives.go).
 //
 // Reading order: plan.go is the size and the rates, run.go the phases; cluster.go, kubelets.go, controllers.go,
-// lives.go and users.go are the components, objects.go their objects; client.go, watch.go and decode.go speak to
-// the server; recorder.go, histogram.go and lag.go measure, report.go and costs.go print.
+// lives.go and users.go are the components, objects.go their objects; servers.go starts the servers; client.go, watch.go
+// and decode.go speak to them; recorder.go, histogram.go, lag.go and usage.go measure, report.go and costs.go print.
 package main
 
 import (
@@ -35,7 +35,8 @@ import (
 // settings are the values of the flags.
 type settings struct {
 	binary, dataDir, server, token, ca, certificate, key, pids string
-	size, fillWorkers, nodesPerConnection                      int
+	ownEtcd                                                    string
+	size, fillWorkers, nodesPerConnection, servers, members    int
 	churn                                                      float64
 	load, profile, heapProfile                                 string
 	settle, duration, interval, podLifetime, costTime          time.Duration
@@ -65,6 +66,11 @@ func parseFlags(args []string) (*settings, error) {
 		"Server binary to start and measure. Arguments after the flags are added to its flags.")
 	f.StringVar(&s.dataDir, "data-dir", "",
 		"New directory for the data of -binary, which stays. If empty, the server is ephemeral.")
+	f.IntVar(&s.servers, "servers", 1, "Number of servers to start, which share the load. More than one require -members.")
+	f.IntVar(&s.members, "members", 0,
+		"Number of members of the etcd to start for the servers. If 0, the server has one in its process.")
+	f.StringVar(&s.ownEtcd, "own-etcd", "",
+		"Comma-separated list of resources, events and leases, that have an etcd of their own with -members members.")
 	f.StringVar(&s.profile, "profile", "", "File to write a CPU profile of the server in the measured load to.")
 	f.StringVar(&s.heapProfile, "heap-profile", "", "File to write a heap profile of the server after the load to.")
 	f.StringVar(&s.server, "server", "",
@@ -90,10 +96,19 @@ func parseFlags(args []string) (*settings, error) {
 		return nil, errors.New("-size, -fill-workers and -nodes-per-connection must be positive")
 	case s.server != "" && (len(s.serverArgs) > 0 || s.dataDir != ""):
 		return nil, errors.New("-server excludes -data-dir and flags of the server")
+	case s.server != "" && (s.servers != 1 || s.members != 0):
+		return nil, errors.New("-server excludes -servers and -members")
+	case s.servers < 1 || s.members < 0 || s.members == 0 && (s.servers > 1 || s.ownEtcd != ""):
+		return nil, errors.New("-servers must be positive, and more than 1 and -own-etcd require -members")
 	case s.churn < 0 || s.churn > 50:
 		return nil, errors.New("-churn must be between 0 and 50")
 	case (s.certificate == "") != (s.key == ""):
 		return nil, errors.New("-client-certificate requires -client-key, and vice versa")
+	}
+	for _, resource := range splitList(s.ownEtcd) {
+		if movable[resource] == "" {
+			return nil, fmt.Errorf("-own-etcd: unknown resource %q, expected events or leases", resource)
+		}
 	}
 	return s, nil
 }
@@ -105,6 +120,7 @@ The exit status is 1 if a request failed, an event was lost or the load was not 
   scale -size 100                                        a server of bin/miniapiserver in memory
   scale -size 1000 -duration 1h -cost-time 0             an hour of churn
   scale -size 500 -- --v=2                               flags of the server
+  scale -size 200 -members 3 -servers 2                  two servers on an etcd of three members
   scale -server https://127.0.0.1:6443 -ca ca.crt \
     -client-certificate admin.crt -client-key admin.key \
     -pids "$(pgrep -d, 'etcd|kube-apiserver')"           another server, without controllers
@@ -142,39 +158,29 @@ func scale(ctx context.Context, s *settings, out io.Writer) (ok bool, err error)
 	if err != nil {
 		return false, err
 	}
-	server, err := process.Attach(splitList(s.pids)...)
+	var all *servers
+	if s.server == "" {
+		all, err = startServers(ctx, s, a)
+	} else {
+		all, err = attachAll(splitList(s.pids))
+	}
 	if err != nil {
 		return false, err
 	}
-	if s.server == "" {
-		args := []string{"--ephemeral"}
-		if s.dataDir != "" {
-			args = []string{"--data-dir=" + s.dataDir}
-		}
-		var ready process.Ready
-		if server, ready, err = process.StartServer(ctx, s.binary, append(args, s.serverArgs...)...); err != nil {
-			return false, err
-		}
-		defer func() { err = errors.Join(err, server.Stop()) }()
-		a.urls, a.token = []string{ready.URL}, ready.Token
-		if err := a.trust([]byte(ready.CA)); err != nil {
-			return false, err
-		}
-	}
+	defer func() { err = errors.Join(err, all.stop()) }()
 	factor, err := loadFactor(s.load)
 	if err != nil {
 		return false, err
 	}
-	return drive(ctx, s, a, newPlan(s.size, factor, s.churn, s.podLifetime), server, out)
+	return drive(ctx, s, a, newPlan(s.size, factor, s.churn, s.podLifetime), all, out)
 }
 
 // drive connects the cluster to the server and runs it.
-func drive(ctx context.Context, s *settings, a *access, p *plan, server *process.Process, out io.Writer) (ok bool,
-	err error) {
+func drive(ctx context.Context, s *settings, a *access, p *plan, all *servers, out io.Writer) (ok bool, err error) {
 	c, err := newCluster(ctx, a, p, s.nodesPerConnection, out)
 	if err != nil {
 		return false, err
 	}
-	r := &run{settings: s, cluster: c, server: server, self: process.Self()}
+	r := &run{settings: s, cluster: c, parts: all.parts, self: process.Self()}
 	return r.run(ctx)
 }

@@ -65,6 +65,12 @@ func TestFlags(t *testing.T) {
 		"-server https://a -data-dir d":     true,
 		"-server https://a -- --v=2":        true,
 		"-server https://a -client-key key": true,
+		"-servers 2 -members 3 -own-etcd events,leases": false,
+		"-servers 2":                   true,
+		"-servers 0 -members 3":        true,
+		"-own-etcd events":             true,
+		"-members 3 -own-etcd pods":    true,
+		"-server https://a -members 3": true,
 	} {
 		if _, err := parseFlags(strings.Fields(args)); (err != nil) != refused {
 			t.Errorf("%q: %v", args, err)

@@ -42,6 +42,7 @@ func (r *run) report(m *measured, before, after usage) (ok bool) {
 		took.Round(time.Second), server, driver, after.driverRSS>>20, r.maxRSS>>20, after.rss>>20)
 	fmt.Fprintf(r.out, "%d requests, %.1f per second; %d watches began again\n", m.requests(),
 		float64(m.requests())/took.Seconds(), m.latencies[openWatch].n)
+	r.printParts(before, after)
 
 	fmt.Fprintf(r.out, "\n%-*s %9s %9s %9s %9s %9s\n", longestName, "", "number", "p50 ms", "p99 ms", "max ms", "SLO")
 	for _, l := range limits {

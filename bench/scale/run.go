@@ -16,7 +16,8 @@ import (
 type run struct {
 	*settings
 	*cluster
-	server, self *process.Process
+	parts []part // of the server
+	self  *process.Process
 	// maxRSS is the largest memory of the server in the steady phase, and result what was measured in it.
 	maxRSS int64
 	result *measured
@@ -24,39 +25,16 @@ type run struct {
 	enough func() bool
 }
 
-// usage is what the processes have used.
-type usage struct {
-	at             time.Time
-	cpu, driver    time.Duration
-	rss, driverRSS int64
-}
-
-func (r *run) usage() (usage, error) {
-	u := usage{at: time.Now()}
-	var err1, err2, err3, err4 error
-	u.cpu, err1 = r.server.CPU()
-	u.rss, err2 = r.server.RSS()
-	u.driver, err3 = r.self.CPU()
-	u.driverRSS, err4 = r.self.RSS()
-	return u, errors.Join(err1, err2, err3, err4)
-}
-
-// cores returns the cores that the server and this program used since an earlier usage.
-func (u usage) cores(since usage) (server, driver float64) {
-	took := max(u.at.Sub(since.at).Seconds(), 1e-9)
-	return (u.cpu - since.cpu).Seconds() / took, (u.driver - since.driver).Seconds() / took
-}
-
 // phase does something and prints what it took.
-func (r *run) phase(name string, do func() error) error {
-	before, err := r.usage()
+func (r *run) phase(ctx context.Context, name string, do func() error) error {
+	before, err := r.usageAndRevisions(ctx)
 	if err != nil {
 		return err
 	}
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	after, err := r.usage()
+	after, err := r.usageAndRevisions(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,6 +50,9 @@ func (r *run) phase(name string, do func() error) error {
 		}
 	}
 	fmt.Fprintln(r.out)
+	if m.latencies[fill].n > 0 {
+		r.printParts(before, after)
+	}
 	return nil
 }
 
@@ -79,7 +60,7 @@ func (r *run) phase(name string, do func() error) error {
 func (r *run) run(ctx context.Context) (ok bool, err error) {
 	r.plan.print(r.out)
 	defer r.rec.printFailures(r.out)
-	if err := r.phase("fill", func() error { return r.fillWithLines(ctx) }); err != nil {
+	if err := r.phase(ctx, "fill", func() error { return r.fillWithLines(ctx) }); err != nil {
 		return false, err
 	}
 	if err := r.printObjects(ctx); err != nil {
@@ -88,10 +69,10 @@ func (r *run) run(ctx context.Context) (ok bool, err error) {
 	watching, stop := context.WithCancel(ctx)
 	defer r.close()
 	defer stop()
-	if err := r.phase("informers", func() error { return r.watch(watching, r.informerWatches()) }); err != nil {
+	if err := r.phase(ctx, "informers", func() error { return r.watch(watching, r.informerWatches()) }); err != nil {
 		return false, err
 	}
-	if err := r.phase("kubelets", func() error { return r.watch(watching, r.allKubeletWatches()) }); err != nil {
+	if err := r.phase(ctx, "kubelets", func() error { return r.watch(watching, r.allKubeletWatches()) }); err != nil {
 		return false, err
 	}
 	if ok, err = r.steady(ctx); err != nil {
@@ -241,7 +222,7 @@ func (r *run) steady(ctx context.Context) (ok bool, err error) {
 		return false, err
 	}
 	r.rec.restart()
-	before, err := r.usage()
+	before, err := r.usageAndRevisions(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -254,7 +235,7 @@ func (r *run) steady(ctx context.Context) (ok bool, err error) {
 	if err := r.sample(ctx, before); err != nil {
 		return false, err
 	}
-	after, err := r.usage()
+	after, err := r.usageAndRevisions(ctx)
 	if err != nil {
 		return false, err
 	}

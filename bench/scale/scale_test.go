@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +33,7 @@ func TestRun(t *testing.T) {
 	}
 	s := &settings{fillWorkers: 4, settle: 100 * time.Millisecond, duration: time.Minute, interval: time.Second,
 		costTime: 50 * time.Millisecond}
-	r := &run{settings: s, cluster: c, server: process.Self(), self: process.Self()}
+	r := &run{settings: s, cluster: c, parts: []part{{name: "server", Process: process.Self()}}, self: process.Self()}
 	r.enough = func() bool { return len(notMeasured(c.rec.total())) == 0 }
 	if _, err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -47,6 +49,57 @@ func TestRun(t *testing.T) {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("the output has no %q", text)
 		}
+	}
+}
+
+// TestStartServers runs a small cluster on two servers with an etcd of two members, and another one for Leases. Both
+// servers and all members must have work.
+func TestStartServers(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "miniapiserver")
+	build := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-o", binary, "./cmd/miniapiserver")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s, err := parseFlags([]string{"-binary", binary, "-size", "2", "-servers", "2", "-members", "2", "-own-etcd", "leases",
+		"-nodes-per-connection", "1", "-settle", "0s", "-duration", "1s", "-pod-lifetime", "100ms", "-cost-time", "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAccess(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := startServers(t.Context(), s, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := all.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var out strings.Builder
+	if ok, err := drive(t.Context(), s, a, newPlan(s.size, 50, usualChurn, s.podLifetime), all, &out); err != nil || !ok {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	// A table follows the fill, and another one the load.
+	for _, name := range []string{"etcd-0", "etcd-1", "leases-0", "leases-1", "server-0", "server-1"} {
+		if n := strings.Count(out.String(), "\n"+name+" "); n != 2 {
+			t.Errorf("%d lines about %s, want 2\n%s", n, name, &out)
+		}
+	}
+	for i, p := range all.parts {
+		if p.metrics == "" {
+			continue
+		}
+		revision, err := readRevision(t.Context(), p.metrics)
+		if leases := strings.HasPrefix(p.name, "leases"); err != nil || leases != (revision < 200) || revision < 10 {
+			t.Errorf("%s (%d): revision %d, %v", p.name, i, revision, err)
+		}
+	}
+	if a.urls[0] == a.urls[1] || len(a.urls) != 2 {
+		t.Errorf("URLs %q", a.urls)
 	}
 }
 

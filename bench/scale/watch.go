@@ -149,7 +149,7 @@ func (w *watch) arrived(e *event, synced func()) error {
 	switch {
 	case e.kind != "BOOKMARK":
 		if w.synced {
-			w.c.lag.arrived(e.version, w.by, time.Now())
+			w.c.lag.of(w.path).arrived(e.version, w.by, time.Now())
 		}
 		w.seen(e)
 	case e.initialEventsEnd && !w.synced:
