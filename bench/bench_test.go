@@ -86,6 +86,25 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestLoadBegins checks that load names each workload before it runs, so that a profile can begin with any of them.
+func TestLoadBegins(t *testing.T) {
+	var last atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		last.Store(r.Method)
+		_, _ = w.Write([]byte("{}"))
+	}))
+	defer server.Close()
+	target := newTarget(server.URL, "", process.Self())
+	defer target.client.CloseIdleConnections()
+	var before []string
+	err := load(t.Context(), &settings{objects: 3, ops: 3, workers: 1}, "title", target, target, []string{"update", "create", "get"},
+		func(w string) { before = append(before, w+" after "+last.Load().(string)) })
+	want := []string{"create after GET", "get after POST", "update after GET"}
+	if err != nil || !slices.Equal(before, want) {
+		t.Errorf("got %q, %v, want %q", before, err, want)
+	}
+}
+
 // TestFinish checks the quantiles of latencies.
 func TestFinish(t *testing.T) {
 	latency := make([]time.Duration, 200)

@@ -22,14 +22,15 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
 // settings are the values of the flags.
 type settings struct {
-	binary, server, token, pids, run, durable, profile string
-	objects, ops, lists, workers                       int
-	watchers, events, starts, crds                     int
+	binary, server, token, pids, run, durable, profile, profileOf string
+	objects, ops, lists, workers                                  int
+	watchers, events, starts, crds                                int
 }
 
 func parseFlags() (*settings, error) {
@@ -48,6 +49,7 @@ func parseFlags() (*settings, error) {
 	flag.IntVar(&s.events, "events", 500, "Number of events per watch of the workload fanout.")
 	flag.IntVar(&s.crds, "crds", 1000, "Number of CustomResourceDefinitions of the workload crds.")
 	flag.StringVar(&s.profile, "profile", "", "File to write a CPU profile of the first 15 seconds of load on the ephemeral server to.")
+	flag.StringVar(&s.profileOf, "profile-of", "", "Workload of -run with which the profile begins. If empty, the first one.")
 	flag.IntVar(&s.starts, "starts", 7, "Number of server starts, of which the median is printed.")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -57,6 +59,9 @@ func parseFlags() (*settings, error) {
 		if !slices.Contains(workloadNames(), name) {
 			return nil, fmt.Errorf("unknown workload %q, expected one of %s", name, strings.Join(workloadNames(), ", "))
 		}
+	}
+	if s.profileOf != "" && !slices.Contains(splitList(s.run), s.profileOf) {
+		return nil, fmt.Errorf("-profile-of %q is no workload of -run", s.profileOf)
 	}
 	return s, nil
 }
@@ -97,7 +102,7 @@ func bench(ctx context.Context, s *settings) error {
 		if err != nil {
 			return err
 		}
-		return load(ctx, s, "server at "+s.server, server, floor, splitList(s.run))
+		return load(ctx, s, "server at "+s.server, server, floor, splitList(s.run), func(string) {})
 	}
 	if err := errors.Join(measureStarts(ctx, s), measurePairs(ctx, s)); err != nil {
 		return err
@@ -120,10 +125,18 @@ func loadStarted(ctx context.Context, s *settings, mode string, floor *target, r
 		return fmt.Errorf("start %s: %w", s.binary, err)
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
-	if s.profile != "" && mode == "ephemeral" {
-		profiled := make(chan error, 1)
-		go func() { profiled <- writeProfile(ctx, server, s.profile) }()
-		defer func() { err = errors.Join(err, <-profiled) }()
+	if s.profile == "" || mode != "ephemeral" {
+		return load(ctx, s, mode, server, floor, run, func(string) {})
 	}
-	return load(ctx, s, mode, server, floor, run)
+	var profiling sync.WaitGroup
+	var failed error
+	of := s.profileOf
+	err = load(ctx, s, mode, server, floor, run, func(w string) {
+		if of == "" || of == w {
+			of = "-" // no other one
+			profiling.Go(func() { failed = writeProfile(ctx, server, s.profile) })
+		}
+	})
+	profiling.Wait()
+	return errors.Join(err, failed)
 }

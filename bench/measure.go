@@ -25,8 +25,9 @@ type result struct {
 // perOp returns the server's CPU time per operation in milliseconds.
 func (r *result) perOp() float64 { return r.cpu.Seconds() * 1000 / float64(max(r.ops, 1)) }
 
-// load runs workloads on the server and on the floor and prints the results.
-func load(ctx context.Context, s *settings, title string, server, floor *target, run []string) error {
+// load runs workloads on the server and on the floor and prints the results. It calls began with the name of each
+// workload before it begins.
+func load(ctx context.Context, s *settings, title string, server, floor *target, run []string, began func(string)) error {
 	if err := prepare(ctx, server); err != nil {
 		return err
 	}
@@ -36,6 +37,7 @@ func load(ctx context.Context, s *settings, title string, server, floor *target,
 		if !slices.Contains(run, w.name) {
 			continue
 		}
+		began(w.name)
 		measured, least, err := measureBoth(ctx, s, w, server, floor)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
