@@ -3,11 +3,13 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/bench/process"
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 	"github.com/miniapiserver/miniapiserver/server"
 	"github.com/miniapiserver/miniapiserver/server/servertest"
 )
@@ -100,6 +102,32 @@ func TestStartServers(t *testing.T) {
 	}
 	if a.urls[0] == a.urls[1] || len(a.urls) != 2 {
 		t.Errorf("URLs %q", a.urls)
+	}
+}
+
+// TestEndedPart checks that a run fails if a process of the server has ended: the others might hide it.
+func TestEndedPart(t *testing.T) {
+	ended := process.New(t.Context(), "", "true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ended.Stop() }() // it has ended, which may be an error
+	r := &run{parts: []part{{name: "server", Process: process.Self()}, {name: "etcd-1", Process: ended}}, self: process.Self()}
+	eventually.True(t, "an error about the process that has ended", func() bool {
+		_, err := r.usage()
+		return err != nil && err.Error() == "etcd-1 has ended"
+	})
+}
+
+// TestFreeURLs checks that ports differ.
+func TestFreeURLs(t *testing.T) {
+	urls, err := freeURLs(200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(urls)
+	if n := len(slices.Compact(urls)); n != 200 {
+		t.Errorf("%d different URLs of 200", n)
 	}
 }
 

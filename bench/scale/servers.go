@@ -123,15 +123,14 @@ func (s *servers) startEtcds(ctx context.Context) (flags []string, err error) {
 }
 
 // startEtcd starts the members of an etcd and returns the URLs for its clients. Servers wait for it.
-func (s *servers) startEtcd(ctx context.Context, name string) (clients []string, err error) {
-	var peers, cluster []string
-	for i := range s.members {
-		client, err1 := freeURL()
-		peer, err2 := freeURL()
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
-		}
-		clients, peers = append(clients, client), append(peers, peer)
+func (s *servers) startEtcd(ctx context.Context, name string) ([]string, error) {
+	urls, err := freeURLs(2 * s.members)
+	if err != nil {
+		return nil, err
+	}
+	clients, peers := urls[:s.members], urls[s.members:]
+	var cluster []string
+	for i, peer := range peers {
 		cluster = append(cluster, fmt.Sprintf("%s-%d=%s", name, i, peer))
 	}
 	for i := range s.members {
@@ -149,14 +148,18 @@ func (s *servers) startEtcd(ctx context.Context, name string) (clients []string,
 	return clients, nil
 }
 
-// freeURL returns a URL on loopback with an unused port. If another process takes the port first, the member
-// fails to start.
-func freeURL() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// freeURLs returns URLs on loopback with different unused ports. If another process takes one first, the member ends,
+// which the next usage reports.
+func freeURLs(n int) (urls []string, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // a closed port would be free for the next one
+		urls = append(urls, "http://"+l.Addr().String())
 	}
-	return "http://" + l.Addr().String(), l.Close()
+	return urls, nil
 }
 
 // stop ends the processes, the servers before their etcds.

@@ -38,6 +38,9 @@ func (r *run) usage() (usage, error) {
 		if err := errors.Join(errs[:]...); err != nil {
 			return u, err
 		}
+		if of.rss == 0 { // a process that has ended, and that nobody has waited for
+			return u, fmt.Errorf("%s has ended", p.name)
+		}
 		u.cpu += of.cpu
 		if p.metrics != "" {
 			u.members += of.cpu
