@@ -331,6 +331,7 @@ func (m *Many) start(name string, one *manyMember) {
 	m.starting <- struct{}{}
 	defer func() { <-m.starting }()
 	o := m.o.Server
+	o.oneOfMany = true
 	o.Dir = filepath.Join(m.dir, "servers", name)
 	o.Serving.Port, o.Serving.InsecurePort = 0, 0
 	o.Logger = m.logger.With("server", name)

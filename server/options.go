@@ -73,6 +73,8 @@ type Options struct {
 
 	// flags are the values of the flags of a command line, for /flagz; nil means those of the fields.
 	flags map[string]string
+	// oneOfMany has the server save what it can while it is idle, because its process has many.
+	oneOfMany bool
 }
 
 // Emulation selects the release of Kubernetes whose API the server has.

@@ -34,7 +34,7 @@ func (p *builder) openStore() error {
 	p.etcdCalls = storage.NewCallMetrics()
 	options := p.etcdOptions(p.o.Etcd.Servers)
 	options.Dir, options.Ephemeral, options.Progress = p.etcdDir(), p.ephemeral, p.waiting.progress
-	options.NoSync = p.o.Etcd.UnsafeNoFsync
+	options.NoSync, options.Quiet = p.o.Etcd.UnsafeNoFsync, p.o.oneOfMany
 	options.SnapshotFile, options.QuotaBytes = p.o.Etcd.Snapshot, p.o.Etcd.QuotaBytes
 	p.store = storage.NewStore(options)
 	p.atEnd(p.closeStores)

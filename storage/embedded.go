@@ -136,6 +136,12 @@ func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
 	c.MaxWalFiles = 2
 	c.QuotaBackendBytes = o.QuotaBytes
 	c.UnsafeNoFsync = o.Ephemeral || o.NoSync
+	if o.Quiet {
+		// The only member needs no heartbeats, and its log has what is not committed to the database yet. etcd wants an
+		// election to take five ticks, and gives no lease less than one and a half elections.
+		c.TickMs, c.ElectionMs = 1000, 5000
+		c.BackendBatchInterval = time.Second
+	}
 	// Slow requests are normal on a loaded machine, so only those above a second are logged.
 	c.WarningApplyDuration, c.WarningUnaryRequestDuration = time.Second, time.Second
 	return c
