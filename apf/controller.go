@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -101,13 +99,13 @@ func (k *Controller) asServer(ctx context.Context) context.Context {
 // Run maintains the objects and follows their changes until ctx is done.
 func (k *Controller) Run(ctx context.Context) {
 	changed := make(chan struct{}, 1)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for _, t := range []registry.Target{k.levels, k.schemas} {
-		wg.Go(func() {
-			recovery.RestartOnPanic(ctx, k.log, "following flow control", func() { k.follow(ctx, t, changed) })
-		})
-	}
+	following, end := context.WithCancel(ctx)
+	levels, schemas := k.follow(following, k.levels, changed), k.follow(following, k.schemas, changed)
+	defer func() {
+		end()
+		levels.Wait()
+		schemas.Wait()
+	}()
 	maintain := k.newTimer(maintainEvery)
 	defer maintain.stop()
 	again := k.newTimer(0)
@@ -156,9 +154,9 @@ func (t oneShotTimer) stop() {
 }
 
 // follow signals on changed when objects of a resource may have changed.
-func (k *Controller) follow(ctx context.Context, t registry.Target, changed chan<- struct{}) {
+func (k *Controller) follow(ctx context.Context, t registry.Target, changed chan<- struct{}) *registry.Follower {
 	o := registry.WatchOptions{WatchOptions: storage.WatchOptions{Initial: true}}
-	k.reg.Follow(ctx, t, o, func() {}, func([]storage.Event) {
+	return k.reg.Follow(ctx, k.log, t, o, func() {}, func([]storage.Event) {
 		select {
 		case changed <- struct{}{}:
 		default: // a signal is pending

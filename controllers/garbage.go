@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
@@ -39,20 +38,19 @@ func newGarbageCollector(c Config) Controller {
 }
 
 // watchAll queues the objects that changes concern until ctx is done.
-func (g *garbageCollector) watchAll(ctx context.Context, queue workqueue.TypedInterface[types.UID]) {
+func (g *garbageCollector) watchAll(ctx context.Context, queue reconcile.Adder[types.UID]) {
 	note := func(c reconcile.Change) {
 		for _, uid := range g.graph.update(c) {
 			queue.Add(uid)
 		}
 	}
 	reconcile.ResourceFollower{
-		Logger:    g.Logger,
 		Catalogue: g.Catalogue,
 		Wants: func(res *api.Resource) bool {
 			return reconcile.SupportsVerb(res, api.VerbDelete) && reconcile.SupportsVerb(res, api.VerbWatch) && !res.Storage.Expires
 		},
-		Follow: func(ctx context.Context, res *api.Resource, k reconcile.KnownUIDs) {
-			reconcile.FollowObjects(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
+		Follow: func(ctx context.Context, res *api.Resource, k reconcile.KnownUIDs) (wait func()) {
+			return g.FollowObjects(ctx, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note).Wait
 		},
 		Removed: func(res *api.Resource, k reconcile.KnownUIDs) { reconcile.ReportDeleted(res, k, nil, note) },
 	}.Run(ctx)

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
@@ -49,7 +48,7 @@ func newQuotaController(c Config) Controller {
 	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: quotaControllerName, Sync: q.sync, ExtraSource: q.watchAll}
 }
 
-type quotaQueue = workqueue.TypedInterface[objectName]
+type quotaQueue = reconcile.Adder[objectName]
 
 // watchAll queues quotas until ctx is done.
 func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
@@ -58,12 +57,12 @@ func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 		recovery.RestartOnPanic(ctx, q.Logger, quotaControllerName, func() { q.recountLoop(ctx, queue) })
 	})
 	reconcile.ResourceFollower{
-		Catalogue: q.Catalogue, Logger: q.Logger,
+		Catalogue: q.Catalogue,
 		Wants: func(res *api.Resource) bool {
 			return res.Namespaced && reconcile.SupportsVerb(res, api.VerbWatch) && !quota.Ignored(res.GroupResource())
 		},
-		Follow: func(ctx context.Context, res *api.Resource, _ reconcile.KnownUIDs) {
-			q.watch(ctx, queue, res, res.GroupResource())
+		Follow: func(ctx context.Context, res *api.Resource, _ reconcile.KnownUIDs) (wait func()) {
+			return q.watch(ctx, queue, res, res.GroupResource()).Wait
 		},
 		Removed: func(*api.Resource, reconcile.KnownUIDs) { q.queueQuotas(ctx, queue, "") },
 	}.Run(ctx)
@@ -73,7 +72,7 @@ func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 // watch queues the quotas of a namespace when usage there changes. Admission has charged for
 // creations and for what updates add; it does not release what updates and reports of a status free,
 // such as the end of a pod.
-func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.Resource, gr schema.GroupResource) {
+func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.Resource, gr schema.GroupResource) *registry.Follower {
 	changed := func(e storage.Event) {
 		if e.Type == storage.Deleted || e.Type == storage.Modified && quota.HasVariableUsage(gr) && q.affects(ctx, gr, e) {
 			q.queueQuotas(ctx, queue, e.Item.Namespace())
@@ -88,7 +87,7 @@ func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.
 		}
 		anything = func() { q.queueQuotas(ctx, queue, "") }
 	}
-	reconcile.WatchChanges(ctx, q.Registry, res, changed, anything)
+	return q.WatchChanges(ctx, res, changed, anything)
 }
 
 // affects reports whether the namespace of a changed object has quotas whose used amounts the change

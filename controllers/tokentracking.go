@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
@@ -43,7 +42,7 @@ func MaintainTokenTracking(ctx context.Context, c reconcile.BaseConfig) {
 		BaseConfig: c, Name: "legacy-token-tracking", Sync: k.sync,
 		Sources: []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem,
 			Fields: reconcile.ByName(tokenTracking), Keys: reconcile.NameKey}},
-		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(tokenTracking) },
+		ExtraSource: func(_ context.Context, queue reconcile.Adder[string]) { queue.Add(tokenTracking) },
 	}
 	l.Run(ctx)
 }

@@ -262,6 +262,10 @@ type WatchOptions struct {
 	BookmarkEvery time.Duration
 	// Deadline is the time at which the watch ends; zero means never.
 	Deadline time.Time
+
+	// Ready, if set, is called when there are new changes and when the watch has ended, for a reader that calls Poll. It
+	// must return at once, and not call the watcher.
+	Ready func()
 }
 
 // withDefaults returns o with defaults for the zero values.

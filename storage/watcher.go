@@ -30,7 +30,7 @@ type Watcher struct {
 	ended  bool
 	reason error
 
-	wake chan struct{} // holds one signal: the queue is not empty
+	wake chan struct{} // holds one signal: the queue is not empty; nil with opts.Ready
 	done chan struct{} // closed at the end
 
 	// The fields below belong to the reader.
@@ -75,6 +75,10 @@ func (w *Watcher) push(t *transition) bool {
 		return false
 	}
 	w.queue = append(w.queue, t)
+	if w.opts.Ready != nil {
+		w.opts.Ready()
+		return true
+	}
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -90,6 +94,9 @@ func (w *Watcher) finishLocked(reason error) {
 	w.ended, w.reason = true, reason
 	w.queue = nil
 	close(w.done)
+	if w.opts.Ready != nil {
+		w.opts.Ready()
+	}
 }
 
 // fail ends the watcher and drops its queue. reason is nil if the reader asked for the end.
@@ -148,6 +155,37 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 			return nil, err
 		}
 	}
+}
+
+// Poll is Next without waiting: it returns no events if there are none now. It is for a reader that Ready tells when
+// there are, and sends no bookmarks and ends at no deadline by itself.
+func (w *Watcher) Poll() ([]Event, error) {
+	for {
+		if events := w.ready(); len(events) > 0 {
+			return events, nil
+		}
+		if !w.InitialSent() {
+			continue // no item of this part was selected
+		}
+		select {
+		case <-w.done:
+		default:
+			return nil, nil
+		}
+		if w.queued() {
+			continue
+		}
+		return nil, w.ending()
+	}
+}
+
+// ending releases an ended watch, and returns why it ended.
+func (w *Watcher) ending() error {
+	w.Stop() // removes it from the fanout and releases the context
+	if err := w.Err(); err != nil {
+		return err
+	}
+	return io.EOF
 }
 
 // ready returns the next events without waiting: a part of the initial state, a part of the
@@ -384,11 +422,7 @@ func (w *Watcher) wait(ctx context.Context) error {
 		if w.queued() {
 			return nil
 		}
-		w.Stop() // removes it from the fanout and releases the context
-		if err := w.Err(); err != nil {
-			return err
-		}
-		return io.EOF
+		return w.ending()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

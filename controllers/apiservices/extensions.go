@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
@@ -64,7 +63,7 @@ func NewExtensions(c reconcile.BaseConfig, trust func() Trust) *Extensions {
 		BaseConfig: c, Name: "extension-apiserver-authentication", Sync: e.sync,
 		Sources: []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem,
 			Fields: reconcile.ByName(extensionConfigMap), Keys: reconcile.NameKey}},
-		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionConfigMap) },
+		ExtraSource: func(_ context.Context, queue reconcile.Adder[string]) { queue.Add(extensionConfigMap) },
 	}
 	return e
 }

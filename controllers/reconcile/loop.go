@@ -6,7 +6,7 @@
 // methods that read objects from its caches.
 //
 //   - config.go, read.go: BaseConfig and its reads; client.go: Client.
-//   - loop.go: Loop; repairlimiter.go: a limit for loops that undo the changes of others.
+//   - loop.go, queue.go: Loop and its queue; repairlimiter.go: a limit for loops that undo the changes of others.
 //   - source.go, resourcefollower.go: changes of one resource, and of all resources.
 //   - parallel.go: concurrent work on a list.
 package reconcile
@@ -19,7 +19,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
@@ -37,14 +36,14 @@ type Loop[K comparable] struct {
 	// key again.
 	Sync func(context.Context, K) (Result, error)
 	// ExtraSource, if set, queues keys of other sources until ctx is done.
-	ExtraSource func(ctx context.Context, queue workqueue.TypedInterface[K])
+	ExtraSource func(ctx context.Context, queue Adder[K])
 	// Workers is the number of concurrent syncs; 0 means one.
 	Workers int
 	// Backoff is the backoff of failed keys; zero means quickBackoff.
 	Backoff BackoffRange
 
 	// Queue is the queue of the loop, created by Run.
-	Queue workqueue.TypedRateLimitingInterface[K]
+	Queue *Queue[K]
 }
 
 // Source is a selection of objects whose changes trigger syncs, with the keys to sync. A
@@ -91,70 +90,74 @@ func PatientBackoff() BackoffRange { return BackoffRange{200 * time.Millisecond,
 
 // Run implements Controller.
 func (l *Loop[K]) Run(ctx context.Context) {
-	p := l.Backoff
-	if p == (BackoffRange{}) {
-		p = quickBackoff()
-	}
-	queue, forget := newQueue(l.QueueMetrics, l.Name, workqueue.NewTypedItemExponentialFailureRateLimiter[K](p.First, p.Max), l.Now)
-	defer forget()
-	l.Queue = queue
-	defer context.AfterFunc(ctx, l.Queue.ShutDown)()
-	var wg sync.WaitGroup
 	log := l.Logger.With("controller", l.Name)
+	queue, unmeasure := l.newQueue(ctx, log)
+	defer unmeasure()
+	l.Queue = queue
+	var wg sync.WaitGroup
 	spawn := func(f func()) {
 		wg.Go(func() { recovery.RestartOnPanic(ctx, log, l.Name, f) })
 	}
+	c := l.BaseConfig
+	c.Logger = log
+	var followers []*registry.Follower
 	for _, s := range l.Sources {
 		if s.Resource != nil {
-			spawn(func() { s.feed(ctx, l.Registry, l.Queue) })
+			followers = append(followers, s.feed(ctx, c, queue))
 		}
 	}
 	if l.ExtraSource != nil {
-		spawn(func() { l.ExtraSource(ctx, l.Queue) })
+		spawn(func() { l.ExtraSource(ctx, queue) })
 	}
-	for range max(l.Workers, 1) {
-		spawn(func() { processQueue(ctx, log, l.Queue, l.Sync) })
-	}
+	<-ctx.Done()
+	queue.end()
 	wg.Wait()
+	for _, f := range followers {
+		f.Wait()
+	}
+}
+
+// newQueue returns a queue of the loop, and a function that ends its measurement.
+func (l *Loop[K]) newQueue(ctx context.Context, log *slog.Logger) (*Queue[K], func()) {
+	q := &Queue[K]{ctx: ctx, log: log, name: l.Name, now: l.Now, limit: max(l.Workers, 1), backoff: l.Backoff}
+	if q.backoff == (BackoffRange{}) {
+		q.backoff = quickBackoff()
+	}
+	q.sync = func(ctx context.Context, key K) { l.syncKey(ctx, q, key) }
+	var unmeasure func()
+	q.metrics, unmeasure = l.QueueMetrics.of(l.Name, q)
+	return q, unmeasure
 }
 
 // feed queues the keys of changes until ctx is done.
-func (s *Source[K]) feed(ctx context.Context, reg *registry.Registry, queue workqueue.TypedInterface[K]) {
+func (s *Source[K]) feed(ctx context.Context, c BaseConfig, queue *Queue[K]) *registry.Follower {
 	t := registry.Target{Resource: s.Resource, Version: &s.Resource.Versions[0], Namespace: s.Namespace}
 	read := s.Read
 	if read == nil {
 		read = (*storage.Item).Object
 	}
-	followObjectsAs(ctx, reg, t, registry.Selection{Fields: s.Fields}, read, KnownUIDs{}, func(c Change) {
+	return c.followObjectsAs(ctx, t, registry.Selection{Fields: s.Fields}, read, KnownUIDs{}, func(c Change) {
 		for _, key := range s.Keys(c) {
 			queue.Add(key)
 		}
 	})
 }
 
-// processQueue syncs keys from a queue until it is shut down.
-func processQueue[K comparable](ctx context.Context, log *slog.Logger, q workqueue.TypedRateLimitingInterface[K],
-	sync func(context.Context, K) (Result, error)) {
-	for {
-		key, shutdown := q.Get()
-		if shutdown {
-			return
+// syncKey syncs a key of a queue.
+func (l *Loop[K]) syncKey(ctx context.Context, q *Queue[K], key K) {
+	left, err := syncRecovering(ctx, q.log, key, l.Sync)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		q.log.Info("sync failed, retrying", "key", key, "error", err)
+		q.retry(key)
+	case left == Retry:
+		q.retry(key)
+	default:
+		q.forget(key)
+		if left > Done {
+			q.AddAfter(key, time.Duration(left))
 		}
-		left, err := syncRecovering(ctx, log, key, sync)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			log.Info("sync failed, retrying", "key", key, "error", err)
-			q.AddRateLimited(key)
-		case left == Retry:
-			q.AddRateLimited(key)
-		default:
-			q.Forget(key)
-			if left > Done {
-				q.AddAfter(key, time.Duration(left))
-			}
-		}
-		q.Done(key)
 	}
 }
 

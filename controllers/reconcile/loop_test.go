@@ -3,8 +3,6 @@ package reconcile
 import (
 	"context"
 	"testing"
-
-	"k8s.io/client-go/util/workqueue"
 )
 
 // TestPanics checks that every part of a controller is retried after a panic.
@@ -21,7 +19,7 @@ func TestPanics(t *testing.T) {
 			cancel()
 			return Done, nil
 		},
-		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) {
+		ExtraSource: func(_ context.Context, queue Adder[string]) {
 			if added++; added == 1 {
 				panic("while looking for work")
 			}

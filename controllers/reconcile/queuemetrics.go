@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/internal/metricset"
 )
@@ -72,105 +71,20 @@ func (m *QueueMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// newQueue returns a queue with a name that m measures, unless m is nil, and a function that
-// ends the measurement.
-func newQueue[K comparable](m *QueueMetrics, name string, limiter workqueue.TypedRateLimiter[K],
-	now func() time.Time) (workqueue.TypedRateLimitingInterface[K], func()) {
+// of returns the metrics of a queue with a name, and a function that ends the measurement. m may be nil.
+func (m *QueueMetrics) of(name string, q queueState) (queueMetrics, func()) {
 	if m == nil {
-		return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{Name: name}), func() {}
-	}
-	q := &measuredQueue[K]{
-		TypedInterface: workqueue.NewTyped[K](), now: now, added: map[K]time.Time{}, begun: map[K]time.Time{},
-		adds: m.adds.WithLabelValues(name), waited: m.queueDuration.WithLabelValues(name), worked: m.workDuration.WithLabelValues(name),
+		return queueMetrics{}, func() {}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.queues[q] = name
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[K]{Name: name, Queue: q})
-	limited := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
-		workqueue.TypedRateLimitingQueueConfig[K]{Name: name, DelayingQueue: delaying})
-	return &countedRetries[K]{limited, m.retries.WithLabelValues(name)}, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.queues, q)
-	}
-}
-
-// countedRetries counts the keys that are added after a delay.
-type countedRetries[K comparable] struct {
-	workqueue.TypedRateLimitingInterface[K]
-	retries prometheus.Counter
-}
-
-// AddRateLimited implements workqueue.TypedRateLimitingInterface.
-func (q *countedRetries[K]) AddRateLimited(key K) {
-	q.retries.Inc()
-	q.TypedRateLimitingInterface.AddRateLimited(key)
-}
-
-// AddAfter implements workqueue.TypedRateLimitingInterface.
-func (q *countedRetries[K]) AddAfter(key K, d time.Duration) {
-	q.retries.Inc()
-	q.TypedRateLimitingInterface.AddAfter(key, d)
-}
-
-// measuredQueue measures how long keys wait and how long the work on them takes.
-type measuredQueue[K comparable] struct {
-	workqueue.TypedInterface[K]
-	now            func() time.Time
-	adds           prometheus.Counter
-	waited, worked prometheus.Observer
-
-	mu           sync.Mutex
-	added, begun map[K]time.Time // keys that wait, and keys in work
-}
-
-// Add implements workqueue.TypedInterface.
-func (q *measuredQueue[K]) Add(key K) {
-	q.mu.Lock()
-	if _, waits := q.added[key]; !waits && !q.ShuttingDown() {
-		q.added[key] = q.now()
-		q.adds.Inc()
-	}
-	q.mu.Unlock()
-	q.TypedInterface.Add(key)
-}
-
-// Get implements workqueue.TypedInterface.
-func (q *measuredQueue[K]) Get() (K, bool) {
-	key, shutdown := q.TypedInterface.Get()
-	if shutdown {
-		return key, true
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.now()
-	if added, waited := q.added[key]; waited {
-		q.waited.Observe(now.Sub(added).Seconds())
-		delete(q.added, key)
-	}
-	q.begun[key] = now
-	return key, false
-}
-
-// Done implements workqueue.TypedInterface.
-func (q *measuredQueue[K]) Done(key K) {
-	q.mu.Lock()
-	if begun, ok := q.begun[key]; ok {
-		q.worked.Observe(q.now().Sub(begun).Seconds())
-		delete(q.begun, key)
-	}
-	q.mu.Unlock()
-	q.TypedInterface.Done(key)
-}
-
-// underway implements queueState.
-func (q *measuredQueue[K]) underway() (sum, longest time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, begun := range q.begun {
-		d := q.now().Sub(begun)
-		sum, longest = sum+d, max(longest, d)
-	}
-	return sum, longest
+	return queueMetrics{
+			adds: m.adds.WithLabelValues(name), retries: m.retries.WithLabelValues(name),
+			waited: m.queueDuration.WithLabelValues(name), worked: m.workDuration.WithLabelValues(name),
+		}, func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			delete(m.queues, q)
+		}
 }

@@ -2,20 +2,22 @@ package reconcile
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/util/workqueue"
 )
 
 // TestQueueMetrics follows keys through a queue.
 func TestQueueMetrics(t *testing.T) {
 	now := time.Now()
 	m := NewQueueMetrics()
-	q, forget := newQueue(m, "loop", workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Nanosecond, time.Nanosecond), func() time.Time { return now })
-	defer q.ShutDown()
+	l := Loop[string]{BaseConfig: BaseConfig{QueueMetrics: m, Now: func() time.Time { return now }}, Name: "loop"}
+	q, unmeasure := l.newQueue(t.Context(), slog.New(slog.DiscardHandler))
+	q.limit = 0 // this test is the worker
+	defer q.end()
 	reg := prometheus.NewPedanticRegistry()
 	if err := reg.Register(m); err != nil {
 		t.Fatal(err)
@@ -44,18 +46,18 @@ func TestQueueMetrics(t *testing.T) {
 	q.Add("b")
 	check("added", "adds_total loop 2 0", "depth loop 2 0", "retries_total loop 0 0")
 	now = now.Add(2 * time.Second)
-	key, _ := q.Get()
+	key, _ := q.take()
 	now = now.Add(3 * time.Second)
 	check("in work", "depth loop 1 0", "queue_duration_seconds loop 1 2", "unfinished_work_seconds loop 3 0", "longest_running_processor_seconds loop 3 0")
-	q.Done(key)
+	q.done(key)
 	check("done", "work_duration_seconds loop 1 3", "unfinished_work_seconds loop 0 0")
-	q.AddRateLimited(key)
+	q.AddAfter(key, 0)
 	for range 2 { // b, and a again
-		key, _ = q.Get()
-		q.Done(key)
+		key, _ = q.take()
+		q.done(key)
 	}
 	check("again", "adds_total loop 3 0", "retries_total loop 1 0", "work_duration_seconds loop 3 3")
-	forget()
+	unmeasure()
 	if len(m.queues) != 0 {
 		t.Error("the queue is still measured")
 	}

@@ -2,22 +2,18 @@ package reconcile
 
 import (
 	"context"
-	"log/slog"
-	"sync"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // ResourceFollower follows all resources for which Wants returns true, including custom
-// resources that are added later, each in its own goroutine.
+// resources that are added later.
 type ResourceFollower struct {
 	Catalogue *api.Catalogue
-	Logger    *slog.Logger
 	Wants     func(*api.Resource) bool
-	// Follow follows a resource until ctx is done. k is passed on to the resource that
-	// replaces it, as when its definition changes.
-	Follow func(ctx context.Context, res *api.Resource, k KnownUIDs)
+	// Follow begins to follow a resource until ctx is done, and returns a function that waits for the end. k is passed
+	// on to the resource that replaces it, as when its definition changes.
+	Follow func(ctx context.Context, res *api.Resource, k KnownUIDs) (wait func())
 	// Removed, if set, is called for a removed resource with the objects that were known.
 	Removed func(res *api.Resource, k KnownUIDs)
 }
@@ -27,7 +23,7 @@ type followedResource struct {
 	resource *api.Resource
 	known    KnownUIDs
 	cancel   context.CancelFunc
-	done     sync.WaitGroup
+	wait     func()
 }
 
 // Run follows the resources until ctx is done.
@@ -70,9 +66,7 @@ func (e ResourceFollower) arrange(ctx context.Context, all map[string]*followedR
 		all[res.Storage.Prefix] = f
 		var followCtx context.Context
 		followCtx, f.cancel = context.WithCancel(ctx)
-		f.done.Go(func() {
-			recovery.RestartOnPanic(followCtx, e.Logger, "following "+res.Name, func() { e.Follow(followCtx, res, f.known) })
-		})
+		f.wait = e.Follow(followCtx, res, f.known)
 	}
 	if e.Removed == nil {
 		return
@@ -82,8 +76,8 @@ func (e ResourceFollower) arrange(ctx context.Context, all map[string]*followedR
 	}
 }
 
-// end stops following the resource and waits for the goroutine.
+// end stops following the resource and waits for the end.
 func (f *followedResource) end() {
 	f.cancel()
-	f.done.Wait()
+	f.wait()
 }

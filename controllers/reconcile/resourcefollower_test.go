@@ -37,10 +37,10 @@ func TestEveryKind(t *testing.T) {
 	e := ResourceFollower{
 		Catalogue: catalogue,
 		Wants:     func(res *api.Resource) bool { return res != unwanted },
-		Follow: func(ctx context.Context, res *api.Resource, k KnownUIDs) {
+		Follow: func(ctx context.Context, res *api.Resource, k KnownUIDs) (wait func()) {
 			k["object"] += "x"
 			events <- event{"follow", res, string(k["object"])}
-			<-ctx.Done()
+			return func() { <-ctx.Done() }
 		},
 		Removed: func(res *api.Resource, k KnownUIDs) { events <- event{"gone", res, string(k["object"])} },
 	}

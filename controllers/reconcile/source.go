@@ -31,18 +31,19 @@ type ItemReader func(*storage.Item) (api.Object, error)
 // FollowObjects calls handle for every selected object and then for every change, until ctx
 // is done. It restarts lost watches, and reports objects that were deleted in between with
 // Deleted set.
-func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k KnownUIDs, handle func(Change)) {
-	followObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
+func (c BaseConfig) FollowObjects(ctx context.Context, t registry.Target, s registry.Selection, k KnownUIDs,
+	handle func(Change)) *registry.Follower {
+	return c.followObjectsAs(ctx, t, s, (*storage.Item).Object, k, handle)
 }
 
 // followObjectsAs is FollowObjects with objects returned by read.
-func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection,
-	read ItemReader, k KnownUIDs, handle func(Change)) {
+func (c BaseConfig) followObjectsAs(ctx context.Context, t registry.Target, s registry.Selection,
+	read ItemReader, k KnownUIDs, handle func(Change)) *registry.Follower {
 	// The state of the cache suffices: what it lacks follows as events.
 	o := registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{
 		Read: storage.Read{Match: storage.Any}, Initial: true, InitialEventsEnd: true}}
 	var seen map[string]bool // nil after the initial events
-	reg.Follow(ctx, t, o, func() { seen = map[string]bool{} }, func(events []storage.Event) {
+	return c.Registry.Follow(ctx, c.Logger, t, o, func() { seen = map[string]bool{} }, func(events []storage.Event) {
 		for _, e := range events {
 			if e.Type == storage.Bookmark {
 				if e.End {
@@ -124,10 +125,11 @@ func SupportsVerb(res *api.Resource, verb string) bool {
 
 // WatchChanges calls changed for changes of a resource, without decoding the objects. At the
 // start and after a lost watch it calls anything, because any object may have changed.
-func WatchChanges(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
+func (c BaseConfig) WatchChanges(ctx context.Context, res *api.Resource, changed func(storage.Event),
+	anything func()) *registry.Follower {
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
 	o := registry.WatchOptions{WatchOptions: storage.WatchOptions{Read: storage.Read{Match: storage.Any}}} // as FollowObjects
-	reg.Follow(ctx, t, o, anything, func(events []storage.Event) {
+	return c.Registry.Follow(ctx, c.Logger, t, o, anything, func(events []storage.Event) {
 		for _, e := range events {
 			if e.Type != storage.Bookmark {
 				changed(e)
