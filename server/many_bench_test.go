@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // usage is what a process uses.
@@ -75,6 +77,7 @@ func idleRate(b *testing.B) (wakeups, cpu float64) {
 // BenchmarkFurtherServer starts further servers in a process that has one, without a data directory, and reports what
 // one of them costs while it has no requests.
 func BenchmarkFurtherServer(b *testing.B) {
+	storage.PrepareForMany()
 	m, err := StartMany(b.Context(), ManyOptions{Count: b.N + 1, Idle: time.Hour, Running: b.N + 1})
 	if err != nil {
 		b.Fatal(err)

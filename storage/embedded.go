@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+	_ "unsafe" // for go:linkname
 
 	"github.com/prometheus/client_golang/prometheus"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -114,9 +115,18 @@ func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram,
 	return e, nil
 }
 
-// SmallLogs makes the files of the logs of etcd 1 MiB long instead of 64 MiB, which etcd reserves two of on the disk. It
-// is for a process with many stores, and called before the first.
-func SmallLogs() { wal.SegmentSizeBytes = 1 << 20 }
+// PrepareForMany makes the files of the logs of etcd 1 MiB long instead of 64 MiB, which etcd reserves two of on the disk,
+// and has etcd look for watches that need history once a second, whether there are any or not, instead of ten times.
+// It is for a process with many stores, and called before the first.
+func PrepareForMany() {
+	wal.SegmentSizeBytes = 1 << 20
+	watchResyncPeriod = time.Second
+}
+
+// watchResyncPeriod is a variable of etcd that it does not export. The linker fails if etcd does not have it any more.
+//
+//go:linkname watchResyncPeriod go.etcd.io/etcd/server/v3/storage/mvcc.watchResyncPeriod
+var watchResyncPeriod time.Duration
 
 // embedConfig returns etcd's default configuration with no listeners, with fewer log entries
 // in memory (there are no followers to send them to) and with the configured quota. The

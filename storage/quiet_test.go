@@ -9,6 +9,9 @@ import (
 
 // TestQuiet checks the intervals of the timers of a quiet etcd, that etcd accepts them, and the shortest lease.
 func TestQuiet(t *testing.T) {
+	if watchResyncPeriod != 100*time.Millisecond { // etcd has set it
+		t.Errorf("etcd looks for watches that need history every %s", watchResyncPeriod)
+	}
 	c := embedConfig(t.TempDir(), &Options{Quiet: true}, zap.NewNop())
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ which are those of miniapiserver itself (miniapiserver --help-all). Without --da
 
 // runMany runs servers until ctx is done.
 func (c *commands) runMany(ctx context.Context, o server.ManyOptions) error {
-	storage.SmallLogs()
+	storage.PrepareForMany()
 	m, err := server.StartMany(ctx, o)
 	if err != nil {
 		return err
