@@ -14,6 +14,7 @@ import (
 type metrics struct {
 	controller, step *prometheus.HistogramVec
 	summary          *prometheus.SummaryVec
+	set              *metricset.Set
 }
 
 // latencyBuckets are kube-apiserver's buckets for plugins and phases.
@@ -21,8 +22,9 @@ var latencyBuckets = []float64{0.005, 0.025, 0.1, 0.5, 1.0, 2.5}
 
 // newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
-	var set metricset.Set
+	set := &metricset.Set{}
 	return &metrics{
+		set: set,
 		controller: set.HistogramVec("apiserver_admission_controller_admission_duration_seconds",
 			"[STABLE] Admission controller latency histogram in seconds, identified by name and broken out "+
 				"for each operation and API resource and type (validate or admit).",
@@ -30,7 +32,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		step: set.HistogramVec("apiserver_admission_step_admission_duration_seconds",
 			"[STABLE] Admission sub-step latency histogram in seconds, broken out for each operation and API "+
 				"resource and step type (validate or admit).", latencyBuckets, "type", "operation", "rejected"),
-		summary: metricset.Add(&set, prometheus.NewSummaryVec(prometheus.SummaryOpts{
+		summary: metricset.Add(set, prometheus.NewSummaryVec(prometheus.SummaryOpts{
 			Name: "apiserver_admission_step_admission_duration_seconds_summary",
 			Help: "[ALPHA] Admission sub-step latency summary in seconds, broken out for each operation and " +
 				"API resource and step type (validate or admit).",
@@ -43,7 +45,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 func (m *metrics) plugin(name, verb, kind string) latency {
 	operation := strings.ToUpper(verb)
 	return newLatency(func(rejected string) []prometheus.Observer {
-		return []prometheus.Observer{m.controller.WithLabelValues(name, kind, operation, rejected)}
+		return []prometheus.Observer{m.later(m.controller, name, kind, operation, rejected)}
 	})
 }
 
@@ -51,8 +53,13 @@ func (m *metrics) plugin(name, verb, kind string) latency {
 func (m *metrics) phase(verb, kind string) latency {
 	operation := strings.ToUpper(verb)
 	return newLatency(func(rejected string) []prometheus.Observer {
-		return []prometheus.Observer{m.step.WithLabelValues(kind, operation, rejected), m.summary.WithLabelValues(kind, operation, rejected)}
+		return []prometheus.Observer{m.later(m.step, kind, operation, rejected), m.later(m.summary, kind, operation, rejected)}
 	})
+}
+
+// later returns the observer of a series of v.
+func (m *metrics) later(v prometheus.ObserverVec, labels ...string) prometheus.Observer {
+	return m.set.LaterObserver(func() prometheus.Observer { return v.WithLabelValues(labels...) })
 }
 
 // latency observes the duration of a call by whether it was rejected.
@@ -60,7 +67,7 @@ type latency struct{ admitted, rejected func() []prometheus.Observer }
 
 // newLatency returns a latency with these observers for the two values of the label rejected. They are
 // looked up once, because a lookup by labels costs more than an observation, and at the first
-// observation, because most calls of a server never happen and a summary has 60 KB.
+// observation, because most calls of a server never happen.
 func newLatency(observers func(rejected string) []prometheus.Observer) latency {
 	return latency{
 		admitted: sync.OnceValue(func() []prometheus.Observer { return observers("false") }),

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -25,17 +26,21 @@ func newMetrics(o *Options) (*metrics.Registry, error) {
 		return nil, err
 	}
 	reg := metrics.New(options)
-	for _, c := range []prometheus.Collector{
-		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(o.Version()), compatibilityInfo(o.Version()),
-	} {
+	for _, c := range append(processMetrics(), buildInfo(o.Version()), compatibilityInfo(o.Version())) {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	return reg, nil
 }
+
+// processMetrics returns the metrics of the process, of which the first call makes the only ones: they take 80 KB.
+var processMetrics = sync.OnceValue(func() []prometheus.Collector {
+	return slices.Clip([]prometheus.Collector{
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsAll)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	})
+})
 
 // buildInfo returns the metric with the version of this build in its labels.
 func buildInfo(v version.Info) prometheus.Collector {

@@ -299,31 +299,45 @@ type collectionMetrics struct {
 	requests [operations]func() requestMetrics
 	events   func() eventMetrics
 	reads    func() readMetrics
-	dispatch func() prometheus.Observer // of events to watches
+	dispatch func() *metricset.Observer // of events to watches
+	listsBy  sync.Map                   // storage, NUL, index -> *listMetrics
+	// The first fill makes these. Store.applyMu guards them.
+	fills    *metricset.Counter
+	fillTime *metricset.Observer
 }
 
 // requestMetrics are the metrics of one operation in etcd.
 type requestMetrics struct {
-	total    prometheus.Counter
-	duration prometheus.Observer
+	total    *metricset.Counter
+	duration *metricset.Observer
 }
 
 // eventMetrics are the metrics of the events of a collection.
 type eventMetrics struct {
-	received, cacheReceived, dispatched, initial prometheus.Counter
+	received, cacheReceived, dispatched, initial *metricset.Counter
 }
 
 // readMetrics are the metrics of the reads of a collection from the cache.
 type readMetrics struct {
-	consistent prometheus.Counter
-	wait       prometheus.Observer
-	lists      listMetrics
+	consistent *metricset.Counter
+	wait       *metricset.Observer
+	lists      *listMetrics
 }
 
 // listMetrics are the metrics of the lists of a collection from one storage by one index.
 type listMetrics struct {
-	total, fetched, evaluated, returned     prometheus.Counter
-	cacheTotal, cacheFetched, cacheReturned prometheus.Counter // nil for lists from etcd
+	total, fetched, evaluated, returned     *metricset.Counter
+	cacheTotal, cacheFetched, cacheReturned *metricset.Counter // nil for lists from etcd
+}
+
+// counter returns the counter of a series of v.
+func (m *storeMetrics) counter(v *prometheus.CounterVec, labels ...string) *metricset.Counter {
+	return m.vectors.LaterCounter(func() prometheus.Counter { return v.WithLabelValues(labels...) })
+}
+
+// observer returns the observer of a series of v.
+func (m *storeMetrics) observer(v *prometheus.HistogramVec, labels ...string) *metricset.Observer {
+	return m.vectors.LaterObserver(func() prometheus.Observer { return v.WithLabelValues(labels...) })
 }
 
 // collection returns the metrics of a collection.
@@ -332,24 +346,24 @@ func (m *storeMetrics) collection(group, resource string) *collectionMetrics {
 	for op := range operations {
 		c.requests[op] = sync.OnceValue(func() requestMetrics {
 			return requestMetrics{
-				total:    m.requests.WithLabelValues(group, resource, op.String()),
-				duration: m.requestDuration.WithLabelValues(group, resource, op.String()),
+				total:    m.counter(m.requests, group, resource, op.String()),
+				duration: m.observer(m.requestDuration, group, resource, op.String()),
 			}
 		})
 	}
 	c.events = sync.OnceValue(func() eventMetrics {
 		return eventMetrics{
-			received:      m.eventsReceived.WithLabelValues(group, resource),
-			cacheReceived: m.cacheReceived.WithLabelValues(group, resource),
-			dispatched:    m.dispatched.WithLabelValues(group, resource),
-			initial:       m.initEvents.WithLabelValues(group, resource),
+			received:      m.counter(m.eventsReceived, group, resource),
+			cacheReceived: m.counter(m.cacheReceived, group, resource),
+			dispatched:    m.counter(m.dispatched, group, resource),
+			initial:       m.counter(m.initEvents, group, resource),
 		}
 	})
-	c.dispatch = sync.OnceValue(func() prometheus.Observer { return m.dispatches.WithLabelValues(group, resource, "total") })
+	c.dispatch = sync.OnceValue(func() *metricset.Observer { return m.observer(m.dispatches, group, resource, "total") })
 	c.reads = sync.OnceValue(func() readMetrics {
 		return readMetrics{
-			consistent: m.consistentReads.WithLabelValues(group, resource, "true", "false"),
-			wait:       m.readWait.WithLabelValues(group, resource),
+			consistent: m.counter(m.consistentReads, group, resource, "true", "false"),
+			wait:       m.observer(m.readWait, group, resource),
 			lists:      c.lists(listedFromCache, ""),
 		}
 	})
@@ -364,10 +378,14 @@ func (c *collectionMetrics) groupResource() string {
 	return c.resource + "." + c.group
 }
 
-// initialized counts that the cache was filled, which began at start.
+// initialized counts that the cache was filled, which began at start. The caller holds Store.applyMu.
 func (c *collectionMetrics) initialized(start time.Time) {
-	c.store.initializations.WithLabelValues(c.group, c.resource).Inc()
-	c.store.initialization.WithLabelValues(c.group, c.resource).Observe(time.Since(start).Seconds())
+	if c.fills == nil {
+		c.fills = c.store.counter(c.store.initializations, c.group, c.resource)
+		c.fillTime = c.store.observer(c.store.initialization, c.group, c.resource)
+	}
+	c.fills.Inc()
+	c.fillTime.Observe(time.Since(start).Seconds())
 }
 
 // checked counts a comparison of the cache with etcd.
@@ -376,18 +394,27 @@ func (c *collectionMetrics) checked(status string) {
 }
 
 // lists returns the metrics of lists.
-func (c *collectionMetrics) lists(storage, index string) listMetrics {
+func (c *collectionMetrics) lists(storage, index string) *listMetrics {
+	key := storage + "\x00" + index
+	if l, ok := c.listsBy.Load(key); ok {
+		return l.(*listMetrics)
+	}
+	l, _ := c.listsBy.LoadOrStore(key, c.newLists(storage, index))
+	return l.(*listMetrics)
+}
+
+func (c *collectionMetrics) newLists(storage, index string) *listMetrics {
 	m := c.store
-	l := listMetrics{
-		total:     m.lists.WithLabelValues(c.group, c.resource, storage, index),
-		fetched:   m.listFetched.WithLabelValues(c.group, c.resource, storage, index),
-		evaluated: m.listEvaluated.WithLabelValues(c.group, c.resource, storage),
-		returned:  m.listReturned.WithLabelValues(c.group, c.resource, storage),
+	l := &listMetrics{
+		total:     m.counter(m.lists, c.group, c.resource, storage, index),
+		fetched:   m.counter(m.listFetched, c.group, c.resource, storage, index),
+		evaluated: m.counter(m.listEvaluated, c.group, c.resource, storage),
+		returned:  m.counter(m.listReturned, c.group, c.resource, storage),
 	}
 	if storage == listedFromCache {
-		l.cacheTotal = m.cacheLists.WithLabelValues(c.group, c.resource, index)
-		l.cacheFetched = m.cacheListFetched.WithLabelValues(c.group, c.resource, index)
-		l.cacheReturned = m.cacheListReturned.WithLabelValues(c.group, c.resource)
+		l.cacheTotal = m.counter(m.cacheLists, c.group, c.resource, index)
+		l.cacheFetched = m.counter(m.cacheListFetched, c.group, c.resource, index)
+		l.cacheReturned = m.counter(m.cacheListReturned, c.group, c.resource)
 	}
 	return l
 }
@@ -409,10 +436,9 @@ func (l *listMetrics) count(list *List, evaluated int) {
 // listed counts a list from the cache.
 func (c *Collection) listed(l *List, o *ListOptions) {
 	reads := c.metrics.reads()
-	m := &reads.lists
+	m := reads.lists
 	if o.Field != "" && c.indexed(o.Field) {
-		indexed := c.metrics.lists(listedFromCache, "f:"+o.Field)
-		m = &indexed
+		m = c.metrics.lists(listedFromCache, "f:"+o.Field)
 	}
 	evaluated := 0
 	if o.Filter != nil || o.Field != "" {

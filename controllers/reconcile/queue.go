@@ -6,8 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
@@ -49,8 +48,8 @@ type delayedKey struct {
 
 // queueMetrics are the metrics of one queue; nil measures nothing.
 type queueMetrics struct {
-	adds, retries  prometheus.Counter
-	waited, worked prometheus.Observer
+	adds, retries  *metricset.Counter
+	waited, worked *metricset.Observer
 }
 
 // Add adds a key, unless it waits already.

@@ -80,8 +80,10 @@ func (m *QueueMetrics) of(name string, q queueState) (queueMetrics, func()) {
 	defer m.mu.Unlock()
 	m.queues[q] = name
 	return queueMetrics{
-			adds: m.adds.WithLabelValues(name), retries: m.retries.WithLabelValues(name),
-			waited: m.queueDuration.WithLabelValues(name), worked: m.workDuration.WithLabelValues(name),
+			adds:    m.set.LaterCounter(func() prometheus.Counter { return m.adds.WithLabelValues(name) }),
+			retries: m.set.LaterCounter(func() prometheus.Counter { return m.retries.WithLabelValues(name) }),
+			waited:  m.set.LaterObserver(func() prometheus.Observer { return m.queueDuration.WithLabelValues(name) }),
+			worked:  m.set.LaterObserver(func() prometheus.Observer { return m.workDuration.WithLabelValues(name) }),
 		}, func() {
 			m.mu.Lock()
 			defer m.mu.Unlock()

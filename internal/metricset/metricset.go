@@ -4,6 +4,7 @@ package metricset
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,6 +14,9 @@ import (
 type Set struct {
 	collectors []prometheus.Collector
 	descs      []*prometheus.Desc
+
+	mu     sync.Mutex
+	unmade []interface{ make() } // counters and observers whose series the next reading makes
 }
 
 // Register registers the metrics; reg may be nil.
@@ -38,6 +42,7 @@ func (s *Set) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Set) Collect(ch chan<- prometheus.Metric) {
+	s.makeAll()
 	for _, c := range s.collectors {
 		c.Collect(ch)
 	}
@@ -45,6 +50,7 @@ func (s *Set) Collect(ch chan<- prometheus.Metric) {
 
 // DeletePartialMatch deletes the series with these labels, and returns their number.
 func (s *Set) DeletePartialMatch(labels prometheus.Labels) (n int) {
+	s.makeAll() // so that none of them is made afterwards
 	for _, c := range s.collectors {
 		if v, ok := c.(interface {
 			DeletePartialMatch(prometheus.Labels) int
