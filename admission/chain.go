@@ -52,13 +52,13 @@ type steps struct {
 
 type phase struct {
 	steps   []step
-	latency latency
+	latency *latency
 }
 
 type step struct {
 	run     func(ctx context.Context, a *registry.Attributes) error
 	isIdle  func() bool // nil means never
-	latency latency
+	latency *latency
 }
 
 // NewChain returns the chain of plugins, which are in the order of execution, indexed by verb and

@@ -15,6 +15,7 @@ type metrics struct {
 	controller, step *prometheus.HistogramVec
 	summary          *prometheus.SummaryVec
 	set              *metricset.Set
+	latencies        map[[3]string]*latency // by plugin, which is empty for phases, verb and kind; used while a chain is made
 }
 
 // latencyBuckets are kube-apiserver's buckets for plugins and phases.
@@ -24,7 +25,7 @@ var latencyBuckets = []float64{0.005, 0.025, 0.1, 0.5, 1.0, 2.5}
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	set := &metricset.Set{}
 	return &metrics{
-		set: set,
+		set: set, latencies: map[[3]string]*latency{},
 		controller: set.HistogramVec("apiserver_admission_controller_admission_duration_seconds",
 			"[STABLE] Admission controller latency histogram in seconds, identified by name and broken out "+
 				"for each operation and API resource and type (validate or admit).",
@@ -42,17 +43,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 }
 
 // plugin returns the latency of a plugin.
-func (m *metrics) plugin(name, verb, kind string) latency {
+func (m *metrics) plugin(name, verb, kind string) *latency {
 	operation := strings.ToUpper(verb)
-	return newLatency(func(rejected string) []prometheus.Observer {
+	return m.latency([3]string{name, verb, kind}, func(rejected string) []prometheus.Observer {
 		return []prometheus.Observer{m.later(m.controller, name, kind, operation, rejected)}
 	})
 }
 
 // phase returns the latency of a phase.
-func (m *metrics) phase(verb, kind string) latency {
+func (m *metrics) phase(verb, kind string) *latency {
 	operation := strings.ToUpper(verb)
-	return newLatency(func(rejected string) []prometheus.Observer {
+	return m.latency([3]string{"", verb, kind}, func(rejected string) []prometheus.Observer {
 		return []prometheus.Observer{m.later(m.step, kind, operation, rejected), m.later(m.summary, kind, operation, rejected)}
 	})
 }
@@ -65,17 +66,22 @@ func (m *metrics) later(v prometheus.ObserverVec, labels ...string) prometheus.O
 // latency observes the duration of a call by whether it was rejected.
 type latency struct{ admitted, rejected func() []prometheus.Observer }
 
-// newLatency returns a latency with these observers for the two values of the label rejected. They are
+// latency returns the latency of a key, with these observers for the two values of the label rejected. They are
 // looked up once, because a lookup by labels costs more than an observation, and at the first
 // observation, because most calls of a server never happen.
-func newLatency(observers func(rejected string) []prometheus.Observer) latency {
-	return latency{
-		admitted: sync.OnceValue(func() []prometheus.Observer { return observers("false") }),
-		rejected: sync.OnceValue(func() []prometheus.Observer { return observers("true") }),
+func (m *metrics) latency(key [3]string, observers func(rejected string) []prometheus.Observer) *latency {
+	l := m.latencies[key]
+	if l == nil {
+		l = &latency{
+			admitted: sync.OnceValue(func() []prometheus.Observer { return observers("false") }),
+			rejected: sync.OnceValue(func() []prometheus.Observer { return observers("true") }),
+		}
+		m.latencies[key] = l
 	}
+	return l
 }
 
-func (l latency) observe(d time.Duration, err error) {
+func (l *latency) observe(d time.Duration, err error) {
 	observers := l.admitted
 	if err != nil {
 		observers = l.rejected

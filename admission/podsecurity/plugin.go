@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
@@ -57,9 +58,19 @@ func New(o *admission.Objects, file []byte, release kubeversion.Minor, reg prome
 	}, nil
 }
 
+// evaluators has the evaluators by release, which nothing changes, so that all servers of a process share them.
+var evaluators sync.Map
+
 func newEvaluator(release kubeversion.Minor) (policy.Evaluator, error) {
+	if known, ok := evaluators.Load(release); ok {
+		return known.(policy.Evaluator), nil
+	}
 	latest := psa.MajorMinorVersion(release.Major, release.Minor)
-	return policy.NewEvaluator(policy.DefaultChecks(), &latest)
+	e, err := policy.NewEvaluator(policy.DefaultChecks(), &latest)
+	if err == nil {
+		evaluators.Store(release, e)
+	}
+	return e, err
 }
 
 type podSecurity struct {
