@@ -150,7 +150,7 @@ func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
 		// The only member needs no heartbeats, and its log has what is not committed to the database yet. etcd wants an
 		// election to take five ticks, and gives no lease less than one and a half elections.
 		c.TickMs, c.ElectionMs = 1000, 5000
-		c.BackendBatchInterval = time.Second
+		c.BackendBatchInterval = 5 * time.Second
 	}
 	// Slow requests are normal on a loaded machine, so only those above a second are logged.
 	c.WarningApplyDuration, c.WarningUnaryRequestDuration = time.Second, time.Second

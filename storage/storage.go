@@ -67,8 +67,8 @@ type Options struct {
 	// WatchQueue is the maximum number of undelivered changes of a watcher. A watcher that
 	// exceeds it is ended. 0 means 4096.
 	WatchQueue int
-	// Quiet has the timers of the embedded etcd fire every second and not every 100 ms. Leases have at least 7 seconds
-	// then. It is for a process with many stores.
+	// Quiet has the timers of the embedded etcd fire every second or later and not every 100 ms. Leases have at least
+	// 7 seconds then. It is for a process with many stores.
 	Quiet bool
 	// QuotaBytes is the maximum size of the embedded etcd's database; 0 means 8 GiB.
 	QuotaBytes int64
