@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -296,11 +297,11 @@ type collectionMetrics struct {
 	store           *storeMetrics
 	group, resource string
 
-	requests [operations]func() requestMetrics
-	events   func() eventMetrics
-	reads    func() readMetrics
-	dispatch func() *metricset.Observer // of events to watches
-	listsBy  sync.Map                   // storage, NUL, index -> *listMetrics
+	usedRequests [operations]atomic.Pointer[requestMetrics]
+	usedEvents   atomic.Pointer[eventMetrics]
+	usedReads    atomic.Pointer[readMetrics]
+	usedDispatch atomic.Pointer[metricset.Observer]
+	listsBy      sync.Map // storage, NUL, index -> *listMetrics
 	// The first fill makes these. Store.applyMu guards them.
 	fills    *metricset.Counter
 	fillTime *metricset.Observer
@@ -342,32 +343,56 @@ func (m *storeMetrics) observer(v *prometheus.HistogramVec, labels ...string) *m
 
 // collection returns the metrics of a collection.
 func (m *storeMetrics) collection(group, resource string) *collectionMetrics {
-	c := &collectionMetrics{store: m, group: group, resource: resource}
-	for op := range operations {
-		c.requests[op] = sync.OnceValue(func() requestMetrics {
-			return requestMetrics{
-				total:    m.counter(m.requests, group, resource, op.String()),
-				duration: m.observer(m.requestDuration, group, resource, op.String()),
-			}
-		})
+	return &collectionMetrics{store: m, group: group, resource: resource}
+}
+
+// atFirstUse returns what p points to, which the first call makes. If several calls are the first, one of them counts.
+func atFirstUse[T any](p *atomic.Pointer[T], create func() *T) *T {
+	if made := p.Load(); made != nil {
+		return made
 	}
-	c.events = sync.OnceValue(func() eventMetrics {
-		return eventMetrics{
-			received:      m.counter(m.eventsReceived, group, resource),
-			cacheReceived: m.counter(m.cacheReceived, group, resource),
-			dispatched:    m.counter(m.dispatched, group, resource),
-			initial:       m.counter(m.initEvents, group, resource),
+	p.CompareAndSwap(nil, create())
+	return p.Load()
+}
+
+func (c *collectionMetrics) requests(op operation) *requestMetrics {
+	m := c.store
+	return atFirstUse(&c.usedRequests[op], func() *requestMetrics {
+		return &requestMetrics{
+			total:    m.counter(m.requests, c.group, c.resource, op.String()),
+			duration: m.observer(m.requestDuration, c.group, c.resource, op.String()),
 		}
 	})
-	c.dispatch = sync.OnceValue(func() *metricset.Observer { return m.observer(m.dispatches, group, resource, "total") })
-	c.reads = sync.OnceValue(func() readMetrics {
-		return readMetrics{
-			consistent: m.counter(m.consistentReads, group, resource, "true", "false"),
-			wait:       m.observer(m.readWait, group, resource),
+}
+
+func (c *collectionMetrics) events() *eventMetrics {
+	m := c.store
+	return atFirstUse(&c.usedEvents, func() *eventMetrics {
+		return &eventMetrics{
+			received:      m.counter(m.eventsReceived, c.group, c.resource),
+			cacheReceived: m.counter(m.cacheReceived, c.group, c.resource),
+			dispatched:    m.counter(m.dispatched, c.group, c.resource),
+			initial:       m.counter(m.initEvents, c.group, c.resource),
+		}
+	})
+}
+
+// dispatch returns the observer of events to watches.
+func (c *collectionMetrics) dispatch() *metricset.Observer {
+	return atFirstUse(&c.usedDispatch, func() *metricset.Observer {
+		return c.store.observer(c.store.dispatches, c.group, c.resource, "total")
+	})
+}
+
+func (c *collectionMetrics) reads() *readMetrics {
+	m := c.store
+	return atFirstUse(&c.usedReads, func() *readMetrics {
+		return &readMetrics{
+			consistent: m.counter(m.consistentReads, c.group, c.resource, "true", "false"),
+			wait:       m.observer(m.readWait, c.group, c.resource),
 			lists:      c.lists(listedFromCache, ""),
 		}
 	})
-	return c
 }
 
 // groupResource returns the name of the resource with its group.
@@ -472,7 +497,7 @@ func (c *Collection) startSpan(ctx context.Context, op operation, key string) (c
 // that an audited request has waited for etcd.
 func (c *Collection) observeEtcd(ctx context.Context, op operation, start time.Time, err error) {
 	took := time.Since(start)
-	r := c.metrics.requests[op]()
+	r := c.metrics.requests(op)
 	r.total.Inc()
 	r.duration.Observe(took.Seconds())
 	if err != nil {
