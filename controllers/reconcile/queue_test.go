@@ -73,6 +73,7 @@ func TestQueueWorkers(t *testing.T) {
 		q.Add("a") // while it is synced
 		q.Add("a")
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if n := q.workersNow(); n != 0 {
 			t.Errorf("%d workers after the last key", n)
 		}
@@ -109,12 +110,14 @@ func TestQueueDelays(t *testing.T) {
 		q.AddAfter("a", 10*time.Second)
 		q.AddAfter("a", 20*time.Second)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if !slices.Equal(times, []int{10}) {
 			t.Errorf("synced after %v", times)
 		}
 		start, times = time.Now(), nil
 		q.Add("fails")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []int{0, 1, 3, 7, 12, 17, 37, 38}; !slices.Equal(times, want) {
 			t.Errorf("synced after %v, want %v", times, want)
 		}
