@@ -108,14 +108,14 @@ func (c *cluster) createOperators(ctx context.Context) error {
 	return nil
 }
 
-// waitServed waits until the objects of an operator can be listed.
+// waitServed waits until the objects of an operator can be listed. kube-apiserver refuses that with 429 while it fills its cache.
 func (c *connection) waitServed(ctx context.Context, operator int) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	group, resource, _ := operatorGroup(operator)
 	for {
 		_, err := c.send(ctx, get(other, "/apis/"+group+"/v1/"+resource, mediaJSON))
-		if err == nil || codeOf(err) != http.StatusNotFound {
+		if code := codeOf(err); err == nil || code != http.StatusNotFound && code != http.StatusTooManyRequests {
 			return err
 		}
 		select {
