@@ -40,6 +40,17 @@ type process struct {
 	stderr bytes.Buffer
 }
 
+// errors returns what the process wrote to stderr, without the lines about a start that takes long, as on a busy machine.
+func (p *process) errors() string {
+	var kept strings.Builder
+	for line := range strings.Lines(p.stderr.String()) {
+		if !strings.Contains(line, `msg="the start takes long"`) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
 func command(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -312,7 +323,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 			if err == nil || p.ProcessState.ExitCode() != 1 || len(out) > 0 {
 				t.Errorf("status %d, stdout %s", p.ProcessState.ExitCode(), out)
 			}
-			got := p.stderr.String()
+			got := p.errors()
 			if !strings.HasPrefix(got, "miniapiserver: "+c.want) || strings.Count(got, "\n") != 1 {
 				t.Errorf("got %q\nwant miniapiserver: %s", got, c.want)
 			}

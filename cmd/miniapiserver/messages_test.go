@@ -300,7 +300,7 @@ func messageOf(t *testing.T, args []string, isAboutFile bool) string {
 	if err == nil || p.ProcessState.ExitCode() != 1 || len(out) > 0 {
 		t.Errorf("%q: status %d, stdout %q", args, p.ProcessState.ExitCode(), out)
 	}
-	return strings.TrimSuffix(p.stderr.String(), "\n")
+	return strings.TrimSuffix(p.errors(), "\n")
 }
 
 // checkMessage checks what all messages have in common.
