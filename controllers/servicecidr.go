@@ -1,10 +1,12 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -106,7 +108,7 @@ func (s *serviceCIDRs) sync(ctx context.Context, name string) (reconcile.Result,
 		}
 		return s.setReady(ctx, cidr, metav1.ConditionTrue, "", "Kubernetes Service CIDR is ready")
 	}
-	switch used, err := s.isUsed(ctx, cidr); {
+	switch used, err := s.isUsed(ctx, cidr, func(*networkingv1.ServiceCIDR) bool { return true }); {
 	case err != nil:
 		return reconcile.Done, err
 	case used:
@@ -117,6 +119,10 @@ func (s *serviceCIDRs) sync(ctx context.Context, name string) (reconcile.Result,
 	}
 	if left := serviceCIDRDelay - s.Now().Sub(cidr.DeletionTimestamp.Time); left > 0 {
 		return reconcile.Result(left), nil
+	}
+	// Of several that were deleted together, the one that contains the others ends last: it would rely on them, and they on it.
+	if used, err := s.isUsed(ctx, cidr, func(other *networkingv1.ServiceCIDR) bool { return outlasts(other, cidr) }); used || err != nil {
+		return reconcile.Done, err // the end of another one syncs it again
 	}
 	return reconcile.AfterWrite(s.patchFinalizers(ctx, name, "$deleteFromPrimitiveList/finalizers"))
 }
@@ -145,16 +151,32 @@ func (s *serviceCIDRs) setReady(ctx context.Context, cidr *networkingv1.ServiceC
 	return reconcile.AfterWrite(s.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
 }
 
-// isUsed reports whether a ServiceCIDR contains addresses of services that no other one contains. If others contain each of
-// its ranges, it does not matter how many there are.
-func (s *serviceCIDRs) isUsed(ctx context.Context, cidr *networkingv1.ServiceCIDR) (bool, error) {
+// outlasts reports whether a ServiceCIDR ends after cidr, which is being deleted, or not at all.
+func outlasts(other, cidr *networkingv1.ServiceCIDR) bool {
+	if other.DeletionTimestamp == nil {
+		return true
+	}
+	widest := func(of *networkingv1.ServiceCIDR) int {
+		bits := 128
+		prefixes, _ := allocation.AddressRangesOf(of)
+		for _, p := range prefixes {
+			bits = min(bits, p.Bits())
+		}
+		return bits
+	}
+	return cmp.Or(cmp.Compare(widest(other), widest(cidr)), strings.Compare(other.Name, cidr.Name)) < 0
+}
+
+// isUsed reports whether a ServiceCIDR contains addresses of services that no other one contains which counts. If others contain
+// each of its ranges, it does not matter how many there are.
+func (s *serviceCIDRs) isUsed(ctx context.Context, cidr *networkingv1.ServiceCIDR, counts func(*networkingv1.ServiceCIDR) bool) (bool, error) {
 	all, err := s.list(ctx)
 	if err != nil {
 		return true, err
 	}
 	var others []netip.Prefix
 	for _, r := range all {
-		if r.Name != cidr.Name {
+		if r.Name != cidr.Name && counts(r) {
 			prefixes, _ := allocation.AddressRangesOf(r)
 			others = append(others, prefixes...)
 		}
