@@ -28,23 +28,23 @@ const (
 // requests returns the measured requests.
 func requests() []request {
 	return []request{
-		{"GET", 63, func(ctx context.Context, s *running, _ int) error {
+		{"GET", 66, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", 86, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", 90, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", 98, watchOne},
-		{"CREATE", 146, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", 104, watchOne},
+		{"CREATE", 158, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", 169, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", 174, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (other fields)", 184, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", 189, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 196, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 195, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
