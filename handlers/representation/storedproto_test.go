@@ -35,22 +35,29 @@ func FuzzVersionAt(f *testing.F) {
 	})
 }
 
-// TestMessages checks that the protobuf and the metadata of items, which are made from their values, are those of the decoded
-// objects, for values with and without the defaults of their kind.
-func TestMessages(t *testing.T) {
-	codec := newCodec(t, "pods")
+// newCollection returns a collection of the objects of a codec in memory.
+func newCollection(t *testing.T, codec *Codec, decode func([]byte) (api.Object, error)) *storage.Collection {
+	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	pods, err := store.Collection(storage.CollectionConfig{Prefix: "pods", Encode: codec.resource.StoredEncoder(), Decode: codec.resource.DecodeStored})
+	c, err := store.Collection(storage.CollectionConfig{Prefix: codec.resource.Name, Encode: codec.resource.StoredEncoder(), Decode: decode})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// TestMessages checks that the protobuf and the metadata of items, which are made from their values, are those of the decoded
+// objects, for values with and without the defaults of their kind.
+func TestMessages(t *testing.T) {
+	codec := newCodec(t, "pods")
+	pods := newCollection(t, codec, codec.resource.DecodeStored)
 	for _, hasDefaults := range []bool{true, false} {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprint("pod-", hasDefaults), Namespace: "default", UID: "1", Generation: 7, Labels: map[string]string{"a": "<b>"},
@@ -105,20 +112,8 @@ func TestMessages(t *testing.T) {
 // TestCorruptMessages checks that nothing is made from a value that cannot be decoded.
 func TestCorruptMessages(t *testing.T) {
 	codec := newCodec(t, "configmaps")
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { store.Close() })
 	refused := errors.New("refused")
-	decode := func([]byte) (api.Object, error) { return nil, refused }
-	maps, err := store.Collection(storage.CollectionConfig{Prefix: "configmaps", Encode: codec.resource.StoredEncoder(), Decode: decode})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	maps := newCollection(t, codec, func([]byte) (api.Object, error) { return nil, refused })
 	item, err := maps.Create(t.Context(), "default/a", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}})
 	if err != nil {
 		t.Fatal(err)
