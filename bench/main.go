@@ -130,11 +130,12 @@ func loadStarted(ctx context.Context, s *settings, mode string, floor *target, r
 	}
 	var profiling sync.WaitGroup
 	var failed error
-	of := s.profileOf
+	begin := sync.OnceFunc(func() {
+		profiling.Go(func() { failed = writeProfile(ctx, server, s.profile) })
+	})
 	err = load(ctx, s, mode, server, floor, run, func(w string) {
-		if of == "" || of == w {
-			of = "-" // no other one
-			profiling.Go(func() { failed = writeProfile(ctx, server, s.profile) })
+		if s.profileOf == "" || s.profileOf == w {
+			begin()
 		}
 	})
 	profiling.Wait()

@@ -85,7 +85,7 @@ type manyMember struct {
 // manyPath begins the paths of many servers; the name of a server follows.
 const manyPath = "/servers/"
 
-// StartMany opens the port of many servers. None of them runs yet.
+// StartMany opens the port of many servers. None of them runs yet. A program calls storage.PrepareForMany before.
 func StartMany(ctx context.Context, o ManyOptions) (m *Many, err error) {
 	if o.Count < 1 {
 		return nil, fmt.Errorf("--count: %d servers, must be at least 1", o.Count)

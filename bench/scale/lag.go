@@ -13,7 +13,7 @@ func newLedgers(rec *recorder) *ledgers {
 	return &ledgers{leases: ledger{rec: rec}, events: ledger{rec: rec}, others: ledger{rec: rec}}
 }
 
-// of returns the ledger of the resource that a path is about.
+// of returns the ledger for the resource in a path.
 func (l *ledgers) of(path string) *ledger {
 	switch {
 	case strings.Contains(path, "/leases"):

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -165,8 +166,8 @@ func freeURLs(n int) (urls []string, err error) {
 // stop ends the processes, the servers before their etcds.
 func (s *servers) stop() error {
 	var errs []error
-	for i := len(s.parts) - 1; i >= 0; i-- {
-		errs = append(errs, s.parts[i].Stop())
+	for _, p := range slices.Backward(s.parts) {
+		errs = append(errs, p.Stop())
 	}
 	if s.temporary {
 		errs = append(errs, os.RemoveAll(s.dir))

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// releaseProgramPages takes the pages of the program's file out of the memory of the process: most of them only the start
-// needs. The system keeps them as long as it has room, and returns those that are used again without reading the file. An error
-// leaves the memory as it is.
+// releaseProgramPages takes the pages of the program's file out of the memory of the process, because only the start needs most
+// of them. The system keeps these pages as long as it has room. A page that the process uses again comes from there, and not
+// from the file. An error leaves the memory as it is.
 //
 // Other files stay: etcd may end the mapping of its database at any time, and what is mapped to its addresses next has content
 // that must not be lost.

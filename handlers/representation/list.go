@@ -156,8 +156,8 @@ func (o *listOutput) send(b []byte) ([]byte, error) {
 	if _, err := o.w.Write(b); err != nil {
 		return nil, errDisconnected{err}
 	}
-	// The goroutines that write to the connection wake each other, and Go runs a goroutine that was woken before those that
-	// wait for longer: without a pause a large list keeps a core from other requests for 10 ms at each of their steps.
+	// The goroutines that write to the connection wake each other. Go runs a goroutine that has just been woken first, although
+	// others have waited longer. Without a pause here, other requests wait for up to 10 ms at each of their steps.
 	runtime.Gosched()
 	return b[:0], nil
 }

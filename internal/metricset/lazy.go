@@ -20,8 +20,8 @@ type Counter struct {
 	count float64 // before the series was made
 }
 
-// LaterCounter returns the counter of a series. It does not have to be one for each use, but is as good as a series
-// only if it is kept.
+// LaterCounter returns a counter of a series, which the caller keeps: each call makes another counter, and all of them add to
+// the series.
 func (s *Set) LaterCounter(series func() prometheus.Counter) *Counter {
 	c := &Counter{series: series}
 	s.later(c)
