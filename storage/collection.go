@@ -80,6 +80,10 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	if !s.started {
 		return c, nil
 	}
+	if s.local != nil {
+		c.loadLocal()
+		return c, nil
+	}
 	c.loading = true
 	s.applyMu.Unlock() // loading may take long
 	err := c.load()
@@ -316,7 +320,11 @@ func (c *Collection) transition(ch keyEvent) *transition {
 				return w.item(c.config(), ch.key, rev)
 			}
 		}
-		return c.item(ch.key, ch.kv.Kv)
+		item := c.item(ch.key, ch.kv.Kv)
+		if c.store.local != nil {
+			item.health.Store(notCorrupt) // the process made it
+		}
+		return item
 	})
 	return &transition{rev: rev, item: item, prev: c.working.set(item)}
 }

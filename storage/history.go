@@ -73,6 +73,9 @@ func (c *Collection) stateAt(rev int64) *collectionState {
 
 // getFromEtcd reads a key from etcd at revision rev; 0 means the current one.
 func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*Item, error) {
+	if c.store.local != nil {
+		return nil, c.errNoPast(rev)
+	}
 	if request.From(ctx).Traced {
 		var span *request.Span
 		ctx, span = c.startSpan(ctx, opGet, c.prefix+key)
@@ -92,6 +95,9 @@ func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*I
 
 // listFromEtcd reads a page from etcd at revision rev; 0 means the current one.
 func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64) (*List, error) {
+	if c.store.local != nil {
+		return nil, c.errNoPast(rev)
+	}
 	start := o.Prefix
 	if o.After != "" && o.After >= start {
 		start = o.After + "\x00"

@@ -79,6 +79,9 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	if s.ctx.Err() != nil {
 		return 0, ErrClosed
 	}
+	if s.local != nil {
+		return s.applied.rev.Load(), nil
+	}
 	if !s.isConnected() {
 		return 0, fmt.Errorf("%w: %w", ErrUnavailable, errNotConnected)
 	}

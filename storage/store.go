@@ -20,6 +20,7 @@ type Store struct {
 	opts     Options
 	log      *slog.Logger
 	embedded *embeddedEtcd // nil with an external etcd
+	local    *localLog     // nil but for a store of NewLocal
 	client   *clientv3.Client
 
 	ctx         context.Context // ends with Close

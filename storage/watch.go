@@ -60,6 +60,9 @@ func (c *Collection) watchFrom(ctx context.Context, o *WatchOptions) (*Watcher, 
 		if w != nil || err != nil {
 			return w, err
 		}
+		if c.store.local != nil {
+			return nil, c.errNoPast(o.Revision)
+		}
 		more, err := c.readHistory(ctx, from, since)
 		if err != nil {
 			return nil, err

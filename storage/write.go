@@ -149,7 +149,10 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	w.key = c.prefix + key
 	c.handoff.begin(key, w)
 	transact := c.store.transactRemote
-	if c.store.embedded != nil && len(w.fences) == 0 {
+	switch {
+	case c.store.local != nil:
+		transact = c.store.transactLocal
+	case c.store.embedded != nil && len(w.fences) == 0:
 		transact = c.store.transactEmbedded
 	}
 	if request.From(ctx).Traced {
@@ -214,6 +217,9 @@ func firstKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
 func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error) {
 	if c.store.ctx.Err() != nil || c.closed.Load() {
 		return nil, c.closedError()
+	}
+	if c.store.local != nil {
+		return c.verifyLocal(old)
 	}
 	full := c.prefix + old.key
 	get := clientv3.OpGet(full)
