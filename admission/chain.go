@@ -56,6 +56,7 @@ type phase struct {
 }
 
 type step struct {
+	name    string // of the plugin
 	run     func(ctx context.Context, a *registry.Attributes) error
 	isIdle  func() bool // nil means never
 	latency *latency
@@ -118,10 +119,10 @@ func (m *metrics) steps(plugins []Plugin, verb string, matches func(Handles) boo
 				continue
 			}
 			if p.Mutate != nil {
-				s.mutate.steps = append(s.mutate.steps, step{p.Mutate, p.IsIdle, m.plugin(p.Name, verb, "admit")})
+				s.mutate.steps = append(s.mutate.steps, step{p.Name, p.Mutate, p.IsIdle, m.plugin(p.Name, verb, "admit")})
 			}
 			if p.Validate != nil {
-				s.validate.steps = append(s.validate.steps, step{p.Validate, p.IsIdle, m.plugin(p.Name, verb, "validate")})
+				s.validate.steps = append(s.validate.steps, step{p.Name, p.Validate, p.IsIdle, m.plugin(p.Name, verb, "validate")})
 			}
 			break
 		}
@@ -158,6 +159,16 @@ func (c *Chain) Validate(ctx context.Context, a *registry.Attributes) error {
 	return nil
 }
 
+// record records, for the account of the request, that the plugin ran, how it changed the object, and whether it refused it.
+func (s *step) record(ctx context.Context, a *registry.Attributes, start time.Time, took time.Duration, err error) {
+	request.CurrentSpan(ctx).Did(s.name, start, took)
+	if err != nil {
+		a.Scope.Account.Refuse(request.Refusal{By: request.RefusedByPlugin, Name: s.name})
+		return
+	}
+	a.RecordState(s.name)
+}
+
 // run calls the plugins until one returns an error.
 func (p *phase) run(ctx context.Context, a *registry.Attributes) error {
 	if len(p.steps) == 0 {
@@ -172,6 +183,9 @@ func (p *phase) run(ctx context.Context, a *registry.Attributes) error {
 		}
 		now := time.Now()
 		p.steps[i].latency.observe(now.Sub(last), err)
+		if a.Scope.Account != nil {
+			p.steps[i].record(ctx, a, last, now.Sub(last), err)
+		}
 		if last = now; err != nil {
 			p.latency.observe(now.Sub(begin), err)
 			return err

@@ -246,6 +246,11 @@ func (t *Ticket) SetHeaders(header http.Header) {
 	header[flowSchemaHeader], header[priorityLevelHeader] = t.schema.uid, t.schema.levelUID
 }
 
+// Classified returns the names of the request's flow schema and priority level, and the number of seats that it occupies.
+func (t *Ticket) Classified() (schema, level string, seats int) {
+	return t.schema.name, t.schema.level.name, t.width.seats()
+}
+
 // Names of the headers of SetHeaders, in the form in which net/http stores them.
 const (
 	flowSchemaHeader    = "X-Kubernetes-Pf-Flowschema-Uid"

@@ -28,7 +28,7 @@ func (o orAnonymous) Authenticate(r *http.Request) (Identity, bool, error) {
 		return Identity{}, false, nil
 	}
 	audiences, _ := audiencesIn(r.Context())
-	return Identity{Audiences: audiences, User: &request.User{
+	return Identity{Method: "anonymous", Audiences: audiences, User: &request.User{
 		Name:   request.UserAnonymous,
 		Groups: []string{request.GroupUnauthenticated},
 	}}, true, nil

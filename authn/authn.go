@@ -29,6 +29,8 @@ type Authenticator interface {
 type Identity struct {
 	// User must not be changed: it may be shared between requests.
 	User *request.User
+	// Method is the name of the method that authenticated the credential, for the account of the request.
+	Method string
 	// Audiences are the requested audiences for which the credential is valid. It is empty if the
 	// credential has no audiences and none were requested.
 	Audiences []string

@@ -68,7 +68,7 @@ func (b *BootstrapTokens) AuthenticateToken(ctx context.Context, token string) (
 	if !ok {
 		return Identity{}, false, nil
 	}
-	return Identity{User: &request.User{Name: "system:bootstrap:" + id, Groups: groups}}, true, nil
+	return Identity{Method: "bootstrap token", User: &request.User{Name: "system:bootstrap:" + id, Groups: groups}}, true, nil
 }
 
 // isValid reports whether the Secret contains the token and allows its use.

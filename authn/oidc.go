@@ -209,7 +209,7 @@ func (o *oidcTokens) authenticate(ctx context.Context, token string) (Identity, 
 	if err != nil {
 		return Identity{}, fmt.Errorf("oidc: %w", err)
 	}
-	return Identity{User: user}, nil
+	return Identity{Method: "OpenID Connect", User: user}, nil
 }
 
 // user maps the claims to a user.

@@ -57,7 +57,7 @@ func (p *Proxy) Authenticate(r *http.Request) (Identity, bool, error) {
 		}
 	}
 	p.Clear(r.Header)
-	return Identity{User: user}, true, nil
+	return Identity{Method: "authenticating proxy", User: user}, true, nil
 }
 
 func firstHeader(header http.Header, names []string) string {

@@ -86,7 +86,7 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (
 	if err != nil {
 		return Identity{}, false, err
 	}
-	return Identity{User: user, Audiences: audiences}, true, nil
+	return Identity{Method: "service account token", User: user, Audiences: audiences}, true, nil
 }
 
 // verify checks the signature of a token. It returns nil without an error if the token is not a

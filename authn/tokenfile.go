@@ -81,7 +81,7 @@ func (t TokenFile) AuthenticateToken(_ context.Context, token string) (Identity,
 	if !ok {
 		return Identity{}, false, nil
 	}
-	return Identity{User: user}, true, nil
+	return Identity{Method: "token file", User: user}, true, nil
 }
 
 func parseUser(record []string) (*request.User, error) {

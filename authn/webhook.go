@@ -69,7 +69,7 @@ func (w *Webhook) AuthenticateToken(ctx context.Context, token string) (Identity
 		}
 		user.Extra[key] = values
 	}
-	return Identity{User: user, Audiences: audiences}, true, nil
+	return Identity{Method: "webhook", User: user, Audiences: audiences}, true, nil
 }
 
 func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewSpec) (*authenticationv1.TokenReviewStatus, error) {

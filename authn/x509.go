@@ -51,7 +51,7 @@ func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	if err == nil {
 		x.metrics.certificate(r.TLS.PeerCertificates[0].NotAfter.Sub(x.chains.now()))
 	}
-	return Identity{User: user}, user != nil && err == nil, err
+	return Identity{Method: "client certificate", User: user}, user != nil && err == nil, err
 }
 
 func userOfCertificate(c *x509.Certificate, uidOf func(*x509.Certificate) (string, error)) (*request.User, error) {

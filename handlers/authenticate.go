@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/authn"
@@ -35,6 +36,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 			h.Logger.Info("authentication failed", "id", scope.LogID(), "error", err)
 		}
 		if user == nil {
+			recordRefusal(scope, request.RefusedByAuthentication, "")
 			h.closeUnauthenticated(w, r)
 			h.auditUnauthenticated(w, r)
 			h.responder.WriteError(w, r, apierrors.NewUnauthorized("Unauthorized"))
@@ -42,7 +44,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		scope.User = user
 		// The verbosity of the log can change while the server runs.
-		scope.Traced = h.Tracer != nil || h.Logger.Enabled(r.Context(), levelSlow)
+		scope.Traced = scope.Traced || h.Tracer != nil || h.Logger.Enabled(r.Context(), levelSlow)
 		r.Header.Del("Authorization") // later steps must not see the secret
 		usual.Clear(r.Header)
 		h.ProxyHeaders.Clear(r.Header)
@@ -79,6 +81,9 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 	}
 	if err != nil || !ok {
 		return nil, err
+	}
+	if scope := request.From(r.Context()); scope.Account != nil {
+		request.CurrentSpan(r.Context()).Set(attribute.String("method", id.Method))
 	}
 	return id.User, nil
 }

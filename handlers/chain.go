@@ -111,6 +111,7 @@ func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
+		recordRefusal(scope, request.RefusedByAuthorization, "")
 		if err != nil {
 			h.Logger.Error("authorization failed", "id", scope.LogID(), "error", err)
 			internalError(w, r, err)
@@ -295,6 +296,7 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 		}
 		ticket, ok := h.Limiter.Begin(r.Context(), digest)
 		ticket.SetHeaders(w.Header())
+		explainLimit(r, scope, ticket, ok)
 		if !ok {
 			h.Logger.Info("request rejected", "id", scope.LogID(), "reason", ticket.Reason)
 			h.metrics.terminate(h.Catalogue, r, info, http.StatusTooManyRequests)
@@ -338,6 +340,7 @@ func (h *Handler) limitByCount(next http.HandlerFunc) http.HandlerFunc {
 		defer h.Inflight.Done(mutates)
 		// system:masters is exempt, so that an administrator can examine a busy server.
 		if n := h.Inflight.Execute(mutates); limit > 0 && n > limit && !slices.Contains(scope.User.Groups, request.GroupMasters) {
+			recordRefusal(scope, request.RefusedByFlowControl, "")
 			h.metrics.terminate(h.Catalogue, r, &scope.Info, http.StatusTooManyRequests)
 			rejectRequest(w, 1)
 			return

@@ -33,6 +33,8 @@ type Config struct {
 	// removed from every request.
 	ProxyHeaders authn.ProxyHeaders
 	Authorizer   authz.Authorizer
+	// Recorder records requests for the lab; nil records none.
+	Recorder Recorder
 	// Auditor records requests; nil records nothing.
 	Auditor *audit.Auditor
 	// Decisions counts and times the decisions of the Authorizer; nil counts nothing.

@@ -105,15 +105,16 @@ type step = func(next http.HandlerFunc) http.HandlerFunc
 // what it finds out into the request's Scope, where later steps read it.
 func (h *Handler) steps() []step {
 	return []step{
-		h.identify,                               // first, so that all later steps can log the request's id
-		h.measure,                                // outside recovery: a panic counts as the 500 that it becomes
-		h.recoverPanics,                          // before anything that could panic
-		h.parse,                                  // once, for all later steps
-		h.allowOrigins,                           // before authentication: preflight requests carry no credential
-		h.refuseForeignUpgrades,                  // before authentication, which would accept the browser's certificate
-		h.refuseAfterDelay,                       // before authentication, to leave the connection as soon as possible
-		h.refuseWhileStarting,                    // before authentication and authorization, which read the caches
-		h.authenticate,                           // before limits, which depend on the user
+		h.identify,              // first, so that all later steps can log the request's id
+		h.measure,               // outside recovery: a panic counts as the 500 that it becomes
+		h.recoverPanics,         // before anything that could panic
+		h.parse,                 // once, for all later steps
+		h.allowOrigins,          // before authentication: preflight requests carry no credential
+		h.refuseForeignUpgrades, // before authentication, which would accept the browser's certificate
+		h.refuseAfterDelay,      // before authentication, to leave the connection as soon as possible
+		h.refuseWhileStarting,   // before authentication and authorization, which read the caches
+		h.record,                // before authentication, whose refusals are recorded too
+		h.traced("authentication", h.authenticate), // before limits, which depend on the user
 		h.trace,                                  // after authentication: only trusted clients influence what is sampled
 		h.traced("audit", h.audit),               // before impersonation: the events contain both users, and refusals
 		h.traced("impersonation", h.impersonate), // before limits too: all later steps see the impersonated user

@@ -40,6 +40,7 @@ func (h *Handler) patch(c *call) error {
 	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
 		c.auditPatch(record, kind, data)
 	}
+	c.recordPatch(kind, data)
 	if err := representation.CheckPatchSyntax(data); err != nil {
 		return err
 	}
@@ -133,6 +134,7 @@ func (h *Handler) apply(c *call, kind types.PatchType, v *representation.View) e
 	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
 		c.auditPatch(record, kind, data)
 	}
+	c.recordPatch(kind, data)
 	patch, err := c.codec.DecodeApplied(kind, data)
 	if err != nil {
 		return err

@@ -30,6 +30,8 @@ type responseWriter struct {
 	received time.Time
 	// trail records the start of the response; nil if the request is not audited.
 	trail *audit.Trail
+	// recording records the request; nil if the server has no lab.
+	recording Recording
 	// span is that of the verb; nil if the request is not traced.
 	span *request.Span
 }
@@ -83,6 +85,9 @@ func (w *responseWriter) WriteHeader(code int) {
 		}
 		if w.trail != nil {
 			w.trail.Started(code)
+		}
+		if w.recording != nil && w.scope.Info.IsLongRunning() {
+			w.recording.Started(code)
 		}
 	}
 	w.ResponseWriter.WriteHeader(code)

@@ -148,9 +148,9 @@ func truncatedAgent(r *http.Request) string {
 }
 
 // traced returns a step of the chain with a span of the time until the step calls the next one
-// or refuses the request. It is the step itself if no spans are exported.
+// or refuses the request. It is the step itself if spans are neither exported nor recorded.
 func (h *Handler) traced(name string, s step) step {
-	if h.Tracer == nil {
+	if h.Tracer == nil && h.Recorder == nil {
 		return s
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {

@@ -37,6 +37,7 @@ func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, e
 	obj, err := c.codec.Decode(c.r, data, o.FieldValidation)
 	if err == nil {
 		c.auditBody(obj)
+		c.recordBody(obj, data)
 		c.span.Event("Conversion done")
 	}
 	return obj, o, err
@@ -112,6 +113,7 @@ func (c *call) checkName(obj api.Object) error {
 // writeOutcome sends the object that a write returned.
 func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Outcome) error {
 	c.span.Event(verbSpanOf(c.info.Verb).stored)
+	c.recordOutcome(out)
 	code := http.StatusOK
 	switch {
 	case out.Created:
@@ -182,6 +184,7 @@ func (h *Handler) delete(c *call) error {
 		return h.writeOutcome(c, &v, out)
 	}
 	c.span.Event(verbSpanOf(c.info.Verb).stored)
+	c.recordOutcome(out)
 	if err := v.TableFault(); err != nil {
 		return err
 	}

@@ -76,6 +76,13 @@ func (a *Attributes) AuthorizeCreate(ctx context.Context) error {
 	return a.write.authorize(ctx)
 }
 
+// RecordState records, for the account of the request, the state of the object that by made.
+func (a *Attributes) RecordState(by string) {
+	if a.Object != nil && a.Kind.Kind == a.Resource.Kind && a.Scope.Account != nil {
+		a.Scope.Account.State(a.Resource.ObjectState(by, a.Object))
+	}
+}
+
 // OnWriteEnd registers a function that is called when the outcome of the write is known.
 // Plugins that reserve something before the object exists, such as quota, release it there.
 func (a *Attributes) OnWriteEnd(f func(ctx context.Context, written bool)) {

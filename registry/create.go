@@ -65,10 +65,12 @@ type creation struct {
 // it. If a generated name is taken, the steps from generateName on are repeated.
 func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error) {
 	w.prepareCopy = w.prepareOther
+	request.From(ctx).Account.BeginAttempt()
 	if err := inOrder(ctx,
 		w.setNamespace,
 		w.clearSystemFields,
 		w.manageFields,
+		w.recordPrepared,
 		w.checkCreatable,
 		w.checkEncodable,
 		w.mutate,
@@ -80,7 +82,9 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 		err := w.finish(ctx, inOrder(ctx,
 			w.generateName,
 			w.prepare,
+			w.recordPrepared,
 			w.allocate,
+			w.recordAllocated,
 			w.validate,
 			w.authorize, // after validation, as in kube-apiserver
 			w.admit,

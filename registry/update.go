@@ -111,16 +111,20 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
 	w.prepareCopy = w.prepareOther
+	request.From(ctx).Account.BeginAttempt()
 	err := w.finish(ctx, inOrder(ctx,
 		w.readStored,
 		w.checkPreconditions,
 		w.applyChange, // the sent object, a patch or an apply, and managedFields
+		w.recordChange,
 		w.checkEncodable,
 		w.mutate,
 		w.readMetadata, // after admission, as in kube-apiserver
 		w.prepare,
 		w.setGeneration,
+		w.recordPrepared,
 		w.allocate,
+		w.recordAllocated,
 		w.validate,
 		w.admit,
 		w.revertTimeChanges,
@@ -134,7 +138,22 @@ func (w *update) readStored(ctx context.Context) (err error) {
 	if err != nil && !w.o.DryRun {
 		err = w.r.errUnreadable(w.item, err)
 	}
+	if account := request.From(ctx).Account; err == nil && account.HasPatch() {
+		account.State(w.t.Resource.ObjectState("", w.old)) // to which the patch is applied
+	}
 	return err
+}
+
+// recordChange records what applyChange made, for the account of the request.
+func (w *update) recordChange(ctx context.Context) error {
+	by := request.ChangedByFields // of the sent object, which is recorded
+	switch {
+	case w.options.IsApply:
+		by = request.ChangedByApply
+	case request.From(ctx).Account.HasPatch():
+		by = request.ChangedByPatch
+	}
+	return w.recordState(ctx, by)
 }
 
 // checkPreconditions compares the stored object with the preconditions of the request.

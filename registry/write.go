@@ -30,6 +30,19 @@ type write struct {
 	out           Outcome
 }
 
+// Steps that record, for the account of the request, how the steps before them changed the object.
+
+func (w *write) recordPrepared(ctx context.Context) error  { return w.recordState(ctx, request.ChangedByServer) }
+func (w *write) recordAllocated(ctx context.Context) error { return w.recordState(ctx, request.ChangedByAllocation) }
+
+// recordState records the state of the object that by made.
+func (w *write) recordState(ctx context.Context, by string) error {
+	if account := request.From(ctx).Account; account != nil {
+		account.State(w.t.Resource.ObjectState(by, w.obj))
+	}
+	return nil
+}
+
 // inOrder runs steps until one fails.
 func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {

@@ -54,8 +54,10 @@ type Scope struct {
 	// Traced is set if the context of the request has a Span, to which layers may add. Code that
 	// every request runs must check it first: a request that is not traced pays nothing else.
 	Traced bool
-	// Audit collects data for the audit events; nil if the request is not audited.
+	// Audit collects data for the audit events; nil if the request is neither audited nor explained.
 	Audit *AuditRecord
+	// Account explains the answer; nil unless the server has a lab.
+	Account *Account
 	// Durations has the durations of parts of the work.
 	Durations Durations
 	// InitialEventsSent, if set, must be called when a watch has sent its initial events.

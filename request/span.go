@@ -26,7 +26,8 @@ type Span struct {
 	otel, otelParent trace.Span
 
 	mu    sync.Mutex
-	took  time.Duration // 0 until the end
+	took  time.Duration        // 0 until the end
+	found []attribute.KeyValue // of Set
 	steps []spanStep
 }
 
@@ -34,6 +35,7 @@ type Span struct {
 type spanStep struct {
 	name       string
 	at         time.Time
+	took       time.Duration // of a step of Did
 	attributes []attribute.KeyValue
 	span       *Span
 }
@@ -52,7 +54,9 @@ func StartSpan(ctx context.Context, name string, attributes ...attribute.KeyValu
 // span is exported, at its end if it is slow.
 func StartLazySpan(ctx context.Context, name string, attributes func() []attribute.KeyValue) (context.Context, *Span) {
 	s := &Span{name: name, start: time.Now(), attributes: attributes, parent: CurrentSpan(ctx), otelParent: trace.SpanFromContext(ctx)}
-	ctx, s.otel = s.otelParent.TracerProvider().Tracer(Instrumentation).Start(ctx, name, trace.WithTimestamp(s.start))
+	if s.otel = s.otelParent; s.otelParent.SpanContext().IsValid() { // else no spans are exported
+		ctx, s.otel = s.otelParent.TracerProvider().Tracer(Instrumentation).Start(ctx, name, trace.WithTimestamp(s.start))
+	}
 	if s.otel.IsRecording() {
 		s.otel.SetAttributes(attributes()...)
 	}
@@ -69,7 +73,10 @@ func EndSpan(ctx context.Context) context.Context {
 		return ctx
 	}
 	s.End()
-	return context.WithValue(trace.ContextWithSpan(ctx, s.otelParent), spanKey{}, s.parent)
+	if s.otelParent.SpanContext().IsValid() {
+		ctx = trace.ContextWithSpan(ctx, s.otelParent)
+	}
+	return context.WithValue(ctx, spanKey{}, s.parent)
 }
 
 // CurrentSpan returns the span of ctx, or nil.
@@ -90,7 +97,9 @@ func (s *Span) Event(name string, attributes ...attribute.KeyValue) {
 		return
 	}
 	now := time.Now()
-	s.otel.AddEvent(name, trace.WithTimestamp(now), trace.WithAttributes(attributes...))
+	if s.otel.IsRecording() {
+		s.otel.AddEvent(name, trace.WithTimestamp(now), trace.WithAttributes(attributes...))
+	}
 	s.add(spanStep{name: name, at: now, attributes: attributes})
 }
 
@@ -100,7 +109,9 @@ func (s *Span) End() {
 		return
 	}
 	now := time.Now()
-	s.otel.End(trace.WithTimestamp(now))
+	if s.otel != s.otelParent {
+		s.otel.End(trace.WithTimestamp(now))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.took == 0 {

@@ -2,6 +2,8 @@ package representation
 
 import (
 	"encoding/json"
+	"fmt"
+	"mime"
 	"net/http"
 	"time"
 
@@ -131,4 +133,31 @@ func appendMembers(b []byte, object jsonscan.Value, appendValue func(b []byte, k
 		}
 	}
 	return append(b, '}')
+}
+
+// BodyJSON returns the body of a request as JSON, without defaults. A body in protobuf is decoded into the Go type of the
+// version.
+func (c *Codec) BodyJSON(contentType string, data []byte) ([]byte, error) {
+	name, _, err := mime.ParseMediaType(contentType)
+	f, ok := FormatOf(name)
+	if err != nil || !ok {
+		f = FormatJSON
+	}
+	b, err := openBody(f, data)
+	if err != nil || f != FormatProtobuf {
+		return b.data, err
+	}
+	obj, ok := c.newObject().(api.ProtoObject)
+	if !ok {
+		return nil, fmt.Errorf("%T has no protobuf encoding", obj)
+	}
+	if err := obj.Unmarshal(b.data); err != nil {
+		return nil, err
+	}
+	return json.Marshal(obj)
+}
+
+// IsHub reports whether the version of the codec is the hub version of the kind.
+func (c *Codec) IsHub() bool {
+	return c.version.FromHub == nil && c.resource.Storage.ConvertFromStored == nil
 }

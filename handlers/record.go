@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Recorder records requests with what explains their answers.
+type Recorder interface {
+	// Begin is called when a request arrives, before its user is known. The scope has the request's ID, info and Account.
+	Begin(r *http.Request, scope *request.Scope, received time.Time) Recording
+}
+
+// Recording is a request that is recorded. Only the goroutine that serves the request uses it.
+type Recording interface {
+	// Started is called when the response of a long-running request begins.
+	Started(code int)
+	// Ended is called at the end of the response, which has written bytes.
+	Ended(code, written int)
+}
+
+// record records the request if the server has a lab.
+func (h *Handler) record(next http.HandlerFunc) http.HandlerFunc {
+	if h.Recorder == nil {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		sw := w.(*responseWriter) // of the step measure
+		ctx, span := request.StartSpan(r.Context(), "request")
+		sw.scope.Account, sw.scope.Traced = &request.Account{Span: span}, true
+		sw.scope.Audit = &request.AuditRecord{Level: request.AuditMetadata}
+		sw.recording = h.Recorder.Begin(r, sw.scope, sw.received)
+		defer func() {
+			code := sw.code
+			p := recover()
+			if p != nil {
+				code = http.StatusInternalServerError
+			}
+			span.End()
+			sw.recording.Ended(code, sw.written)
+			if p != nil {
+				panic(p)
+			}
+		}()
+		next(w, r.WithContext(ctx))
+	}
+}
+
+// explainLimit records what flow control decided.
+func explainLimit(r *http.Request, scope *request.Scope, ticket *apf.Ticket, ok bool) {
+	if scope.Account == nil {
+		return
+	}
+	schema, level, seats := ticket.Classified()
+	request.CurrentSpan(r.Context()).Set(attribute.String("flowSchema", schema), attribute.String("priorityLevel", level),
+		attribute.Int("seats", seats), attribute.String("waited", scope.Durations.Of(request.PartAPFQueueWait).String()))
+	if !ok {
+		scope.Account.Refuse(request.Refusal{By: request.RefusedByFlowControl, Name: level})
+	}
+}
+
+// recordBody records the body of a write, and the object that was decoded from it. Between the two are the fields that were
+// dropped and the defaults that were set.
+func (c *call) recordBody(obj api.Object, data []byte) {
+	account := request.From(c.r.Context()).Account
+	if account == nil {
+		return
+	}
+	contentType := c.r.Header.Get("Content-Type")
+	account.State(request.ObjectState{Data: data, JSON: func() ([]byte, error) { return c.codec.BodyJSON(contentType, data) }})
+	decoded := c.Resource.ObjectState(request.ChangedByDecoding, obj)
+	if c.codec.IsHub() {
+		account.State(decoded)
+		return
+	}
+	text, err := c.codec.AuditJSON(obj, false) // in the version of the body
+	account.State(request.ObjectState{By: decoded.By, Data: text, JSON: func() ([]byte, error) { return text, err }})
+	decoded.By = ""
+	account.State(decoded)
+}
+
+// recordPatch records a patch that is no state of the object.
+func (c *call) recordPatch(kind types.PatchType, data []byte) {
+	request.From(c.r.Context()).Account.SetPatch(string(kind), data)
+}
+
+// recordOutcome records the object that a write stored.
+func (c *call) recordOutcome(out registry.Outcome) {
+	if account := request.From(c.r.Context()).Account; account != nil {
+		o := out.Object
+		account.SetStored(request.Stored{Name: o.GetName(), UID: string(o.GetUID()), ResourceVersion: o.GetResourceVersion()})
+	}
+}
+
+// recordRefusal records the layer that refused a request.
+func recordRefusal(scope *request.Scope, by, name string) {
+	scope.Account.Refuse(request.Refusal{By: by, Name: name})
+}

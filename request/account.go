@@ -1,0 +1,246 @@
+package request
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// Account explains the answer to a request: it has the states of the object on the way from the body to the store, and what
+// refused the request. The spans of the request have the steps and what each found out; the audit record has the Status. Only
+// requests of a server with a lab have an Account. A nil Account records nothing. It is safe for concurrent use.
+type Account struct {
+	// Span is that of the whole request, with the spans of all steps in it.
+	Span *Span
+
+	mu      sync.Mutex
+	states  []ObjectState
+	refusal Refusal
+	// attempts counts the attempts of the write, which begin after the first sent states.
+	attempts, sent int
+	stored         Stored
+	patch   Patch
+	watch   func() WatchCounts
+}
+
+// Patch is a patch in a request: its media type and the body.
+type Patch struct {
+	Type string
+	Data []byte
+}
+
+// ObjectState is an object between two steps.
+type ObjectState struct {
+	// By is what made the state from the one before it, such as the name of an admission plugin. It is empty for a state from
+	// which the next one is compared but which was not made from the one before it.
+	By string
+	// Data is an encoding by which states are compared, and JSON decodes it. Both are of the same version of the kind as those of
+	// the state before, unless By is empty.
+	Data []byte
+	JSON func() ([]byte, error)
+}
+
+// Authors of changes that are no plugins (ObjectState.By).
+const (
+	ChangedByDecoding   = "decoding and defaults"
+	ChangedByPatch      = "the patch"
+	ChangedByApply      = "the apply"
+	ChangedByServer     = "the server"
+	ChangedByKind       = "preparation by the kind"
+	ChangedByAllocation = "allocation"
+	ChangedByFields     = "field management"
+	ChangedByDeletion   = "deletion"
+)
+
+// Layers that refuse requests (Refusal.By), as the lab's API names them.
+const (
+	RefusedByAuthentication = "authentication"
+	RefusedByImpersonation  = "impersonation"
+	RefusedByFlowControl    = "flow control"
+	RefusedByAuthorization  = "authorization"
+	RefusedByRouting        = "routing"
+	RefusedByDecoding       = "decoding"
+	RefusedByPlugin         = "admission plugin"
+	RefusedByWebhook        = "admission webhook"
+	RefusedByPolicy         = "admission policy"
+	RefusedByConversion     = "conversion webhook"
+	RefusedByFieldManagers  = "field management"
+	RefusedByPrecondition   = "precondition"
+	RefusedByConflict       = "conflict"
+	RefusedByValidation     = "validation"
+	RefusedByStorage        = "storage"
+)
+
+// Refusal is what refused a request.
+type Refusal struct {
+	// By is the layer, one of the causes of the lab's API.
+	By string
+	// Name is that of the plugin, the webhook or the policy.
+	Name string
+	// Expression is that of a policy that was not fulfilled.
+	Expression string
+}
+
+// Stored is an object after a write.
+type Stored struct{ Name, UID, ResourceVersion string }
+
+// WatchCounts are the numbers of what a watch has sent.
+type WatchCounts struct {
+	Events, Bookmarks int64
+	// Lag is the longest time between a change and its event since the last call.
+	Lag time.Duration
+	// Ended is the reason for which the watch has ended.
+	Ended string
+}
+
+// State adds a state of the object, unless it equals the one before it.
+func (a *Account) State(s ObjectState) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n := len(a.states); n > 0 && s.By != "" && bytes.Equal(a.states[n-1].Data, s.Data) {
+		return
+	}
+	a.states = append(a.states, s)
+}
+
+// BeginAttempt is called when an attempt of a write begins. A further attempt drops the states of the one before it.
+func (a *Account) BeginAttempt() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.attempts++; a.attempts == 1 {
+		a.sent = len(a.states)
+	}
+	a.states = a.states[:a.sent]
+}
+
+// Refuse records what refused the request. The first refusal counts, which is that of the innermost layer.
+func (a *Account) Refuse(r Refusal) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.refusal == (Refusal{}) {
+		a.refusal = r
+	}
+}
+
+// SetStored records the object after the write.
+func (a *Account) SetStored(s Stored) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stored = s
+}
+
+// HasPatch reports whether the request has a patch.
+func (a *Account) HasPatch() bool {
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.patch.Type != ""
+}
+
+// SetPatch records the patch in the request.
+func (a *Account) SetPatch(mediaType string, data []byte) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.patch = Patch{mediaType, data}
+}
+
+// FollowWatch records how to read what the watch has sent.
+func (a *Account) FollowWatch(counts func() WatchCounts) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watch = counts
+}
+
+// Found is the content of an Account.
+type Found struct {
+	States  []ObjectState
+	Refusal Refusal
+	Retries int
+	Stored  Stored
+	Patch   Patch
+	Watch   func() WatchCounts // nil unless the request is a watch that has begun
+}
+
+// Found returns the content.
+func (a *Account) Found() Found {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Found{a.states, a.refusal, max(a.attempts-1, 0), a.stored, a.patch, a.watch}
+}
+
+// Fact adds an attribute to the current span of a request that has an Account.
+func (s *Scope) Fact(span *Span, attributes ...attribute.KeyValue) {
+	if s.Account != nil {
+		span.Set(attributes...)
+	}
+}
+
+// SpanStep is a step of a span: an event, or a span in it.
+type SpanStep struct {
+	Name       string
+	Start      time.Time
+	Took       time.Duration // 0 for an event, and for a span that has not ended
+	Attributes []attribute.KeyValue
+	Steps      []SpanStep
+}
+
+// Tree returns the span with its steps. A step has the events and the spans inside it.
+func (s *Span) Tree() SpanStep {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := SpanStep{Name: s.name, Start: s.start, Took: s.took, Attributes: append(s.attributes(), s.found...)}
+	if len(s.steps) > 0 {
+		out.Steps = make([]SpanStep, len(s.steps))
+	}
+	for n, step := range s.steps {
+		if step.span != nil {
+			out.Steps[n] = step.span.Tree()
+		} else {
+			out.Steps[n] = SpanStep{Name: step.name, Start: step.at, Took: step.took, Attributes: step.attributes}
+		}
+	}
+	return out
+}
+
+// Set adds attributes to the span.
+func (s *Span) Set(attributes ...attribute.KeyValue) {
+	if s == nil {
+		return
+	}
+	if s.otel.IsRecording() {
+		s.otel.SetAttributes(attributes...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = append(s.found, attributes...)
+}
+
+// Did records a step that took from start until now, without a span of its own.
+func (s *Span) Did(name string, start time.Time, took time.Duration, attributes ...attribute.KeyValue) {
+	if s == nil {
+		return
+	}
+	s.add(spanStep{name: name, at: start, took: took, attributes: attributes})
+}
