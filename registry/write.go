@@ -32,8 +32,12 @@ type write struct {
 
 // Steps that record, for the account of the request, how the steps before them changed the object.
 
-func (w *write) recordPrepared(ctx context.Context) error  { return w.recordState(ctx, request.ChangedByServer) }
-func (w *write) recordAllocated(ctx context.Context) error { return w.recordState(ctx, request.ChangedByAllocation) }
+func (w *write) recordPrepared(ctx context.Context) error {
+	return w.recordState(ctx, request.ChangedByServer)
+}
+func (w *write) recordAllocated(ctx context.Context) error {
+	return w.recordState(ctx, request.ChangedByAllocation)
+}
 
 // recordState records the state of the object that by made.
 func (w *write) recordState(ctx context.Context, by string) error {

@@ -21,8 +21,8 @@ type Account struct {
 	// attempts counts the attempts of the write, which begin after the first sent states.
 	attempts, sent int
 	stored         Stored
-	patch   Patch
-	watch   func() WatchCounts
+	patch          Patch
+	watch          func() WatchCounts
 }
 
 // Patch is a patch in a request: its media type and the body.
@@ -79,8 +79,9 @@ type Refusal struct {
 	By string
 	// Name is that of the plugin, the webhook or the policy.
 	Name string
-	// Expression is that of a policy that was not fulfilled.
+	// Expression is that of a policy that was not fulfilled, and Variables are the variables of the policy with their values.
 	Expression string
+	Variables  map[string]string
 }
 
 // Stored is an object after a write.
@@ -128,7 +129,7 @@ func (a *Account) Refuse(r Refusal) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.refusal == (Refusal{}) {
+	if a.refusal.By == "" {
 		a.refusal = r
 	}
 }

@@ -178,12 +178,13 @@ func (q *mutationRun) invoke(ctx context.Context, inv *invocation, in *match.Inp
 			applied = true
 		}
 	}
+	q.r.RecordState("policy " + inv.policy.name + "/" + inv.binding.name)
 	return applied, !equality.Semantic.DeepEqual(before, q.r.Object), nil
 }
 
 func (q *mutationRun) fail(inv *invocation, err error) {
 	if !inv.policy.ignore {
-		q.failed = append(q.failed, rejection{inv.policy.name, inv.binding.name, err.Error(), metav1.StatusReasonInvalid})
+		q.failed = append(q.failed, rejection{inv.policy.name, inv.binding.name, err.Error(), metav1.StatusReasonInvalid, nil})
 	}
 }
 
@@ -199,6 +200,7 @@ func (q *mutationRun) result() error {
 	if len(q.failed) == 0 {
 		return nil
 	}
+	q.failed[0].record(q.r.Scope.Account)
 	err := admission.Forbidden(q.r.Attributes, errors.New("admission request denied by policy"))
 	status := &err.ErrStatus
 	status.Message = q.failed[0].ofMutation()

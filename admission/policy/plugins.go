@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
@@ -76,6 +77,19 @@ type rejection struct {
 	policy, binding string // binding may be empty
 	message         string
 	reason          metav1.StatusReason
+	decided         *decision // of a validation; nil for other rejections
+}
+
+// record records the rejection for the account of the request.
+func (r *rejection) record(account *request.Account) {
+	refusal := request.Refusal{By: request.RefusedByPolicy, Name: r.policy}
+	if r.binding != "" {
+		refusal.Name += "/" + r.binding
+	}
+	if r.decided != nil {
+		refusal.Expression, refusal.Variables = r.decided.expression, r.decided.variables
+	}
+	account.Refuse(refusal)
 }
 
 // addMisconfigured adds the error of a policy or of a binding that cannot be evaluated, unless the policy ignores
@@ -85,9 +99,9 @@ func addMisconfigured(list []rejection, p *compiledPolicy, b *binding, err error
 	case p.ignore:
 		return list
 	case b == nil:
-		return append(list, rejection{p.name, "", "failed to configure policy: " + err.Error(), ""})
+		return append(list, rejection{p.name, "", "failed to configure policy: " + err.Error(), "", nil})
 	}
-	return append(list, rejection{p.name, b.name, "failed to configure binding: " + err.Error(), ""})
+	return append(list, rejection{p.name, b.name, "failed to configure binding: " + err.Error(), "", nil})
 }
 
 // Names of the plugins.

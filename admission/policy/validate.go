@@ -114,7 +114,7 @@ func (q *validationRun) enforce(p *validatingPolicy, b *binding, d *decision) {
 	for _, action := range b.actions {
 		switch action {
 		case admissionv1.Deny:
-			q.denied = append(q.denied, rejection{p.name, b.name, d.message, d.reason})
+			q.denied = append(q.denied, rejection{p.name, b.name, d.message, d.reason, d})
 			q.metrics.validated(d.took, p.name, b.name, errorKind(d.message), "deny")
 		case admissionv1.Audit:
 			if !q.noted { // only the first failure is annotated
@@ -150,7 +150,7 @@ func (q *validationRun) annotate(p *validatingPolicy, b *binding, n *annotation,
 			ns.add(n.key, n.value)
 		}
 	case !p.ignore:
-		q.denied = append(q.denied, rejection{p.name, b.name, n.err.Error(), ""})
+		q.denied = append(q.denied, rejection{p.name, b.name, n.err.Error(), "", nil})
 		q.metrics.validated(n.took, p.name, b.name, errorKind(n.err.Error()), "deny")
 	}
 }
@@ -180,6 +180,7 @@ func (q *validationRun) result() error {
 		return nil
 	}
 	d := q.denied[0]
+	d.record(q.r.Scope.Account)
 	with := ""
 	if d.binding != "" {
 		with = " with binding '" + d.binding + "'"

@@ -79,6 +79,9 @@ type decision struct {
 	message string
 	reason  metav1.StatusReason
 	took    time.Duration
+	// expression and variables explain a denial to the account of the request.
+	expression string
+	variables  map[string]string
 }
 
 // annotation is the result of an audit expression: a value, which may be empty, or an error.
@@ -119,13 +122,25 @@ func (v *validatingPolicy) evaluate(ctx context.Context, in *match.Input) ([]dec
 		}
 	}
 	if denied {
-		v.addMessages(ctx, in, decisions, frame.RemainingBudget())
+		left := frame.RemainingBudget()
+		if in.Request.Scope.Account != nil {
+			v.explain(decisions, frame)
+		}
+		v.addMessages(ctx, in, decisions, left)
 	}
 	notes, err := v.annotate(ctx, in)
 	if err != nil {
 		return v.failed(err), nil
 	}
 	return decisions, notes
+}
+
+// explain sets the expressions and variables of decisions.
+func (v *validatingPolicy) explain(decisions []decision, frame *expression.Frame) {
+	values := frame.Values()
+	for i := range decisions {
+		decisions[i].expression, decisions[i].variables = v.validations[decisions[i].index].rule.Text, values
+	}
 }
 
 // addMessages sets the messages of denying decisions, within the remaining cost budget.

@@ -86,11 +86,13 @@ func (w *Webhooks) callMutating(ctx context.Context, h *hook, i int, s *hookRequ
 	if changed {
 		m.changed()
 		s.RequestReinvocation()
+		s.RecordState("webhook " + h.config + "/" + h.name)
 	}
 	if h.reinvoke {
 		m.addCandidate(h.id)
 	}
 	open, err := w.handleResult(h, typeAdmit, s.Operation(), begin, err)
+	s.recordRefusal(h, err)
 	if open {
 		s.Annotate(mutationOpenKey+position, h.name)
 		if ctx.Err() != nil {
@@ -115,6 +117,13 @@ func (s *hookRequest) annotate(position string, h *hook, changed bool) {
 	}{h.config, h.name, changed})
 	if err == nil {
 		s.Annotate(mutationKey+position, string(value))
+	}
+}
+
+// recordRefusal records, for the account of the request, that a hook refused it.
+func (s *hookRequest) recordRefusal(h *hook, err error) {
+	if err != nil {
+		s.Scope.Account.Refuse(request.Refusal{By: request.RefusedByWebhook, Name: h.config + "/" + h.name})
 	}
 }
 

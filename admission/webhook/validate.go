@@ -60,6 +60,7 @@ func (w *Webhooks) callValidating(ctx context.Context, h *hook, i int, s *hookRe
 	_, err := w.validating.call(ctx, h, s.Attributes, q)
 	s.Scope.Durations.Raise(request.PartValidatingWebhook, time.Since(begin))
 	open, err := w.handleResult(h, typeValidating, string(q.Operation), begin, err)
+	s.recordRefusal(h, err)
 	if open {
 		s.Annotate(fmt.Sprintf("%sround_0_index_%d", validatingOpenKey, i), h.name)
 	}

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
+	"google.golang.org/protobuf/types/known/structpb"
 	apicel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
 
@@ -93,6 +96,39 @@ func (f *Frame) variable(name string, p *Program) ref.Val {
 		return types.NewErr("composited variable %q fails to evaluate: %v", name, err)
 	}
 	return v
+}
+
+// Values returns the variables as text, for the explanation of a result: JSON where a value has it. Variables that cannot be
+// computed within the remaining budget have their error.
+func (f *Frame) Values() map[string]string {
+	if len(f.compiled) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(f.compiled))
+	all, _ := f.variablesValue().(*lazy.MapValue)
+	for name := range f.compiled {
+		out[name] = valueText(all.Get(types.String(name)))
+	}
+	return out
+}
+
+// maxValueText is the maximum length of a value in Values, in bytes.
+const maxValueText = 512
+
+// valueText returns a value as text.
+func valueText(v ref.Val) string {
+	text := fmt.Sprint(v.Value())
+	if err, ok := v.(*types.Err); ok {
+		text = err.Error()
+	} else if native, err := v.ConvertToNative(reflect.TypeFor[*structpb.Value]()); err == nil {
+		if data, err := native.(*structpb.Value).MarshalJSON(); err == nil {
+			text = string(data)
+		}
+	}
+	if len(text) > maxValueText {
+		text = strings.ToValidUTF8(text[:maxValueText], "") + "..."
+	}
+	return text
 }
 
 func costOf(details *cel.EvalDetails) (int64, bool) {

@@ -7,6 +7,7 @@ var map_Cause = map[string]string{
 	"by":         "Layer that refused the request: authentication, impersonation, flow control, authorization, routing, decoding, admission plugin, admission webhook, admission policy, conversion webhook, field management, conflict, precondition, validation, storage or server.",
 	"name":       "Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING).",
 	"expression": "Expression of a policy or of a validation rule that was not fulfilled.",
+	"variables":  "Variables of the policy with their values.",
 	"fields":     "Fields that caused the refusal, with the error of each.",
 	"missing":    "For a request that authorization refused: what the user lacks.",
 	"writes":     "For a conflict: the writes that came between the client's read and its write, the newest first.",

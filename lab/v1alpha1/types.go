@@ -177,6 +177,8 @@ type Cause struct {
 	Name string `json:"name,omitempty"`
 	// Expression of a policy or of a validation rule that was not fulfilled.
 	Expression string `json:"expression,omitempty"`
+	// Variables of the policy with their values.
+	Variables map[string]string `json:"variables,omitempty"`
 	// Fields that caused the refusal, with the error of each.
 	Fields []CauseField `json:"fields,omitempty"`
 	// For a request that authorization refused: what the user lacks.
