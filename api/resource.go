@@ -40,6 +40,8 @@
 package api
 
 import (
+	"context"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,6 +83,9 @@ type Resource struct {
 	// Custom is what only custom kinds have, which have a schema in place of a Go type; nil for others.
 	Custom *Custom
 
+	// Detail returns an object as a get shows it to the user of ctx, who may see more of it, or less, than lists and watches show.
+	// Nil means that there is no difference.
+	Detail func(ctx context.Context, obj Object) (Object, error)
 	// RefusesNew returns the reason for which no object can be created at present,
 	// or nil.
 	RefusesNew func() error

@@ -33,6 +33,9 @@ func (h *Handler) get(c *call) error {
 	if view, ok := c.Sub.(*api.View); ok {
 		return h.writeView(c, view, &v, http.StatusOK, item)
 	}
+	if c.Resource.Detail != nil {
+		return c.writeDetail(&v, item)
+	}
 	encodable := c.codec.Converted
 	if read != (storage.Read{}) { // from the cache, whose objects were converted before
 		encodable = c.codec.Encodable
@@ -42,6 +45,18 @@ func (h *Handler) get(c *call) error {
 		return err
 	}
 	return v.WriteObject(c.w, http.StatusOK, s)
+}
+
+// writeDetail sends an item with what only a get of it shows.
+func (c *call) writeDetail(v *representation.View, item *storage.Item) error {
+	obj, err := item.Object()
+	if err == nil {
+		obj, err = c.Resource.Detail(c.r.Context(), obj)
+	}
+	if err != nil {
+		return err
+	}
+	return v.WriteObject(c.w, http.StatusOK, representation.Unstored{Object: obj})
 }
 
 // writeView sends an item as an object of the kind of a view.

@@ -229,7 +229,7 @@ func checkCustomPath(res *api.Resource, v *api.Version, subresource api.Subresou
 	case info.Subresource == "status" && res.Status == nil, info.Subresource != "status" && subresource == nil:
 		return apierrors.NewNotFound(gr, info.PathName)
 	}
-	if !slices.Contains(verbs, info.Verb) {
+	if !slices.Contains(verbs, info.Verb) || info.Subresource == "" && !slices.Contains(res.Verbs, info.Verb) {
 		return apierrors.NewMethodNotSupported(gr, info.Verb)
 	}
 	return nil

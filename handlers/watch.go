@@ -118,6 +118,7 @@ func (h *Handler) serveNothing(c *call, s *representation.EventStream, timeout t
 func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *representation.EventStream) {
 	var pace pace
 	defer pace.stop()
+	counts := recordWatch(c.r.Context())
 	initialEventsSent := request.From(c.r.Context()).InitialEventsSent
 	for {
 		if initialEventsSent != nil && watcher.InitialSent() {
@@ -134,15 +135,19 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
 			case errors.Is(err, storage.ErrClosed), errors.Is(err, storage.ErrRemoved):
 			case errors.Is(err, storage.ErrSlow):
+				counts.end("the client was too slow")
 				// No error event: the client can continue from the last event that it got,
 				// and need not list again.
 				h.responder.RequestLogger(c.r).Info("watch ended: the client is too slow")
 			default:
-				s.Fail(h.watchStatus(c, err))
+				status := h.watchStatus(c, err)
+				counts.end(status.Message)
+				s.Fail(status)
 			}
 			return
 		}
 		err = sendConverted(ctx, s, events)
+		counts.add(events)
 		var conversionErr *representation.ConversionError
 		if errors.As(err, &conversionErr) && ctx.Err() == nil {
 			s.Fail(h.watchStatus(c, conversionErr.Err))

@@ -226,6 +226,8 @@ type Event struct {
 	// Previous is the state that a Modified event replaces, else nil.
 	Previous *Item
 	Revision int64
+	// Received is the time at which the change arrived from etcd, as a reading of package monotonic; 0 for other events.
+	Received int64
 	// End marks the Bookmark that follows the initial state.
 	End bool
 }

@@ -360,6 +360,9 @@ func (w *Watcher) send(batch []*transition, live bool) bool {
 		default:
 			continue
 		}
+		if live {
+			e.Received = t.received
+		}
 		w.out = append(w.out, e)
 		if live {
 			w.collection.metrics.dispatch().Observe(float64(now-t.received) / 1e9)
