@@ -20,6 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Config configures a Handler. Catalogue, Registry and Authorizer must be set; the zero
@@ -34,7 +35,7 @@ type Config struct {
 	ProxyHeaders authn.ProxyHeaders
 	Authorizer   authz.Authorizer
 	// Recorder records requests for the lab; nil records none.
-	Recorder Recorder
+	Recorder request.Recorder
 	// Auditor records requests; nil records nothing.
 	Auditor *audit.Auditor
 	// Decisions counts and times the decisions of the Authorizer; nil counts nothing.

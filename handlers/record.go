@@ -13,20 +13,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Recorder records requests with what explains their answers.
-type Recorder interface {
-	// Begin is called when a request arrives, before its user is known. The scope has the request's ID, info and Account.
-	Begin(r *http.Request, scope *request.Scope, received time.Time) Recording
-}
-
-// Recording is a request that is recorded. Only the goroutine that serves the request uses it.
-type Recording interface {
-	// Started is called when the response of a long-running request begins.
-	Started(code int)
-	// Ended is called at the end of the response, which has written bytes.
-	Ended(code, written int)
-}
-
 // record records the request if the server has a lab.
 func (h *Handler) record(next http.HandlerFunc) http.HandlerFunc {
 	if h.Recorder == nil {

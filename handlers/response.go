@@ -31,7 +31,7 @@ type responseWriter struct {
 	// trail records the start of the response; nil if the request is not audited.
 	trail *audit.Trail
 	// recording records the request; nil if the server has no lab.
-	recording Recording
+	recording request.Recording
 	// span is that of the verb; nil if the request is not traced.
 	span *request.Span
 }

@@ -145,7 +145,9 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 }
 
 // ApplyLocal writes objects of a resource that is in a local store, as storage.Collection.ApplyLocal does.
-func (r *Registry) ApplyLocal(res *api.Resource, changes []storage.LocalChange) { r.collection(res).ApplyLocal(changes) }
+func (r *Registry) ApplyLocal(res *api.Resource, changes []storage.LocalChange) {
+	r.collection(res).ApplyLocal(changes)
+}
 
 // storeOf returns the store of a resource.
 func (r *Registry) storeOf(gr schema.GroupResource) *storage.Store {

@@ -2,11 +2,26 @@ package request
 
 import (
 	"bytes"
+	"net/http"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 )
+
+// Recorder records requests with what explains their answers.
+type Recorder interface {
+	// Begin is called when a request arrives, before its user is known. The scope has the request's ID, info and Account.
+	Begin(r *http.Request, scope *Scope, received time.Time) Recording
+}
+
+// Recording is a request that is recorded. Only the goroutine that serves the request uses it.
+type Recording interface {
+	// Started is called when the response of a long-running request begins.
+	Started(code int)
+	// Ended is called at the end of the response, which has written bytes.
+	Ended(code, written int)
+}
 
 // Account explains the answer to a request: it has the states of the object on the way from the body to the store, and what
 // refused the request. The spans of the request have the steps and what each found out; the audit record has the Status. Only

@@ -113,6 +113,17 @@ func (NearRule) SwaggerDoc() map[string]string {
 	return map_NearRule
 }
 
+var map_OwnerChange = map[string]string{
+	"":        "OwnerChange is what a field manager gained and lost by a write.",
+	"manager": "Manager with the operation and the subresource: kubectl (Apply), controller (Update, status).",
+	"gained":  "Fields that the manager owns now and did not own before.",
+	"lost":    "Fields that the manager owned and does not own any more.",
+}
+
+func (OwnerChange) SwaggerDoc() map[string]string {
+	return map_OwnerChange
+}
+
 var map_Request = map[string]string{
 	"":         "Request is a request that the server has served or is serving. Its name is the audit ID of the request, unless the client chose one that cannot be a name, or that another request has.",
 	"metadata": "Standard object's metadata. creationTimestamp is the time at which the request arrived.",
@@ -143,6 +154,7 @@ var map_RequestSpec = map[string]string{
 	"dryRun":       "True if nothing was to be stored.",
 	"fieldManager": "Field manager of a write.",
 	"contentType":  "Content-Type of the body.",
+	"patch":        "Patch in the body, only if a single Request is read.",
 	"bodyBytes":    "Size of the body in bytes.",
 	"bodyDigest":   "SHA-256 of a body that is too large to be kept.",
 }
@@ -163,7 +175,8 @@ var map_RequestStatus = map[string]string{
 	"responseBytes": "Size of the response in bytes.",
 	"warnings":      "Warnings in the response.",
 	"steps":         "Steps of the request, in the order in which they began.",
-	"changes":       "Fields whose value was changed on the way from the body to the stored object, with the step that did it.",
+	"changes":       "Fields whose value was changed on the way from the body to the stored object, with what changed it. For a patch also the fields that the patch changed. Only if a single Request is read.",
+	"owners":        "Field managers that own other fields after a patch or an apply than before. Only if a single Request is read.",
 	"hidden":        "Set instead of Changes and of the values in Steps if the user who reads the Request may not read the object.",
 	"stored":        "Object after a write.",
 	"cause":         "What refused the request; missing if it was not refused.",

@@ -64,6 +64,8 @@ type RequestSpec struct {
 	FieldManager string `json:"fieldManager,omitempty"`
 	// Content-Type of the body.
 	ContentType string `json:"contentType,omitempty"`
+	// Patch in the body, only if a single Request is read.
+	Patch string `json:"patch,omitempty"`
 	// Size of the body in bytes.
 	BodyBytes int64 `json:"bodyBytes,omitempty"`
 	// SHA-256 of a body that is too large to be kept.
@@ -100,8 +102,11 @@ type RequestStatus struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Steps of the request, in the order in which they began.
 	Steps []Step `json:"steps,omitempty"`
-	// Fields whose value was changed on the way from the body to the stored object, with the step that did it.
+	// Fields whose value was changed on the way from the body to the stored object, with what changed it. For a patch also the
+	// fields that the patch changed. Only if a single Request is read.
 	Changes []FieldChange `json:"changes,omitempty"`
+	// Field managers that own other fields after a patch or an apply than before. Only if a single Request is read.
+	Owners []OwnerChange `json:"owners,omitempty"`
 	// Set instead of Changes and of the values in Steps if the user who reads the Request may not read the object.
 	Hidden string `json:"hidden,omitempty"`
 	// Object after a write.
@@ -135,6 +140,16 @@ type FieldChange struct {
 	After string `json:"after,omitempty"`
 	// What changed the field: defaults, pruning, an admission plugin, a webhook, a policy, the server, ...; empty in a Change.
 	By string `json:"by,omitempty"`
+}
+
+// OwnerChange is what a field manager gained and lost by a write.
+type OwnerChange struct {
+	// Manager with the operation and the subresource: kubectl (Apply), controller (Update, status).
+	Manager string `json:"manager"`
+	// Fields that the manager owns now and did not own before.
+	Gained []string `json:"gained,omitempty"`
+	// Fields that the manager owned and does not own any more.
+	Lost []string `json:"lost,omitempty"`
 }
 
 // StoredObject is an object after a write.

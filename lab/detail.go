@@ -1,0 +1,292 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/quickjson"
+	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/ssa"
+)
+
+// details are what only a get of a Request shows. They are kept as the states of the object, because the differences between
+// them cost more to compute than the request itself; those of large objects, and of objects with secrets, are computed when
+// the request ends, and the states are dropped.
+type details struct {
+	states  []request.ObjectState
+	changes []v1alpha1.FieldChange // if the states were dropped
+	dropped string                 // why there are neither states nor changes
+	digest  string                 // of a body that was dropped
+	patch   request.Patch
+	ref     ObjectRef
+	sent    string // resourceVersion in the body of an update that met a conflict
+	write   indexedWrite
+}
+
+// maxStates is the size of the states of an object up to which they are kept as they are, in bytes.
+const maxStates = 64 << 10
+
+// newDetails returns the details of a request.
+func (l *Lab) newDetails(r *record, found request.Found, res *api.Resource, ref ObjectRef) *details {
+	d := &details{ref: ref, states: found.States, patch: found.Patch}
+	if r.code == 409 && len(found.States) > 0 {
+		d.sent = sentVersion(found.States[0])
+	}
+	size := int64(len(d.patch.Data))
+	for i := range d.states {
+		size += int64(len(d.states[i].Data))
+	}
+	isConfidential := res != nil && len(res.Confidential) > 0
+	if isConfidential || size > maxStates {
+		var confidential []string
+		if isConfidential {
+			confidential = res.Confidential
+		}
+		if len(d.patch.Data) > 0 {
+			d.digest = digestOf(d.patch.Data)
+		} else if len(d.states) > 0 {
+			d.digest = digestOf(d.states[0].Data)
+		}
+		d.changes = changesOf(d.states, confidential)
+		d.states, d.patch.Data = nil, nil
+	}
+	return d
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// sentVersion returns the resourceVersion in a body.
+func sentVersion(s request.ObjectState) string {
+	var body struct{ Metadata metav1.ObjectMeta }
+	text, err := s.JSON()
+	if err != nil || json.Unmarshal(text, &body) != nil {
+		return ""
+	}
+	return body.Metadata.ResourceVersion
+}
+
+// isEmpty reports whether a get shows no more than a list.
+func (d *details) isEmpty() bool {
+	return len(d.states) == 0 && len(d.changes) == 0 && len(d.patch.Data) == 0 && d.digest == ""
+}
+
+// size estimates the memory of the details in bytes.
+func (d *details) size() int64 {
+	n := int64(400 + len(d.patch.Data))
+	for i := range d.states {
+		n += int64(120 + len(d.states[i].Data))
+	}
+	for i := range d.changes {
+		c := &d.changes[i]
+		n += int64(64 + len(c.Path) + len(c.Before) + len(c.After) + len(c.By))
+	}
+	return n
+}
+
+// changesOf returns the differences between the states, with the author of each.
+func changesOf(states []request.ObjectState, confidential []string) []v1alpha1.FieldChange {
+	var out []v1alpha1.FieldChange
+	var before map[string]any
+	for i := range states {
+		after, err := contentOf(&states[i])
+		if err != nil {
+			out = append(out, v1alpha1.FieldChange{Path: fmt.Sprintf("(not readable: %v)", err), By: states[i].By})
+			before = nil
+			continue
+		}
+		if before != nil && states[i].By != "" {
+			changes := fieldChanges(before, after, confidential)
+			for n := range changes {
+				changes[n].By = authorOf(states[i].By, &changes[n])
+			}
+			out = append(out, changes...)
+		}
+		before = after
+	}
+	return out
+}
+
+func contentOf(s *request.ObjectState) (map[string]any, error) {
+	text, err := s.JSON()
+	if err != nil {
+		return nil, err
+	}
+	content, err := quickjson.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	delete(content, "kind")
+	delete(content, "apiVersion")
+	dropEmpty(content)
+	return content, nil
+}
+
+// dropEmpty removes the fields that an encoding has although they are not set: creationTimestamp, status and the empty structs in
+// objects of Go types.
+func dropEmpty(content map[string]any) {
+	for name, value := range content {
+		switch v := value.(type) {
+		case nil:
+			delete(content, name)
+		case map[string]any:
+			if len(v) > 0 {
+				if dropEmpty(v); len(v) == 0 {
+					delete(content, name)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"status", "spec"} {
+		if v, ok := content[name].(map[string]any); ok && len(v) == 0 {
+			delete(content, name)
+		}
+	}
+}
+
+// authorOf returns what changed a field. Decoding sets defaults, and drops fields that the kind does not have.
+func authorOf(by string, c *v1alpha1.FieldChange) string {
+	if by != request.ChangedByDecoding {
+		return by
+	}
+	switch {
+	case c.After == "":
+		return "pruning"
+	case c.Before == "":
+		return "default"
+	}
+	return "decoding"
+}
+
+// detail returns a Request as a get shows it to the user of ctx.
+func (l *Lab) detail(ctx context.Context, obj api.Object) (api.Object, error) {
+	l.mu.Lock()
+	k := l.kept[obj.GetName()]
+	var d *details
+	if k != nil {
+		d = k.detail
+	}
+	l.mu.Unlock()
+	if d == nil {
+		return obj, nil
+	}
+	out := obj.DeepCopyObject().(*untyped.Object)
+	var r v1alpha1.Request
+	if err := recode(out.Object, &r); err != nil {
+		return nil, err
+	}
+	if mayRead := l.connections.MayRead; mayRead != nil && !mayRead(ctx, d.ref.Group, d.ref.Resource, d.ref.Namespace, d.ref.Name) {
+		r.Status.Hidden = fmt.Sprintf("you may not get %s", d.ref)
+		r.Status.Message, r.Status.Why = hideMessage(&r), ""
+		if c := r.Status.Cause; c != nil {
+			c.Fields, c.Variables = nil, nil
+		}
+	} else {
+		l.show(ctx, &r, d)
+	}
+	return encode(&r)
+}
+
+// hideMessage returns the message of a response without what may quote the object.
+func hideMessage(r *v1alpha1.Request) string {
+	if c := r.Status.Cause; c == nil || c.By == v1alpha1.CauseAuthorization {
+		return r.Status.Message
+	}
+	return withheldMessage
+}
+
+// show adds the details to a Request.
+func (l *Lab) show(ctx context.Context, r *v1alpha1.Request, d *details) {
+	r.Spec.BodyDigest = d.digest
+	r.Status.Changes = d.changes
+	if len(d.states) > 0 {
+		r.Status.Changes = changesOf(d.states, nil)
+		r.Status.Owners = ownersOf(d.states)
+	}
+	if len(d.patch.Data) > 0 {
+		r.Spec.Patch = patchText(d.patch)
+	}
+	c := r.Status.Cause
+	if c == nil || c.By != v1alpha1.CauseConflict || l.connections.Between == nil {
+		return
+	}
+	after, err := strconv.ParseInt(d.sent, 10, 64)
+	if err != nil {
+		return
+	}
+	for _, change := range l.connections.Between(ctx, d.ref, after) {
+		w := v1alpha1.ConflictingWrite{Request: change.Spec.Request, User: change.Spec.User, Manager: change.Spec.Manager,
+			ResourceVersion: change.Spec.ResourceVersion, Fields: change.Spec.Fields}
+		if change.Spec.Time != nil {
+			w.Time = *change.Spec.Time
+		}
+		if c.Writes = append(c.Writes, w); len(c.Writes) == maxWrites {
+			return
+		}
+	}
+}
+
+// maxWrites is the maximum number of the writes that a conflict shows.
+const maxWrites = 20
+
+// patchText returns a patch as text: as the client sent it, or as JSON if that is no text.
+func patchText(p request.Patch) string { return cut(string(p.Data), maxStates) }
+
+// recode converts between an object and its Go type.
+func recode(from, to any) error {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, to)
+}
+
+// encode returns a value of a Go type of the API as an object of the server.
+func encode(value any) (*untyped.Object, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return untyped.Read(data)
+}
+
+// ownersOf returns which field managers own other fields after the write than before it.
+func ownersOf(states []request.ObjectState) []v1alpha1.OwnerChange {
+	first := slices.IndexFunc(states, func(s request.ObjectState) bool { return s.By == "" })
+	if first < 0 || first == len(states)-1 {
+		return nil
+	}
+	var out []v1alpha1.OwnerChange
+	for _, c := range ssa.OwnerChanges(managersIn(&states[first]), managersIn(&states[len(states)-1]), maxOwned) {
+		out = append(out, v1alpha1.OwnerChange{Manager: c.Manager, Gained: c.Gained, Lost: c.Lost})
+	}
+	return out
+}
+
+// maxOwned is the maximum number of the fields that a manager gained or lost.
+const maxOwned = 200
+
+// managersIn returns the managedFields of a state.
+func managersIn(s *request.ObjectState) []metav1.ManagedFieldsEntry {
+	text, err := s.JSON()
+	if err != nil {
+		return nil
+	}
+	var obj struct{ Metadata metav1.ObjectMeta }
+	if json.Unmarshal(text, &obj) != nil {
+		return nil
+	}
+	return obj.Metadata.ManagedFields
+}

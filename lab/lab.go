@@ -1,0 +1,296 @@
+package lab
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Config configures a Lab. The zero value works.
+type Config struct {
+	// Memory is the maximum memory of the lab in bytes; 0 means DefaultMemory.
+	Memory int64
+	// Logger is the log; nil discards it.
+	Logger *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// DefaultMemory is the memory of a lab whose Config says nothing else, in bytes.
+const DefaultMemory = 64 << 20
+
+// Connections are the parts of the server that a Lab asks when its objects are read and made. Lab.Connect sets them.
+type Connections struct {
+	// Apply writes requests to the store of the lab.
+	Apply func(*api.Resource, []storage.LocalChange)
+	// Find returns a resource of the API, and whether objects of it may contain secrets, which the lab does not keep.
+	Find func(schema.GroupVersionResource) (res *api.Resource, ok bool)
+	// MayRead reports whether the user of ctx may get an object.
+	MayRead func(ctx context.Context, group, resource, namespace, name string) bool
+	// Nearest returns the rules of a user that nearly allow a request.
+	Nearest func(user *request.User, info *request.Info) []v1alpha1.NearRule
+	// Allowing returns the rule that allows a request of a user; empty if there is none.
+	Allowing func(user *request.User, info *request.Info) string
+	// Between returns the changes of an object after a resourceVersion, the newest first.
+	Between func(ctx context.Context, ref ObjectRef, after int64) []v1alpha1.Change
+}
+
+// Shares of the memory of a lab.
+const (
+	shareOfKept    = 0.5  // the requests with their states
+	shareOfRunning = 0.15 // the requests that have not ended
+	shareOfWindow  = 0.1  // the events from which watches of requests start
+	shareOfPending = 0.15 // the requests that wait to be kept
+)
+
+// Lab keeps the requests of a server. It is safe for concurrent use.
+type Lab struct {
+	config            Config
+	store             *storage.Store
+	requests, changes *api.Resource
+	connections       Connections
+
+	wake chan struct{} // holds one signal: there are pending records
+
+	pendingMu    sync.Mutex
+	pending      []*record
+	pendingBytes int64
+	dropped      int64 // records that were dropped because too many waited
+
+	// The fields below are guarded by mu. The goroutine of Run writes them, reads of objects read them.
+	mu           sync.Mutex
+	kept         map[string]*keptRequest // by name
+	order        []*keptRequest          // those that have ended, the oldest first
+	keptBytes    int64
+	running      map[string]*keptRequest
+	runningBytes int64
+	writes       writeIndex
+}
+
+// New returns a Lab, whose resources the catalogue of a server gets, and whose Store the registry uses for Requests. It keeps
+// nothing until Run is called.
+func New(c Config) *Lab {
+	if c.Memory == 0 {
+		c.Memory = DefaultMemory
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	l := &Lab{
+		config: c, requests: newRequests(), changes: newChanges(), wake: make(chan struct{}, 1),
+		kept: map[string]*keptRequest{}, running: map[string]*keptRequest{}, writes: writeIndex{},
+	}
+	l.requests.Detail = l.detail
+	l.store = storage.NewLocal(storage.Options{WindowBytes: l.share(shareOfWindow), Logger: c.Logger, Now: c.Now})
+	return l
+}
+
+func (l *Lab) share(part float64) int64 { return int64(float64(l.config.Memory) * part) }
+
+// Resources returns the resources of the lab.
+func (l *Lab) Resources() []*api.Resource { return []*api.Resource{l.requests, l.changes} }
+
+// Store returns the store of Requests.
+func (l *Lab) Store() (schema.GroupResource, *storage.Store) { return l.requests.GroupResource(), l.store }
+
+// Connect connects the lab with the other parts of the server. It must be called before Run.
+func (l *Lab) Connect(c Connections) { l.connections = c }
+
+// Close closes the store.
+func (l *Lab) Close() error { return l.store.Close() }
+
+const (
+	// batchEvery is the time for which records are collected before they are kept.
+	batchEvery = 10 * time.Millisecond
+	// refreshEvery is the interval at which the objects of running watches are brought up to date.
+	refreshEvery = 5 * time.Second
+)
+
+// Run keeps the records that arrive until ctx is done.
+func (l *Lab) Run(ctx context.Context) {
+	recovery.RestartOnPanic(ctx, l.config.Logger, "keeping requests", func() { l.run(ctx) })
+}
+
+func (l *Lab) run(ctx context.Context) {
+	refresh := time.NewTicker(refreshEvery)
+	defer refresh.Stop()
+	batch := time.NewTimer(batchEvery)
+	defer batch.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-refresh.C:
+			l.refresh()
+		case <-l.wake:
+			batch.Reset(batchEvery)
+			select {
+			case <-batch.C:
+			case <-ctx.Done():
+			}
+			l.keep(l.take())
+		}
+	}
+}
+
+// add queues a record. It drops the oldest records if too many wait.
+func (l *Lab) add(r *record) {
+	l.pendingMu.Lock()
+	l.pending = append(l.pending, r)
+	l.pendingBytes += r.bytes
+	limit := l.share(shareOfPending)
+	for l.pendingBytes > limit && len(l.pending) > 1 {
+		l.pendingBytes -= l.pending[0].bytes
+		l.pending[0] = nil
+		l.pending = l.pending[1:]
+		l.dropped++
+	}
+	l.pendingMu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the queued records.
+func (l *Lab) take() []*record {
+	l.pendingMu.Lock()
+	defer l.pendingMu.Unlock()
+	batch := l.pending
+	l.pending, l.pendingBytes = nil, 0
+	return batch
+}
+
+// Dropped returns the number of requests that were not kept because too many arrived at once.
+func (l *Lab) Dropped() int64 {
+	l.pendingMu.Lock()
+	defer l.pendingMu.Unlock()
+	return l.dropped
+}
+
+// keptRequest is a request that the lab keeps, beside its object.
+type keptRequest struct {
+	name  string
+	bytes int64
+	// states, with which detail is made; nil if there are none.
+	detail *details
+	// of a running watch
+	record *record
+	counts request.WatchCounts
+	object ObjectRef // that the request wrote; the zero value if none
+	rev    int64     // that it made
+}
+
+// keep makes objects of records and writes them to the store.
+func (l *Lab) keep(batch []*record) {
+	changes := make([]storage.LocalChange, 0, 2*len(batch))
+	l.mu.Lock()
+	for _, r := range batch {
+		change, ok := l.keepOne(r)
+		if ok {
+			changes = append(changes, change)
+		}
+	}
+	changes = l.evict(changes)
+	l.mu.Unlock()
+	if len(changes) > 0 {
+		l.connections.Apply(l.requests, changes)
+	}
+}
+
+// keepOne returns the change that keeps a record. It reports false for a running request for which there is no room.
+func (l *Lab) keepOne(r *record) (storage.LocalChange, bool) {
+	k := l.running[r.name]
+	if !r.ended.IsZero() && k != nil {
+		l.runningBytes -= k.bytes
+		delete(l.running, r.name)
+		k.record = nil
+	}
+	if k == nil {
+		r.name = l.nameOf(r)
+		k = &keptRequest{name: r.name}
+	}
+	value, d := l.describe(r, k)
+	k.detail = d
+	k.bytes = sizeOf(r.name, value, d)
+	if r.ended.IsZero() {
+		if l.runningBytes+k.bytes > l.share(shareOfRunning) {
+			return storage.LocalChange{}, false
+		}
+		k.record = r
+		l.running[r.name], l.runningBytes = k, l.runningBytes+k.bytes
+	} else {
+		l.order = append(l.order, k)
+		l.keptBytes += k.bytes
+		l.writes.add(k)
+	}
+	l.kept[r.name] = k
+	return storage.LocalChange{Key: r.name, Value: value}, true
+}
+
+// sizeOf estimates the memory of a kept request: its object in the store, with the cells of its row and its metadata, and its
+// states.
+func sizeOf(name string, value []byte, d *details) int64 {
+	const fixed = 900
+	n := fixed + int64(2*len(name)+len(value))
+	if d != nil {
+		n += d.size()
+	}
+	return n
+}
+
+// evict appends the deletions of the oldest requests beyond the memory of the lab.
+func (l *Lab) evict(changes []storage.LocalChange) []storage.LocalChange {
+	limit, n := l.share(shareOfKept), 0
+	for ; l.keptBytes > limit && n < len(l.order); n++ {
+		k := l.order[n]
+		l.order[n] = nil
+		l.keptBytes -= k.bytes
+		delete(l.kept, k.name)
+		l.writes.remove(k)
+		changes = append(changes, storage.LocalChange{Key: k.name})
+	}
+	l.order = l.order[n:]
+	return changes
+}
+
+// maxRefreshed is the maximum number of objects that one refresh writes.
+const maxRefreshed = 500
+
+// refresh writes the objects of running watches that have sent something since.
+func (l *Lab) refresh() {
+	var changes []storage.LocalChange
+	l.mu.Lock()
+	for _, k := range l.running {
+		watch := k.record.found().Watch
+		if watch == nil {
+			continue
+		}
+		counts := watch()
+		if counts == k.counts {
+			continue
+		}
+		k.counts = counts
+		value, _ := l.describe(k.record, k)
+		changes = append(changes, storage.LocalChange{Key: k.name, Value: value})
+		if len(changes) == maxRefreshed {
+			break
+		}
+	}
+	l.mu.Unlock()
+	if len(changes) > 0 {
+		l.connections.Apply(l.requests, changes)
+	}
+}

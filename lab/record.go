@@ -1,0 +1,115 @@
+package lab
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// record is a request while it is served, and until its object is made. What it has of the HTTP request is copied, because
+// that ends with the response.
+type record struct {
+	lab   *Lab
+	scope *request.Scope
+	name  string
+	bytes int64 // that it holds while it is queued
+
+	received, ended                               time.Time
+	method, uri, userAgent, sourceIP, contentType string
+	bodyBytes                                     int64
+	code, written                                 int
+}
+
+// Lengths up to which the lab keeps what a client chooses, in bytes.
+const (
+	maxAgent = 256
+	maxURI   = 2048
+	maxText  = 4096 // a message
+	maxName  = 128  // of an audit ID that becomes the name of a Request
+)
+
+// Begin implements request.Recorder.
+func (l *Lab) Begin(r *http.Request, scope *request.Scope, received time.Time) request.Recording {
+	rec := &record{
+		lab: l, scope: scope, received: received, method: r.Method, uri: cut(safeURI(r), maxURI),
+		userAgent: cut(r.UserAgent(), maxAgent), contentType: cut(r.Header.Get("Content-Type"), maxName),
+		bodyBytes: max(r.ContentLength, 0),
+	}
+	rec.sourceIP, _, _ = net.SplitHostPort(r.RemoteAddr)
+	return rec
+}
+
+// Started implements request.Recording.
+func (r *record) Started(code int) {
+	started := *r // the goroutine of the lab reads it while the request goes on
+	started.code = code
+	started.bytes = 2048
+	started.name = r.pickName()
+	r.name = started.name
+	r.lab.add(&started)
+}
+
+// Ended implements request.Recording.
+func (r *record) Ended(code, written int) {
+	r.code, r.written, r.ended = code, written, time.Now()
+	if r.name == "" {
+		r.name = r.pickName()
+	}
+	r.bytes = 2048
+	found := r.found()
+	for i := range found.States {
+		r.bytes += int64(len(found.States[i].Data))
+	}
+	r.bytes += int64(len(found.Patch.Data))
+	r.lab.add(r)
+}
+
+func (r *record) found() request.Found { return r.scope.Account.Found() }
+
+// pickName returns the audit ID, or another random ID if that cannot be a name.
+func (r *record) pickName() string {
+	if isName(r.scope.ID) {
+		return r.scope.ID
+	}
+	return request.NewUUID()
+}
+
+// nameOf returns the name of a record, or a random one if another request has it. The lock is held.
+func (l *Lab) nameOf(r *record) string {
+	if l.kept[r.name] != nil {
+		return request.NewUUID()
+	}
+	return r.name
+}
+
+// isName reports whether an audit ID can be the name of an object.
+func isName(id string) bool {
+	if id == "" || len(id) > maxName || id[0] == '.' || id[0] == '-' {
+		return false
+	}
+	for i := range len(id) {
+		if c := id[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// safeURI returns the path and the query of a request, without a query that has a token.
+func safeURI(r *http.Request) string {
+	if strings.Contains(strings.ToLower(r.URL.RawQuery), "token") {
+		return r.URL.Path + "?(left out)"
+	}
+	return r.URL.RequestURI()
+}
+
+// cut returns the beginning of a text of more than n bytes.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
