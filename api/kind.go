@@ -97,6 +97,9 @@ type Kind[T Object] struct {
 	// HiddenAnnotations are annotations that are fields of kube-apiserver's
 	// internal type, so that PartialObjectMetadata does not show them.
 	HiddenAnnotations []string
+	// Confidential are the paths of fields that hold secrets, such as data and metadata.annotations, without positions in lists. What
+	// shows or keeps objects besides the store, such as the history of changes, leaves out the values at these paths and below.
+	Confidential []string
 	// Table describes the rows that kubectl prints. The zero value shows name and creation time.
 	Table Table[T]
 	// Virtual replaces storage for a kind whose objects are computed for each request, and is nil for
@@ -160,7 +163,7 @@ func (k Kind[T]) any() AnyKind {
 		RequireResourceVersion: k.RequireResourceVersion, KeepStatus: k.KeepStatus,
 		Prepare: rules.Prepare, Checks: rules.Checks, HasGeneration: k.HasGeneration,
 		GenerationCountsDropped: k.GenerationCountsDropped, Status: k.Status, Subresources: k.Subresources, Delete: k.Delete,
-		Selectable: resultOfObject(k.Selectable), Indexed: k.Indexed, Reset: k.Reset, HiddenAnnotations: k.HiddenAnnotations,
+		Selectable: resultOfObject(k.Selectable), Indexed: k.Indexed, Reset: k.Reset, HiddenAnnotations: k.HiddenAnnotations, Confidential: k.Confidential,
 		Table: k.Table.any(), Virtual: k.Virtual,
 	}
 	if f := k.DropDisabledFields; f != nil {

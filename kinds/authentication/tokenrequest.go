@@ -23,6 +23,8 @@ func TokenRequest(gates features.Gates) *api.Action {
 			Versions: api.Served(authenticationv1.SchemeGroupVersion),
 			Default:  func(obj *authenticationv1.TokenRequest) { defaultTokenRequest(obj) },
 			Checks:   api.Checks(api.Rules(tokenLifetimeRules)),
+
+			Confidential: []string{"status.token"},
 		}),
 		KeepsSystemFields: true, // checkTokenRequest compares the uid
 		Check:             api.Checking(tokenRequestCheck(gates.Enabled(features.TokenRequestServiceAccountUIDValidation))),

@@ -13,6 +13,7 @@ func TokenReview() *api.Resource {
 		Names: api.Names{Name: "tokenreviews", Singular: "tokenreview", Kind: "TokenReview", Verbs: []string{api.VerbCreate}},
 		Versions: api.WithOlderVersions(api.Served(authenticationv1.SchemeGroupVersion),
 			api.SameFields[authenticationv1.TokenReview, authenticationv1beta1.TokenReview](authenticationv1beta1.SchemeGroupVersion)),
-		Virtual: &api.Action{Source: "tokenreviews"},
+		Confidential: []string{"spec.token"},
+		Virtual:      &api.Action{Source: "tokenreviews"},
 	})
 }

@@ -31,7 +31,9 @@ func Secret() *api.Resource {
 		Selectable: func(obj *corev1.Secret) map[string]string {
 			return map[string]string{"type": string(obj.Type)}
 		},
-		Table: api.Rows(secretRow),
+		// kubectl apply stores the whole object in an annotation.
+		Confidential: []string{"data", "stringData", "metadata.annotations"},
+		Table:        api.Rows(secretRow),
 	})
 }
 
