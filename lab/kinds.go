@@ -73,6 +73,7 @@ func newRequests() *api.Resource {
 
 // requestRow adds the columns of a Request.
 func requestRow(row *table.Row, obj api.Object) {
+	row.DescribedBy(reflect.TypeFor[v1alpha1.Request]())
 	row.Name(obj.GetName())
 	at, err := time.Parse(metav1.RFC3339Micro, text(obj, "spec", "time"))
 	clock := ""
@@ -87,8 +88,7 @@ func requestRow(row *table.Row, obj api.Object) {
 	row.Text("Code", ".status.code", text(obj, "status", "code"))
 	row.Text("Took", ".status.took", cmp.Or(text(obj, "status", "took"), text(obj, "status", "phase")))
 	row.Text("Why", ".status.why", text(obj, "status", "why"))
-	row.Wide()
-	row.Text("Agent", ".spec.userAgent", text(obj, "spec", "userAgent"))
+	row.Wide().Text("Agent", ".spec.userAgent", text(obj, "spec", "userAgent"))
 }
 
 // resourceText returns RESOURCE.GROUP of a Request.
@@ -122,6 +122,7 @@ func newChanges() *api.Resource {
 
 // changeRow adds the columns of a Change.
 func changeRow(row *table.Row, obj api.Object) {
+	row.DescribedBy(reflect.TypeFor[v1alpha1.Change]())
 	row.Name(obj.GetName())
 	row.Text("Time", ".spec.time", text(obj, "spec", "time"))
 	row.Text("Object", ".spec.object", text(obj, "spec", "object"))
@@ -140,8 +141,7 @@ func changeRow(row *table.Row, obj api.Object) {
 		first += fmt.Sprintf(" and %d more", len(fields)-1)
 	}
 	row.Text("Fields", ".spec.fields", first)
-	row.Wide()
-	row.Text("Request", ".spec.request", text(obj, "spec", "request"))
+	row.Wide().Text("Request", ".spec.request", text(obj, "spec", "request"))
 }
 
 // text returns a field as text; empty if there is no such field.

@@ -103,7 +103,9 @@ func (l *Lab) share(part float64) int64 { return int64(float64(l.config.Memory) 
 func (l *Lab) Resources() []*api.Resource { return []*api.Resource{l.requests, l.changes} }
 
 // Store returns the store of Requests.
-func (l *Lab) Store() (schema.GroupResource, *storage.Store) { return l.requests.GroupResource(), l.store }
+func (l *Lab) Store() (schema.GroupResource, *storage.Store) {
+	return l.requests.GroupResource(), l.store
+}
 
 // Connect connects the lab with the other parts of the server. It must be called before Run.
 func (l *Lab) Connect(c Connections) { l.connections = c }

@@ -30,6 +30,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/hooks"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
+	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/allocation"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
@@ -87,6 +88,7 @@ type builder struct {
 	remotes       *aggregation.Services
 	signer        *externaljwt.Signer // nil without --service-account-signing-endpoint
 	auditor       *audit.Auditor      // nil if requests are not recorded
+	lab           *lab.Lab            // nil without --lab
 	access        *accessControl
 	ledger        *quota.Ledger
 	admission     *admission.Chain
@@ -132,7 +134,7 @@ func (p *builder) buildCatalogue() (err error) {
 	if p.kinds, err = p.o.builtInKinds(p.gates); err != nil {
 		return err
 	}
-	if p.catalogue, err = api.New(p.kinds.resources...); err != nil {
+	if p.catalogue, err = api.New(append(p.buildLab(), p.kinds.resources...)...); err != nil {
 		return err
 	}
 	p.steps = newBootSteps(&p.o, p.catalogue, p.gates)
@@ -163,7 +165,7 @@ func (p *builder) buildRegistry() (err error) {
 		Admission:            p.guards.currentAdmission,
 		Access:               p.guards,
 		Reviews:              p.guards.review,
-		Stores:               p.otherStores,
+		Stores:               p.storesOf(),
 		UnconvertedIsCorrupt: p.gates.Enabled(features.AllowUnsafeMalformedObjectDeletion),
 		Virtual:              map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores(), p.o.Dial)},
 	})
@@ -234,6 +236,7 @@ func (p *builder) buildHandler() error {
 		Issuer:                      p.identities.discovery(&p.o, p.publicURL()),
 		ExternalAddress:             p.advertisedAddress(),
 		Authorizer:                  p.access.decide,
+		Recorder:                    p.recorder(),
 		Auditor:                     p.auditor,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),

@@ -40,6 +40,7 @@ func (c *CommandLine) table() []Flag {
 		{"Kubelets", kubeletFlags(o)},
 		{"Aggregation", aggregationFlags(o)},
 		{"Controllers", controllerFlags(c, o)},
+		{"Lab", labFlags(o)},
 		{"Metrics", metricFlags(o)},
 		{"Traces", tracingFlags(o)},
 		{"Logging and help", processFlags(c, o)},

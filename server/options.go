@@ -53,6 +53,7 @@ type Options struct {
 	Controllers Controllers
 	Elections   Elections
 	Signing     Signing
+	Lab         Lab
 
 	Metrics           Metrics
 	TracingConfigFile string // --tracing-config-file

@@ -105,6 +105,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.guardWrites, // the registry consults admission, authorization and reviews from here on
 		p.buildProxies,
 		p.buildAudit,
+		p.connectLab,
 		p.buildHandler,
 		p.buildControllers,
 		p.serve, // health, metrics and the version; other requests are told to retry

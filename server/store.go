@@ -83,7 +83,7 @@ func (p *builder) etcdOptions(servers []string) storage.Options {
 		CertFile:           p.o.Etcd.CertFile,
 		KeyFile:            p.o.Etcd.KeyFile,
 		Prefix:             p.o.Etcd.Prefix,
-		CompactionInterval: p.o.Etcd.CompactionInterval,
+		CompactionInterval: p.o.compactionInterval(),
 		Logger:             p.logger,
 		Tracer:             p.tracer(),
 		Calls:              p.etcdCalls,

@@ -53,6 +53,9 @@ type keyEvent struct {
 	kv  *mvccpb.Event
 }
 
+// maxWindowSpan is the maximum age of the changes in a window. Watches from before it read the history of etcd.
+const maxWindowSpan = 5 * time.Minute
+
 // Collection adds a collection. After Start it also loads the collection's cache before it
 // returns.
 func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
@@ -63,8 +66,8 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldestWatch: cfg.Oldest}
 	c.settings.Store(&itemConfig{CollectionConfig: cfg, path: c.prefix, onError: c.logUndecodable})
 	c.window = changeWindow{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
-	if c.window.span == 0 {
-		c.window.span = 5 * time.Minute
+	if c.window.span == 0 || c.window.span > maxWindowSpan {
+		c.window.span = maxWindowSpan
 	}
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/lab"
+	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Lab configures the lab, which explains what the server does. Its zero value turns the lab off.
+type Lab struct {
+	Enabled bool          // --lab
+	Memory  int64         // --lab-memory; 0 means lab.DefaultMemory
+	History time.Duration // --lab-history; 0 means an hour
+}
+
+// defaultLabHistory is the minimum time for which a server with a lab keeps the history of etcd.
+const defaultLabHistory = time.Hour
+
+// buildLab makes the lab, whose kinds the catalogue gets.
+func (p *builder) buildLab() []*api.Resource {
+	if !p.o.Lab.Enabled {
+		return nil
+	}
+	p.lab = lab.New(lab.Config{Memory: p.o.Lab.Memory, Logger: p.logger})
+	p.atEnd(func(context.Context) error { return p.lab.Close() })
+	return p.lab.Resources()
+}
+
+// storesOf returns the stores of the resources that the store of the server does not have.
+func (p *builder) storesOf() map[schema.GroupResource]*storage.Store {
+	if p.lab != nil {
+		gr, store := p.lab.Store()
+		p.otherStores[gr] = store
+	}
+	return p.otherStores
+}
+
+// connectLab connects the lab with the parts that it asks, and starts it.
+func (p *builder) connectLab() error {
+	if p.lab == nil {
+		return nil
+	}
+	p.lab.Connect(lab.Connections{
+		Apply: p.reg.ApplyLocal,
+		Find: func(r schema.GroupVersionResource) (*api.Resource, bool) {
+			res, _, ok := p.catalogue.Lookup(r.GroupVersion(), r.Resource)
+			return res, ok
+		},
+		MayRead: func(ctx context.Context, group, resource, namespace, name string) bool {
+			info := &request.Info{IsResource: true, Verb: api.VerbGet, APIPrefix: "apis", Group: group, Version: "*", Resource: resource,
+				Namespace: namespace, Name: name}
+			decision, _, err := p.access.decide.Authorize(ctx, request.From(ctx).User, info)
+			return err == nil && decision == authz.Allow
+		},
+		Nearest: func(user *request.User, info *request.Info) []v1alpha1.NearRule {
+			var out []v1alpha1.NearRule
+			for _, r := range p.access.roles.Nearest(p.lifetime, user, info) {
+				out = append(out, v1alpha1.NearRule{Binding: r.Binding, Role: r.Role, Rule: r.Rule, Lacks: r.Lacks})
+			}
+			return out
+		},
+		Allowing: func(user *request.User, info *request.Info) string {
+			r, _ := p.access.roles.AllowedBy(p.lifetime, user, info)
+			return r.Rule
+		},
+	})
+	p.runLoop("the lab", func() { p.lab.Run(p.lifetime) })
+	return nil
+}
+
+// recorder returns the lab as the recorder of requests; nil if there is none.
+func (p *builder) recorder() request.Recorder {
+	if p.lab == nil {
+		return nil
+	}
+	return p.lab
+}
+
+// labFlags are the flags of the lab.
+func labFlags(o *Options) []Flag {
+	return []Flag{
+		{Name: "lab", Value: boolean(&o.Lab.Enabled),
+			Help: "If true, the server explains what it does: it serves the API group lab.miniapiserver.io, with the requests of the last minutes and the history of objects."},
+		{Name: "lab-memory", Value: number(&o.Lab.Memory, lab.DefaultMemory, labMemory),
+			Help: "Maximum memory of --lab in bytes. The oldest requests are dropped."},
+		{Name: "lab-history", Value: duration(&o.Lab.History, defaultLabHistory, notNegative),
+			Help: "Minimum time for which --lab keeps the history of etcd, if --etcd-compaction-interval is shorter."},
+	}
+}
+
+// labMemory checks that a lab has room for some requests.
+func labMemory(n int64) error {
+	if n != 0 && n < 1<<20 {
+		return fmt.Errorf("%d is below 1048576", n)
+	}
+	return nil
+}
+
+// compactionInterval returns the age at which the history of etcd is compacted; 0 means never.
+func (o *Options) compactionInterval() time.Duration {
+	interval := o.Etcd.CompactionInterval
+	if !o.Lab.Enabled || interval == 0 {
+		return interval
+	}
+	return max(interval, cmp.Or(o.Lab.History, defaultLabHistory))
+}
