@@ -27,6 +27,7 @@ func (u Union) Authorize(ctx context.Context, user *request.User, info *request.
 	for _, a := range u {
 		decision, reason, err := a.Authorize(ctx, user, info)
 		if decision != NoOpinion {
+			request.From(ctx).Account.Fact("mode", a.Name)
 			return decision, reason, err
 		}
 		if reason != "" {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/attribute"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/authn"
@@ -82,9 +81,7 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	if scope := request.From(r.Context()); scope.Account != nil {
-		request.CurrentSpan(r.Context()).Set(attribute.String("method", id.Method))
-	}
+	request.From(r.Context()).Account.Fact("method", id.Method)
 	return id.User, nil
 }
 

@@ -34,7 +34,11 @@ func (h *Handler) identify(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		growStack()
 		id := r.Header.Get(auditID)
-		if id == "" {
+		switch {
+		case id != "":
+		case h.Recorder != nil:
+			id = request.NewOrderedUUID(h.Now()) // in whose order the lab keeps the requests
+		default:
 			id = request.NewUUID()
 		}
 		w.Header().Set(auditID, id)
@@ -296,7 +300,7 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 		}
 		ticket, ok := h.Limiter.Begin(r.Context(), digest)
 		ticket.SetHeaders(w.Header())
-		explainLimit(r, scope, ticket, ok)
+		recordLimit(scope, ticket, ok)
 		if !ok {
 			h.Logger.Info("request rejected", "id", scope.LogID(), "reason", ticket.Reason)
 			h.metrics.terminate(h.Catalogue, r, info, http.StatusTooManyRequests)

@@ -114,7 +114,7 @@ func (h *Handler) steps() []step {
 		h.refuseAfterDelay,      // before authentication, to leave the connection as soon as possible
 		h.refuseWhileStarting,   // before authentication and authorization, which read the caches
 		h.record,                // before authentication, whose refusals are recorded too
-		h.traced("authentication", h.authenticate), // before limits, which depend on the user
+		h.accounted("authentication", h.authenticate), // before limits, which depend on the user
 		h.trace,                                  // after authentication: only trusted clients influence what is sampled
 		h.traced("audit", h.audit),               // before impersonation: the events contain both users, and refusals
 		h.traced("impersonation", h.impersonate), // before limits too: all later steps see the impersonated user

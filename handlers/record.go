@@ -2,8 +2,8 @@ package handlers
 
 import (
 	"net/http"
+	"strconv"
 
-	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/apf"
@@ -19,8 +19,8 @@ func (h *Handler) record(next http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		sw := w.(*responseWriter) // of the step measure
-		ctx, span := request.StartSpan(r.Context(), "request")
-		sw.scope.Account, sw.scope.Traced = &request.Account{Span: span}, true
+		sw.scope.Account = &request.Account{}
+		sw.scope.Traced = apf.IsMutating(sw.scope.Info.Verb) // reads have few steps, and must stay fast
 		sw.scope.Audit = &request.AuditRecord{Level: request.AuditMetadata}
 		sw.recording = h.Recorder.Begin(r, sw.scope, sw.received)
 		defer func() {
@@ -29,24 +29,46 @@ func (h *Handler) record(next http.HandlerFunc) http.HandlerFunc {
 			if p != nil {
 				code = http.StatusInternalServerError
 			}
-			span.End()
 			sw.recording.Ended(code, sw.written)
 			if p != nil {
 				panic(p)
 			}
 		}()
-		next(w, r.WithContext(ctx))
+		next(w, r)
 	}
 }
 
-// explainLimit records what flow control decided.
-func explainLimit(r *http.Request, scope *request.Scope, ticket *apf.Ticket, ok bool) {
+// accounted returns a step of the chain that the account of the request has. It is the step itself if the server has no lab.
+func (h *Handler) accounted(name string, s step) step {
+	if h.Recorder == nil {
+		return s
+	}
+	return func(next http.HandlerFunc) http.HandlerFunc {
+		within := s(func(w http.ResponseWriter, r *http.Request) {
+			w.(*responseWriter).scope.Account.EndStep()
+			next(w, r)
+		})
+		return func(w http.ResponseWriter, r *http.Request) {
+			account := w.(*responseWriter).scope.Account
+			account.BeginStep(name)
+			within(w, r)
+			account.EndStep() // of a refused request
+		}
+	}
+}
+
+// recordLimit records what flow control decided.
+func recordLimit(scope *request.Scope, ticket *apf.Ticket, ok bool) {
 	if scope.Account == nil {
 		return
 	}
 	schema, level, seats := ticket.Classified()
-	request.CurrentSpan(r.Context()).Set(attribute.String("flowSchema", schema), attribute.String("priorityLevel", level),
-		attribute.Int("seats", seats), attribute.String("waited", scope.Durations.Of(request.PartAPFQueueWait).String()))
+	scope.Account.Fact("flowSchema", schema)
+	scope.Account.Fact("priorityLevel", level)
+	scope.Account.Fact("seats", strconv.Itoa(seats))
+	if waited := scope.Durations.Of(request.PartAPFQueueWait); waited > 0 {
+		scope.Account.Fact("waited", waited.String())
+	}
 	if !ok {
 		scope.Account.Refuse(request.Refusal{By: request.RefusedByFlowControl, Name: level})
 	}
@@ -59,8 +81,8 @@ func (c *call) recordBody(obj api.Object, data []byte) {
 	if account == nil {
 		return
 	}
-	contentType := c.r.Header.Get("Content-Type")
-	account.State(request.ObjectState{Data: data, JSON: func() ([]byte, error) { return c.codec.BodyJSON(contentType, data) }})
+	contentType, codec := c.r.Header.Get("Content-Type"), c.codec
+	account.State(request.ObjectState{Data: data, JSON: func() ([]byte, error) { return codec.BodyJSON(contentType, data) }})
 	decoded := c.Resource.ObjectState(request.ChangedByDecoding, obj)
 	if c.codec.IsHub() {
 		account.State(decoded)

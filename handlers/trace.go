@@ -148,9 +148,10 @@ func truncatedAgent(r *http.Request) string {
 }
 
 // traced returns a step of the chain with a span of the time until the step calls the next one
-// or refuses the request. It is the step itself if spans are neither exported nor recorded.
+// or refuses the request. It is the step itself if no spans are exported, but for the account of the request.
 func (h *Handler) traced(name string, s step) step {
-	if h.Tracer == nil && h.Recorder == nil {
+	s = h.accounted(name, s)
+	if h.Tracer == nil {
 		return s
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -197,6 +198,7 @@ func (c *call) beginSpan() {
 	r := c.r
 	ctx, span := request.StartLazySpan(r.Context(), verb.name, func() []attribute.KeyValue { return requestAttributes(r) })
 	c.span, c.r = span, r.WithContext(ctx)
+	request.From(ctx).Account.SetSpan(span)
 	if w, ok := c.w.(*responseWriter); ok {
 		w.span = span
 	}

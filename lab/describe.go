@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,7 +72,7 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 	if status := s.Audit.ResponseStatus; status != nil && r.code >= http.StatusBadRequest {
 		st.Reason, st.Message = string(status.Reason), cut(status.Message, maxText)
 	}
-	describeSteps(st, s, r.received)
+	describeSteps(st, s, found.Span, r.received)
 	describeWatch(st, found, k)
 	ref := ObjectRef{Group: info.Group, Resource: info.Resource, Namespace: out.Spec.Namespace, Name: out.Spec.ObjectName}
 	resource := l.find(info)
@@ -156,13 +157,40 @@ func describeWatch(st *v1alpha1.RequestStatus, found request.Found, k *keptReque
 // maxSteps is the maximum number of steps of a Request.
 const maxSteps = 200
 
-// describeSteps sets the steps of the request, from its spans, and its audit annotations.
-func describeSteps(st *v1alpha1.RequestStatus, s *request.Scope, received time.Time) {
-	appendSteps(st, s.Account.Span.Tree().Steps, "", received)
-	notes := s.Annotations()
-	for i := range notes {
-		addAnnotation(st, notes[i])
+// describeSteps sets the steps of the request: those of the chain, of the spans behind it, and the audit annotations.
+func describeSteps(st *v1alpha1.RequestStatus, s *request.Scope, span *request.Span, received time.Time) {
+	chain := s.Account.Chain()
+	st.Steps = make([]v1alpha1.Step, 0, len(chain)+4)
+	for i := range chain {
+		c := &chain[i]
+		step := v1alpha1.Step{Name: c.Name, Start: c.Start.Sub(received).Microseconds(), Microseconds: c.Took.Microseconds()}
+		for _, f := range c.Facts() {
+			addFact(&step, f.Key, f.Value)
+		}
+		st.Steps = append(st.Steps, step)
 	}
+	if span != nil {
+		appendSteps(st, []request.SpanStep{span.Tree()}, "", received)
+	}
+	s.Durations.Each(func(p request.Part, took time.Duration) {
+		if p == request.PartSerialize || p == request.PartResponseWrite {
+			st.Steps = append(st.Steps, v1alpha1.Step{Name: p.String(), Microseconds: took.Microseconds()})
+		}
+	})
+	for _, a := range s.Annotations() {
+		addAnnotation(st, a)
+	}
+}
+
+// addFact adds a fact to a step.
+func addFact(s *v1alpha1.Step, name, value string) {
+	if value == "" {
+		return
+	}
+	if s.Facts == nil {
+		s.Facts = map[string]string{}
+	}
+	s.Facts[name] = cut(value, maxText)
 }
 
 func appendSteps(st *v1alpha1.RequestStatus, steps []request.SpanStep, parent string, received time.Time) {
@@ -176,12 +204,7 @@ func appendSteps(st *v1alpha1.RequestStatus, steps []request.SpanStep, parent st
 			if isRepeated(string(a.Key)) {
 				continue
 			}
-			if text := cut(a.Value.Emit(), maxAgent); text != "" {
-				if out.Facts == nil {
-					out.Facts = map[string]string{}
-				}
-				out.Facts[string(a.Key)] = text
-			}
+			addFact(&out, string(a.Key), cut(a.Value.Emit(), maxAgent))
 		}
 		st.Steps = append(st.Steps, out)
 		appendSteps(st, step.Steps, out.Name+"/", received)
@@ -198,28 +221,20 @@ func isRepeated(key string) bool {
 	return false
 }
 
-// annotationsOf has the steps to which audit annotations belong, by key.
-var annotationsOf = map[string][2]string{
-	"authorization.k8s.io/decision": {"authorization", "decision"},
-	"authorization.k8s.io/reason":   {"authorization", "reason"},
-}
-
-// addAnnotation adds an audit annotation to its step, or to the first one that it may belong to.
+// addAnnotation adds an audit annotation: to the step authorization, or to a step of its own.
 func addAnnotation(st *v1alpha1.RequestStatus, a request.Annotation) {
-	step, name := "", a.Key
-	if known, ok := annotationsOf[a.Key]; ok {
-		step, name = known[0], known[1]
+	step, name := "audit annotations", a.Key
+	if of, ok := strings.CutPrefix(a.Key, "authorization.k8s.io/"); ok {
+		step, name = "authorization", of
 	}
 	for i := range st.Steps {
-		if s := &st.Steps[i]; s.Name == step || step == "" && s.Microseconds > 0 && i == len(st.Steps)-1 {
-			if s.Facts == nil {
-				s.Facts = map[string]string{}
-			}
-			s.Facts[name] = cut(a.Value, maxText)
+		if st.Steps[i].Name == step {
+			addFact(&st.Steps[i], name, a.Value)
 			return
 		}
 	}
-	st.Steps = append(st.Steps, v1alpha1.Step{Name: cmp.Or(step, "audit annotations"), Facts: map[string]string{name: cut(a.Value, maxText)}})
+	st.Steps = append(st.Steps, v1alpha1.Step{Name: step})
+	addFact(&st.Steps[len(st.Steps)-1], name, a.Value)
 }
 
 // roundedText returns a duration with three digits.

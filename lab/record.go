@@ -74,13 +74,13 @@ func (r *record) pickName() string {
 	if isName(r.scope.ID) {
 		return r.scope.ID
 	}
-	return request.NewUUID()
+	return request.NewOrderedUUID(time.Now())
 }
 
 // nameOf returns the name of a record, or a random one if another request has it. The lock is held.
 func (l *Lab) nameOf(r *record) string {
 	if l.kept[r.name] != nil {
-		return request.NewUUID()
+		return request.NewOrderedUUID(time.Now())
 	}
 	return r.name
 }

@@ -27,10 +27,13 @@ type Recording interface {
 // refused the request. The spans of the request have the steps and what each found out; the audit record has the Status. Only
 // requests of a server with a lab have an Account. A nil Account records nothing. It is safe for concurrent use.
 type Account struct {
-	// Span is that of the whole request, with the spans of all steps in it.
-	Span *Span
+	// chain has the steps of the handler chain, of which chainLength are used. Only the goroutine of the request writes them.
+	chain       [8]ChainStep
+	chainLength int
+	open        bool // the last step has not ended
 
 	mu      sync.Mutex
+	span    *Span // of the verb
 	states  []ObjectState
 	refusal Refusal
 	// attempts counts the attempts of the write, which begin after the first sent states.
@@ -44,6 +47,60 @@ type Account struct {
 type Patch struct {
 	Type string
 	Data []byte
+}
+
+// ChainStep is a step of the handler chain, with what it found out.
+type ChainStep struct {
+	Name        string
+	Start       time.Time
+	Took        time.Duration
+	facts       [5]Annotation
+	factsLength int
+}
+
+// Facts returns what the step found out.
+func (s *ChainStep) Facts() []Annotation { return s.facts[:s.factsLength] }
+
+// BeginStep begins a step of the handler chain.
+func (a *Account) BeginStep(name string) {
+	if a == nil || a.chainLength == len(a.chain) {
+		return
+	}
+	a.chain[a.chainLength] = ChainStep{Name: name, Start: time.Now()}
+	a.chainLength, a.open = a.chainLength+1, true
+}
+
+// EndStep ends the step that BeginStep began.
+func (a *Account) EndStep() {
+	if a == nil || !a.open {
+		return
+	}
+	s := &a.chain[a.chainLength-1]
+	s.Took, a.open = time.Since(s.Start), false
+}
+
+// Fact records what the current step of the handler chain found out. Behind the chain it records nothing.
+func (a *Account) Fact(name, value string) {
+	if a == nil || !a.open || value == "" {
+		return
+	}
+	if s := &a.chain[a.chainLength-1]; s.factsLength < len(s.facts) {
+		s.facts[s.factsLength] = Annotation{name, value}
+		s.factsLength++
+	}
+}
+
+// Chain returns the steps of the handler chain. It must not be called before the end of the chain.
+func (a *Account) Chain() []ChainStep { return a.chain[:a.chainLength] }
+
+// SetSpan sets the span of the verb, which has the steps behind the chain.
+func (a *Account) SetSpan(s *Span) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.span = s
 }
 
 // ObjectState is an object between two steps.
@@ -191,6 +248,7 @@ func (a *Account) FollowWatch(counts func() WatchCounts) {
 
 // Found is the content of an Account.
 type Found struct {
+	Span    *Span // nil for reads, unless they are traced
 	States  []ObjectState
 	Refusal Refusal
 	Retries int
@@ -203,14 +261,7 @@ type Found struct {
 func (a *Account) Found() Found {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return Found{a.states, a.refusal, max(a.attempts-1, 0), a.stored, a.patch, a.watch}
-}
-
-// Fact adds an attribute to the current span of a request that has an Account.
-func (s *Scope) Fact(span *Span, attributes ...attribute.KeyValue) {
-	if s.Account != nil {
-		span.Set(attributes...)
-	}
+	return Found{a.span, a.states, a.refusal, max(a.attempts-1, 0), a.stored, a.patch, a.watch}
 }
 
 // SpanStep is a step of a span: an event, or a span in it.
@@ -226,7 +277,7 @@ type SpanStep struct {
 func (s *Span) Tree() SpanStep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := SpanStep{Name: s.name, Start: s.start, Took: s.took, Attributes: append(s.attributes(), s.found...)}
+	out := SpanStep{Name: s.name, Start: s.start, Took: s.took, Attributes: s.attributes()}
 	if len(s.steps) > 0 {
 		out.Steps = make([]SpanStep, len(s.steps))
 	}
@@ -238,19 +289,6 @@ func (s *Span) Tree() SpanStep {
 		}
 	}
 	return out
-}
-
-// Set adds attributes to the span.
-func (s *Span) Set(attributes ...attribute.KeyValue) {
-	if s == nil {
-		return
-	}
-	if s.otel.IsRecording() {
-		s.otel.SetAttributes(attributes...)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.found = append(s.found, attributes...)
 }
 
 // Did records a step that took from start until now, without a span of its own.

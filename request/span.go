@@ -26,8 +26,7 @@ type Span struct {
 	otel, otelParent trace.Span
 
 	mu    sync.Mutex
-	took  time.Duration        // 0 until the end
-	found []attribute.KeyValue // of Set
+	took  time.Duration // 0 until the end
 	steps []spanStep
 }
 

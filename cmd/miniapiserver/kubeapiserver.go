@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
@@ -15,6 +16,9 @@ import (
 // kube-apiserver, in the form of --controllers. None run if it is not set, since they
 // belong to kube-controller-manager.
 const controllersVariable = "MINIAPISERVER_CONTROLLERS"
+
+// labVariable is the environment variable that turns on the lab of kube-apiserver, in the form of --lab.
+const labVariable = "MINIAPISERVER_LAB"
 
 // runKubeAPIServer runs kube-apiserver and returns its exit status.
 func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
@@ -40,6 +44,11 @@ func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
 		return p.status(printHelp(stdout, kubeUsage, p.flags.Flags()))
 	case p.flags.Version != "":
 		return p.status(printVersion(stdout, "Kubernetes", p.flags))
+	}
+	if text := os.Getenv(labVariable); text != "" {
+		if o.Lab.Enabled, err = strconv.ParseBool(text); err != nil {
+			return p.fail(fmt.Errorf("%s: %q is neither true nor false", labVariable, text))
+		}
 	}
 	return p.serve(o, func(*server.Server) {})
 }
