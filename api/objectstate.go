@@ -2,25 +2,28 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// ObjectState returns the state of an object of the hub type for the account of a request, which by made. It costs an encoding
-// of the object, in protobuf if the type has it; the JSON is made when it is asked for. Obj may change afterwards.
-func (r *Resource) ObjectState(by string, obj Object) request.ObjectState {
+// RecordState adds the state of an object of the hub type to the account of a request, which by made. It costs an encoding of
+// the object, in protobuf if the type has it; the JSON is made when it is asked for. Obj may change afterwards.
+func (r *Resource) RecordState(account *request.Account, by string, obj Object) {
 	if p, ok := obj.(ProtoObject); ok {
-		data := make([]byte, p.Size())
-		if n, err := p.MarshalToSizedBuffer(data); err == nil && n == len(data) {
-			return request.ObjectState{By: by, Data: data, JSON: func() ([]byte, error) {
-				decoded := r.New().(ProtoObject)
-				if err := decoded.Unmarshal(data); err != nil {
-					return nil, err
-				}
-				return json.Marshal(decoded)
-			}}
-		}
+		account.NewState(by, func(b []byte) ([]byte, error) {
+			size := p.Size()
+			b = slices.Grow(b, size)[:size]
+			_, err := p.MarshalToSizedBuffer(b)
+			return b, err
+		}, func(data []byte) ([]byte, error) {
+			decoded := r.New().(ProtoObject)
+			if err := decoded.Unmarshal(data); err != nil {
+				return nil, err
+			}
+			return json.Marshal(decoded)
+		})
+		return
 	}
-	data, err := json.Marshal(obj)
-	return request.ObjectState{By: by, Data: data, JSON: func() ([]byte, error) { return data, err }}
+	account.NewState(by, func([]byte) ([]byte, error) { return json.Marshal(obj) }, func(data []byte) ([]byte, error) { return data, nil })
 }

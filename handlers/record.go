@@ -83,15 +83,13 @@ func (c *call) recordBody(obj api.Object, data []byte) {
 	}
 	contentType, codec := c.r.Header.Get("Content-Type"), c.codec
 	account.State(request.ObjectState{Data: data, JSON: func() ([]byte, error) { return codec.BodyJSON(contentType, data) }})
-	decoded := c.Resource.ObjectState(request.ChangedByDecoding, obj)
-	if c.codec.IsHub() {
-		account.State(decoded)
-		return
+	by := request.ChangedByDecoding
+	if !c.codec.IsHub() {
+		text, err := c.codec.AuditJSON(obj, false) // in the version of the body
+		account.State(request.ObjectState{By: by, Data: text, JSON: func() ([]byte, error) { return text, err }})
+		by = ""
 	}
-	text, err := c.codec.AuditJSON(obj, false) // in the version of the body
-	account.State(request.ObjectState{By: decoded.By, Data: text, JSON: func() ([]byte, error) { return text, err }})
-	decoded.By = ""
-	account.State(decoded)
+	c.Resource.RecordState(account, by, obj)
 }
 
 // recordPatch records a patch that is no state of the object.

@@ -74,6 +74,7 @@ type Lab struct {
 	running      map[string]*keptRequest
 	runningBytes int64
 	writes       writeIndex
+	buffer       []byte // in which objects are encoded
 }
 
 // New returns a Lab, whose resources the catalogue of a server gets, and whose Store the registry uses for Requests. It keeps

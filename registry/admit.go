@@ -79,7 +79,7 @@ func (a *Attributes) AuthorizeCreate(ctx context.Context) error {
 // RecordState records, for the account of the request, the state of the object that by made.
 func (a *Attributes) RecordState(by string) {
 	if a.Object != nil && a.Kind.Kind == a.Resource.Kind && a.Scope.Account != nil {
-		a.Scope.Account.State(a.Resource.ObjectState(by, a.Object))
+		a.Resource.RecordState(a.Scope.Account, by, a.Object)
 	}
 }
 

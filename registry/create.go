@@ -70,7 +70,6 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 		w.setNamespace,
 		w.clearSystemFields,
 		w.manageFields,
-		w.recordPrepared,
 		w.checkCreatable,
 		w.checkEncodable,
 		w.mutate,

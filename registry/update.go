@@ -139,7 +139,7 @@ func (w *update) readStored(ctx context.Context) (err error) {
 		err = w.r.errUnreadable(w.item, err)
 	}
 	if account := request.From(ctx).Account; err == nil && account.HasPatch() {
-		account.State(w.t.Resource.ObjectState("", w.old)) // to which the patch is applied
+		w.t.Resource.RecordState(account, "", w.old) // to which the patch is applied
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (w *write) recordAllocated(ctx context.Context) error {
 // recordState records the state of the object that by made.
 func (w *write) recordState(ctx context.Context, by string) error {
 	if account := request.From(ctx).Account; account != nil {
-		account.State(w.t.Resource.ObjectState(by, w.obj))
+		w.t.Resource.RecordState(account, by, w.obj)
 	}
 	return nil
 }

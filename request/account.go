@@ -35,6 +35,7 @@ type Account struct {
 	mu      sync.Mutex
 	span    *Span // of the verb
 	states  []ObjectState
+	scratch []byte // in which states are encoded before they are compared
 	refusal Refusal
 	// attempts counts the attempts of the write, which begin after the first sent states.
 	attempts, sent int
@@ -168,6 +169,25 @@ type WatchCounts struct {
 	Ended string
 }
 
+// NewState adds a state that by made, unless it equals the one before it. The function encode appends the encoding of the
+// object, and decode returns the JSON of such an encoding.
+func (a *Account) NewState(by string, encode func([]byte) ([]byte, error), decode func([]byte) ([]byte, error)) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var err error
+	if a.scratch, err = encode(a.scratch[:0]); err != nil {
+		return
+	}
+	if n := len(a.states); n > 0 && by != "" && bytes.Equal(a.states[n-1].Data, a.scratch) {
+		return
+	}
+	data := bytes.Clone(a.scratch)
+	a.states = append(a.states, ObjectState{By: by, Data: data, JSON: func() ([]byte, error) { return decode(data) }})
+}
+
 // State adds a state of the object, unless it equals the one before it.
 func (a *Account) State(s ObjectState) {
 	if a == nil {
@@ -266,29 +286,35 @@ func (a *Account) Found() Found {
 
 // SpanStep is a step of a span: an event, or a span in it.
 type SpanStep struct {
+	// Depth is the number of spans around the step; 0 for the span itself.
+	Depth      int
 	Name       string
 	Start      time.Time
 	Took       time.Duration // 0 for an event, and for a span that has not ended
 	Attributes []attribute.KeyValue
-	Steps      []SpanStep
 }
 
-// Tree returns the span with its steps. A step has the events and the spans inside it.
-func (s *Span) Tree() SpanStep {
+// Steps calls f with the span and all steps in it, each before the steps inside it.
+func (s *Span) Steps(f func(*SpanStep)) {
+	if s != nil {
+		s.visit(0, f)
+	}
+}
+
+func (s *Span) visit(depth int, f func(*SpanStep)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := SpanStep{Name: s.name, Start: s.start, Took: s.took, Attributes: s.attributes()}
-	if len(s.steps) > 0 {
-		out.Steps = make([]SpanStep, len(s.steps))
-	}
-	for n, step := range s.steps {
-		if step.span != nil {
-			out.Steps[n] = step.span.Tree()
-		} else {
-			out.Steps[n] = SpanStep{Name: step.name, Start: step.at, Took: step.took, Attributes: step.attributes}
+	step := SpanStep{Depth: depth, Name: s.name, Start: s.start, Took: s.took, Attributes: s.attributes()}
+	f(&step)
+	for i := range s.steps {
+		inner := &s.steps[i]
+		if inner.span != nil {
+			inner.span.visit(depth+1, f)
+			continue
 		}
+		step = SpanStep{Depth: depth + 1, Name: inner.name, Start: inner.at, Took: inner.took, Attributes: inner.attributes}
+		f(&step)
 	}
-	return out
 }
 
 // Did records a step that took from start until now, without a span of its own.
