@@ -163,6 +163,11 @@ server/credentials, controllers, kinds/scheduling, kinds/apiregistration < serve
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
 
+# The lab explains what the layers did. They do not import it: they tell the account of a request, which the lab gets at its end.
+NONE < lab/v1alpha1/internal/generate;
+NONE < lab/v1alpha1 < lab, server;
+registry, api/custom/untyped < lab < server;
+
 # The server as the programs that tests start, and releases with them.
 NONE < internal/envtest < cmd;
 server, internal/envtest < internal/dist;
