@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
-	"log"
+
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,7 +14,8 @@ import (
 
 func main() {
 	if err := run("types.go", "swagger_doc.go"); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
