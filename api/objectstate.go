@@ -11,7 +11,7 @@ import (
 // the object, in protobuf if the type has it; the JSON is made when it is asked for. Obj may change afterwards.
 func (r *Resource) RecordState(account *request.Account, by string, obj Object) {
 	if p, ok := obj.(ProtoObject); ok {
-		account.NewState(by, func(b []byte) ([]byte, error) {
+		account.NewState(r, by, func(b []byte) ([]byte, error) {
 			size := p.Size()
 			b = slices.Grow(b, size)[:size]
 			_, err := p.MarshalToSizedBuffer(b)
@@ -25,5 +25,5 @@ func (r *Resource) RecordState(account *request.Account, by string, obj Object) 
 		})
 		return
 	}
-	account.NewState(by, func([]byte) ([]byte, error) { return json.Marshal(obj) }, func(data []byte) ([]byte, error) { return data, nil })
+	account.NewState(r, by, func([]byte) ([]byte, error) { return json.Marshal(obj) }, func(data []byte) ([]byte, error) { return data, nil })
 }

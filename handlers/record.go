@@ -81,15 +81,7 @@ func (c *call) recordBody(obj api.Object, data []byte) {
 	if account == nil {
 		return
 	}
-	contentType, codec := c.r.Header.Get("Content-Type"), c.codec
-	account.State(request.ObjectState{Data: data, JSON: func() ([]byte, error) { return codec.BodyJSON(contentType, data) }})
-	by := request.ChangedByDecoding
-	if !c.codec.IsHub() {
-		text, err := c.codec.AuditJSON(obj, false) // in the version of the body
-		account.State(request.ObjectState{By: by, Data: text, JSON: func() ([]byte, error) { return text, err }})
-		by = ""
-	}
-	c.Resource.RecordState(account, by, obj)
+	c.codec.RecordBody(account, c.r.Header.Get("Content-Type"), data, obj)
 }
 
 // recordPatch records a patch that is no state of the object.

@@ -111,7 +111,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
 	w.prepareCopy = w.prepareOther
-	request.From(ctx).Account.BeginAttempt()
+	request.From(ctx).Account.BeginAttempt(t.Resource)
 	err := w.finish(ctx, inOrder(ctx,
 		w.readStored,
 		w.checkPreconditions,
@@ -138,7 +138,7 @@ func (w *update) readStored(ctx context.Context) (err error) {
 	if err != nil && !w.o.DryRun {
 		err = w.r.errUnreadable(w.item, err)
 	}
-	if account := request.From(ctx).Account; err == nil && account.HasPatch() {
+	if account := request.From(ctx).Account; err == nil && (account.HasPatch() || w.t.Sub != nil) {
 		w.t.Resource.RecordState(account, "", w.old) // to which the patch is applied
 	}
 	return err
@@ -250,7 +250,10 @@ func (w *update) mutate(ctx context.Context) error {
 	if err := w.r.mutate(ctx, a); err != nil || w.view == nil {
 		return err
 	}
-	return w.changeByView(ctx)
+	if err := w.changeByView(ctx); err != nil {
+		return err
+	}
+	return w.recordState(ctx, request.ChangedByView)
 }
 
 // admit runs validating admission, which sees views too.

@@ -37,11 +37,13 @@ type Account struct {
 	states  []ObjectState
 	scratch []byte // in which states are encoded before they are compared
 	refusal Refusal
-	// attempts counts the attempts of the write, which begin after the first sent states.
-	attempts, sent int
-	stored         Stored
-	patch          Patch
-	watch          func() WatchCounts
+	// attempts counts the attempts of the write of an object of the kind written, which begin after the first sent states. kind
+	// is that of the last state.
+	attempts, sent          int
+	written, sentKind, kind any
+	stored                  Stored
+	patch                   Patch
+	watch                   func() WatchCounts
 }
 
 // Patch is a patch in a request: its media type and the body.
@@ -120,11 +122,10 @@ const (
 	ChangedByDecoding   = "decoding and defaults"
 	ChangedByPatch      = "the patch"
 	ChangedByApply      = "the apply"
+	ChangedByView       = "the subresource"
 	ChangedByServer     = "the server"
-	ChangedByKind       = "preparation by the kind"
 	ChangedByAllocation = "allocation"
 	ChangedByFields     = "field management"
-	ChangedByDeletion   = "deletion"
 )
 
 // Layers that refuse requests (Refusal.By), as the lab's API names them.
@@ -170,48 +171,58 @@ type WatchCounts struct {
 }
 
 // NewState adds a state that by made, unless it equals the one before it. The function encode appends the encoding of the
-// object, and decode returns the JSON of such an encoding.
-func (a *Account) NewState(by string, encode func([]byte) ([]byte, error), decode func([]byte) ([]byte, error)) {
+// object, and decode returns the JSON of such an encoding. The kind identifies the kind of the object: states of another kind than
+// that of the write, which a layer writes meanwhile, are left out.
+func (a *Account) NewState(kind any, by string, encode func([]byte) ([]byte, error), decode func([]byte) ([]byte, error)) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.attempts > 0 && kind != a.written {
+		return
+	}
 	var err error
 	if a.scratch, err = encode(a.scratch[:0]); err != nil {
 		return
 	}
+	if kind != a.kind { // the body was of another kind: an eviction, a scale
+		by = ""
+	}
 	if n := len(a.states); n > 0 && by != "" && bytes.Equal(a.states[n-1].Data, a.scratch) {
 		return
 	}
+	a.kind = kind
 	data := bytes.Clone(a.scratch)
 	a.states = append(a.states, ObjectState{By: by, Data: data, JSON: func() ([]byte, error) { return decode(data) }})
 }
 
-// State adds a state of the object, unless it equals the one before it.
-func (a *Account) State(s ObjectState) {
+// SentState adds a state of the body of a request, which is of a kind.
+func (a *Account) SentState(kind any, s ObjectState) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if n := len(a.states); n > 0 && s.By != "" && bytes.Equal(a.states[n-1].Data, s.Data) {
-		return
-	}
+	a.kind = kind
 	a.states = append(a.states, s)
 }
 
-// BeginAttempt is called when an attempt of a write begins. A further attempt drops the states of the one before it.
-func (a *Account) BeginAttempt() {
+// BeginAttempt is called when an attempt of a write of an object of a kind begins. A further attempt drops the states of the one
+// before it. Writes of other kinds, which a layer makes meanwhile, do not count.
+func (a *Account) BeginAttempt(kind any) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.attempts++; a.attempts == 1 {
-		a.sent = len(a.states)
+	if a.attempts > 0 && kind != a.written {
+		return
 	}
-	a.states = a.states[:a.sent]
+	if a.attempts++; a.attempts == 1 {
+		a.written, a.sent, a.sentKind = kind, len(a.states), a.kind
+	}
+	a.states, a.kind = a.states[:a.sent], a.sentKind
 }
 
 // Refuse records what refused the request. The first refusal counts, which is that of the innermost layer.

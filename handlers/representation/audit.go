@@ -135,9 +135,21 @@ func appendMembers(b []byte, object jsonscan.Value, appendValue func(b []byte, k
 	return append(b, '}')
 }
 
-// BodyJSON returns the body of a request as JSON, without defaults. A body in protobuf is decoded into the Go type of the
+// RecordBody adds the body of a request, and the object of the hub type that was decoded from it, to the account of the request.
+func (c *Codec) RecordBody(account *request.Account, contentType string, data []byte, obj api.Object) {
+	account.SentState(c.resource, request.ObjectState{Data: data, JSON: func() ([]byte, error) { return c.bodyJSON(contentType, data) }})
+	by := request.ChangedByDecoding
+	if c.version.FromHub != nil || c.resource.Storage.ConvertFromStored != nil {
+		text, err := c.AuditJSON(obj, false) // in the version of the body
+		account.SentState(c.resource, request.ObjectState{By: by, Data: text, JSON: func() ([]byte, error) { return text, err }})
+		by = ""
+	}
+	c.resource.RecordState(account, by, obj)
+}
+
+// bodyJSON returns the body of a request as JSON, without defaults. A body in protobuf is decoded into the Go type of the
 // version.
-func (c *Codec) BodyJSON(contentType string, data []byte) ([]byte, error) {
+func (c *Codec) bodyJSON(contentType string, data []byte) ([]byte, error) {
 	name, _, err := mime.ParseMediaType(contentType)
 	f, ok := FormatOf(name)
 	if err != nil || !ok {
@@ -155,9 +167,4 @@ func (c *Codec) BodyJSON(contentType string, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(obj)
-}
-
-// IsHub reports whether the version of the codec is the hub version of the kind.
-func (c *Codec) IsHub() bool {
-	return c.version.FromHub == nil && c.resource.Storage.ConvertFromStored == nil
 }
