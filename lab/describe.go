@@ -190,5 +190,8 @@ func (d *description) longestStep() string {
 			note(s.Name, s.Took)
 		}
 	})
+	if 2*longest < d.took {
+		return "none of the steps took long"
+	}
 	return fmt.Sprintf("%s took %s", name, roundedText(longest))
 }

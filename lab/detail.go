@@ -213,6 +213,8 @@ func (l *Lab) show(ctx context.Context, r *v1alpha1.Request, d *details) {
 	r.Status.Changes = d.changes
 	if len(d.states) > 0 {
 		r.Status.Changes = changesOf(d.states, nil)
+	}
+	if d.patch.Type != "" {
 		r.Status.Owners = ownersOf(d.states)
 	}
 	if len(d.patch.Data) > 0 {

@@ -69,6 +69,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 	if err := inOrder(ctx,
 		w.setNamespace,
 		w.clearSystemFields,
+		w.recordPrepared,
 		w.manageFields,
 		w.checkCreatable,
 		w.checkEncodable,
