@@ -2,12 +2,10 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -85,7 +83,7 @@ func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*I
 	resp, err := c.store.client.Get(ctx, c.prefix+key, clientv3.WithRev(rev))
 	c.observeEtcd(ctx, opGet, start, err)
 	if err != nil {
-		return nil, c.etcdReadError(ctx, err, rev)
+		return nil, c.store.etcdReadError(ctx, err, rev)
 	}
 	if len(resp.Kvs) == 0 {
 		return nil, ErrNotFound
@@ -123,7 +121,7 @@ func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64
 		resp, err := c.store.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithRev(rev))
 		c.observeEtcd(ctx, opList, start, err)
 		if err != nil {
-			return nil, c.etcdReadError(ctx, err, rev)
+			return nil, c.store.etcdReadError(ctx, err, rev)
 		}
 		if rev == 0 {
 			rev, l.Revision = resp.Header.Revision, resp.Header.Revision
@@ -153,16 +151,4 @@ func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64
 			return l, bad.err()
 		}
 	}
-}
-
-func (c *Collection) etcdReadError(ctx context.Context, err error, rev int64) error {
-	switch {
-	case errors.Is(err, rpctypes.ErrCompacted):
-		return &CompactedError{Wanted: rev, Compacted: c.store.compacted.Load()}
-	case errors.Is(err, rpctypes.ErrFutureRev):
-		return &FutureRevisionError{Wanted: rev, Current: c.store.newestKnown()}
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	}
-	return c.store.readError(err)
 }

@@ -2,16 +2,13 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/metadata"
 )
 
 // Watch starts a watch. It ends when ctx is done, at the deadline or by Stop. Watch returns
@@ -137,51 +134,12 @@ func (c *Collection) endWatches(err error) {
 
 // readHistory reads the changes after rev, up to and including end, from etcd.
 func (c *Collection) readHistory(ctx context.Context, rev, end int64) ([]*transition, error) {
-	ctx, cancel := context.WithTimeout(ctx, historyReadTimeout)
-	defer cancel()
-	// Distinct metadata gives the watch its own gRPC stream, so that progress notifications
-	// are for this watch.
-	ctx = metadata.AppendToOutgoingContext(ctx, "history", fmt.Sprint(c.config().Prefix, rev))
-	watch := c.store.client.Watch(ctx, c.prefix, clientv3.WithPrefix(), clientv3.WithPrevKV(),
-		clientv3.WithRev(rev+1), clientv3.WithCreatedNotify())
-	tick := time.NewTicker(progressEvery)
-	defer tick.Stop()
 	h := historyReader{collection: c, last: map[string]*Item{}}
-	for {
-		select {
-		case resp, ok := <-watch:
-			if !ok {
-				return nil, causeOr(ctx, ErrUnavailable)
-			}
-			if resp.CompactRevision > 0 || errors.Is(resp.Err(), rpctypes.ErrCompacted) {
-				return nil, &CompactedError{Wanted: rev, Compacted: resp.CompactRevision}
-			}
-			if err := resp.Err(); err != nil {
-				return nil, c.store.readError(err)
-			}
-			for _, e := range resp.Events {
-				if e.Kv.ModRevision > end {
-					return h.changes, nil
-				}
-				h.add(e)
-			}
-			if len(resp.Events) > 0 && resp.Events[len(resp.Events)-1].Kv.ModRevision >= end ||
-				resp.IsProgressNotify() && resp.Header.Revision >= end {
-				return h.changes, nil
-			}
-			if !resp.Created {
-				continue
-			}
-		case <-tick.C:
-		}
-		if err := c.store.client.RequestProgress(ctx); err != nil {
-			return nil, c.etcdReadError(ctx, err, rev)
-		}
+	if err := c.store.eventsBetween(ctx, c.prefix, rev, end, h.add, clientv3.WithPrefix(), clientv3.WithPrevKV()); err != nil {
+		return nil, err
 	}
+	return h.changes, nil
 }
-
-// historyReadTimeout is the maximum duration of reading history for a watch.
-const historyReadTimeout = 30 * time.Second
 
 // historyReader converts etcd events to transitions.
 type historyReader struct {

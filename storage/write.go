@@ -233,7 +233,7 @@ func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error
 	resp, err := c.store.client.Txn(ctx).If(guard).Then(then...).Else(get).Commit()
 	c.observeEtcd(ctx, opGet, start, err)
 	if err != nil {
-		return nil, c.etcdReadError(ctx, err, 0)
+		return nil, c.store.etcdReadError(ctx, err, 0)
 	}
 	current := firstKeyValue((*pb.TxnResponse)(resp))
 	switch {
