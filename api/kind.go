@@ -163,8 +163,9 @@ func (k Kind[T]) any() AnyKind {
 		RequireResourceVersion: k.RequireResourceVersion, KeepStatus: k.KeepStatus,
 		Prepare: rules.Prepare, Checks: rules.Checks, HasGeneration: k.HasGeneration,
 		GenerationCountsDropped: k.GenerationCountsDropped, Status: k.Status, Subresources: k.Subresources, Delete: k.Delete,
-		Selectable: resultOfObject(k.Selectable), Indexed: k.Indexed, Reset: k.Reset, HiddenAnnotations: k.HiddenAnnotations, Confidential: k.Confidential,
-		Table: k.Table.any(), Virtual: k.Virtual,
+		Selectable: resultOfObject(k.Selectable), Indexed: k.Indexed, Reset: k.Reset, HiddenAnnotations: k.HiddenAnnotations,
+		Confidential: k.Confidential,
+		Table:        k.Table.any(), Virtual: k.Virtual,
 	}
 	if f := k.DropDisabledFields; f != nil {
 		out.DropDisabledFields = func(gates features.Gates, obj, old Object) { f(gates, obj.(T), typed[T](old)) }

@@ -118,18 +118,19 @@ func TestNearestOrder(t *testing.T) {
 		"clusterrolebinding 1 far user:u\nclusterrolebinding 2 two user:u\nclusterrolebinding 3 group user:u\n" +
 		"clusterrolebinding 4 sub user:u\nclusterrolebinding 5 verb user:u\nclusterrolebinding 6 named user:u\n"
 	r := rbacOf(text)
-	x := r.index
+	x, subjects := r.index, []rbacv1.Subject{{Kind: "User", Name: "u"}}
 	for _, namespace := range []string{"n1", "n2", "n3"} {
-		x.bind(&x.bindings, namespace+"/b", namespace, rbacv1.RoleRef{Kind: "ClusterRole", Name: "verb"}, []rbacv1.Subject{{Kind: "User", Name: "u"}})
+		x.bind(&x.bindings, namespace+"/b", namespace, rbacv1.RoleRef{Kind: "ClusterRole", Name: "verb"}, subjects)
 		x.clusterRoles.set("near", []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}}})
-		x.bind(&x.bindings, namespace+"/c", namespace, rbacv1.RoleRef{Kind: "ClusterRole", Name: "near"}, []rbacv1.Subject{{Kind: "User", Name: "u"}})
+		x.bind(&x.bindings, namespace+"/c", namespace, rbacv1.RoleRef{Kind: "ClusterRole", Name: "near"}, subjects)
 	}
 	info := request.Parse(httptest.NewRequest("GET", "/api/v1/pods", nil))
 	var got []string
 	for _, near := range r.Nearest(t.Context(), &request.User{Name: "u"}, &info) {
 		got = append(got, fmt.Sprint(near.Binding, near.Lacks))
 	}
-	want := "RoleBinding n1/c[namespace]; ClusterRoleBinding 6[name]; ClusterRoleBinding 5[verb]; ClusterRoleBinding 4[resource]; RoleBinding n1/b[namespace verb]"
+	want := "RoleBinding n1/c[namespace]; ClusterRoleBinding 6[name]; ClusterRoleBinding 5[verb]; " +
+		"ClusterRoleBinding 4[resource]; RoleBinding n1/b[namespace verb]"
 	if text := strings.Join(got, "; "); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // serveVirtual serves a resource that is not stored.
@@ -46,7 +47,7 @@ func (h *Handler) listVirtual(c *call, v *representation.View) error {
 	if err != nil {
 		return err
 	}
-	objects, err := h.Registry.VirtualList(c.r.Context(), c.Target, selection)
+	objects, err := h.Registry.VirtualList(c.r.Context(), c.Target, registry.ListOptions{Selection: selection, Limit: o.Limit})
 	if err != nil {
 		return err
 	}

@@ -257,7 +257,7 @@ func TestVirtualListIsSelected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		objects, err := r.VirtualList(t.Context(), at, Selection{Labels: byLabel, Fields: fields.ParseSelectorOrDie(c.field)})
+		objects, err := r.VirtualList(t.Context(), at, ListOptions{Selection: Selection{Labels: byLabel, Fields: fields.ParseSelectorOrDie(c.field)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func (s fixedSource) Get(context.Context, string) (api.Object, error) {
 	return nil, storage.ErrNotFound
 }
 
-func (s fixedSource) List(context.Context) ([]api.Object, error) {
+func (s fixedSource) List(context.Context, ListOptions) ([]api.Object, error) {
 	var out []api.Object
 	for _, name := range s {
 		out = append(out, &corev1.ComponentStatus{ObjectMeta: metav1.ObjectMeta{Name: name}})

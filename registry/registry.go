@@ -9,6 +9,7 @@
 //
 //   - registry.go, read.go: the registry, get, list and watch; converted.go, form.go: lists
 //     and objects of custom kinds that a webhook converts.
+//   - history.go: earlier versions of objects.
 //   - write.go, create.go, update.go, delete.go: the writes, each as a list of its steps.
 //     update.go has the only compare-and-swap loop of the server ; fence.go: what
 //     a creation depends on until it is stored.

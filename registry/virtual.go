@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,8 +20,9 @@ import (
 type Source interface {
 	// Get returns one object, or a NotFound Status when there is none.
 	Get(ctx context.Context, name string) (api.Object, error)
-	// List returns all objects, in their order in a list.
-	List(ctx context.Context) ([]api.Object, error)
+	// List returns the objects, in their order in a list. It may leave out objects that o does not select, and those beyond
+	// o.Limit; the other options are not used. The caller selects the others.
+	List(ctx context.Context, o ListOptions) ([]api.Object, error)
 }
 
 // source returns the Source of the virtual resource that t names.
@@ -47,15 +49,27 @@ func (r *Registry) VirtualGet(ctx context.Context, t Target) (api.Object, error)
 }
 
 // VirtualList computes the selected objects.
-func (r *Registry) VirtualList(ctx context.Context, t Target, o Selection) ([]api.Object, error) {
+func (r *Registry) VirtualList(ctx context.Context, t Target, o ListOptions) ([]api.Object, error) {
 	s, err := r.source(t)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := s.List(ctx)
+	objects, err := s.List(ctx, o)
+	if err != nil {
+		return nil, r.StatusError(t, err)
+	}
 	return slices.DeleteFunc(objects, func(obj api.Object) bool {
-		return !o.Labels.Matches(labels.Set(obj.GetLabels())) || !o.Fields.Matches(fields.Set{"metadata.name": obj.GetName()})
-	}), err
+		return !o.Labels.Matches(labels.Set(obj.GetLabels())) || !o.Fields.Matches(virtualFields(t.Resource, obj))
+	}), nil
+}
+
+// virtualFields returns the selectable fields of an object that is not stored.
+func virtualFields(res *api.Resource, obj api.Object) fields.Set {
+	out := fields.Set{"metadata.name": obj.GetName()}
+	if res.Selectable != nil {
+		maps.Copy(out, res.Selectable(obj))
+	}
+	return out
 }
 
 // Review answers a review, such as a SubjectAccessReview: Answer returns the object for the

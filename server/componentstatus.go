@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -77,7 +78,7 @@ func (c *componentStatuses) Get(ctx context.Context, name string) (api.Object, e
 }
 
 // List implements registry.Source.
-func (c *componentStatuses) List(ctx context.Context) ([]api.Object, error) {
+func (c *componentStatuses) List(ctx context.Context, _ registry.ListOptions) ([]api.Object, error) {
 	out := make([]api.Object, len(c.parts))
 	for i, p := range c.parts {
 		out[i] = p.status(ctx)

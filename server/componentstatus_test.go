@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // TestComponentStatusDial checks that the health checks use the dial function of the options, and
@@ -33,7 +35,7 @@ func TestComponentStatusDial(t *testing.T) {
 		mu.Unlock()
 		return (&net.Dialer{}).DialContext(ctx, network, servers[address].Listener.Addr().String())
 	})
-	objects, err := c.List(t.Context())
+	objects, err := c.List(t.Context(), registry.ListOptions{})
 	if err != nil || len(objects) != 2 || len(dialled) != 2 {
 		t.Fatalf("%d objects, dialled %v, %v", len(objects), dialled, err)
 	}

@@ -103,7 +103,9 @@ const pastReadTimeout = 30 * time.Second
 
 // eventsBetween calls f with the events of a key, or of what the options select, after the revision from, up to and including to.
 // It reads them by a watch.
-func (s *Store) eventsBetween(ctx context.Context, key string, from, to int64, f func(*clientv3.Event), options ...clientv3.OpOption) error {
+func (s *Store) eventsBetween(
+	ctx context.Context, key string, from, to int64, f func(*clientv3.Event), options ...clientv3.OpOption,
+) error {
 	if from >= to {
 		return nil
 	}

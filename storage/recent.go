@@ -13,7 +13,7 @@ import (
 // Recent returns the versions of all keys of the collections, the newest first, and of one revision in the order in which its
 // transaction wrote them.
 func (s *Store) Recent(ctx context.Context, o HistoryOptions) ([]Version, error) {
-	if err := s.readable(); err != nil {
+	if err := s.readable(); err != nil || !s.HasHistory() {
 		return nil, err
 	}
 	o = o.withDefaults()
@@ -39,7 +39,7 @@ func (s *Store) Recent(ctx context.Context, o HistoryOptions) ([]Version, error)
 // WrittenAt returns the versions that were written at a revision: usually one. It finds values from before the compaction that were not
 // replaced until then.
 func (s *Store) WrittenAt(ctx context.Context, rev int64) ([]Version, error) {
-	if err := s.readable(); err != nil || rev <= 0 {
+	if err := s.readable(); err != nil || !s.HasHistory() || rev <= 0 {
 		return nil, err
 	}
 	found := recentVersions{store: s, room: historyRoom{defaultVersions, maxHistoryBytes}}
@@ -65,7 +65,8 @@ func (r *recentVersions) readAt(ctx context.Context, rev int64) error {
 	if !errors.As(err, new(*CompactedError)) {
 		return err
 	}
-	resp, err := r.store.client.Get(ctx, r.store.opts.Prefix+"/", clientv3.WithPrefix(), clientv3.WithMinModRev(rev), clientv3.WithMaxModRev(rev))
+	resp, err := r.store.client.Get(ctx, r.store.opts.Prefix+"/", clientv3.WithPrefix(),
+		clientv3.WithMinModRev(rev), clientv3.WithMaxModRev(rev))
 	if err != nil {
 		return r.store.readError(err)
 	}

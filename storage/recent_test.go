@@ -54,7 +54,8 @@ func TestRecent(t *testing.T) {
 		checkAt(first+4, parts[1])
 		checkAt(first+3, parts[2])
 		checkAt(first, parts[4])
-		if got, _ := s.WrittenAt(t.Context(), first+1); len(got) != 1 || got[0].Prefix != "others/deep" || got[0].Key != "y" || got[0].Together != 1 {
+		if got, _ := s.WrittenAt(t.Context(), first+1); len(got) != 1 || got[0].Prefix != "others/deep" ||
+			got[0].Key != "y" || got[0].Together != 1 {
 			t.Errorf("got %+v", got)
 		}
 		compactTo(t, s, first+4)
@@ -83,7 +84,8 @@ func TestRecentOfMany(t *testing.T) {
 		}
 		for limit := 1; limit < 70; limit += 17 {
 			got, err := s.Recent(t.Context(), HistoryOptions{Limit: limit})
-			if err != nil || len(got) != min(limit, 61) || got[0].Revision != i.Revision() || got[len(got)-1].Revision != i.Revision()-int64(len(got))+1 {
+			if err != nil || len(got) != min(limit, 61) || got[0].Revision != i.Revision() ||
+				got[len(got)-1].Revision != i.Revision()-int64(len(got))+1 {
 				t.Errorf("limit %d: %d versions, %v", limit, len(got), err)
 			}
 		}

@@ -58,9 +58,9 @@ func (o HistoryOptions) withDefaults() HistoryOptions {
 }
 
 // History returns the versions of a key, the newest first. It ends where etcd was compacted: the last version may be older than the
-// compaction, because etcd keeps the values that existed then.
+// compaction, because etcd keeps the values that existed then. A local store has no history.
 func (c *Collection) History(ctx context.Context, key string, o HistoryOptions) ([]Version, error) {
-	if err := c.readable(); err != nil {
+	if err := c.readable(); err != nil || !c.store.HasHistory() {
 		return nil, err
 	}
 	h := keyHistory{collection: c, key: key, full: c.prefix + key, o: o.withDefaults(), room: historyRoom{bytes: maxHistoryBytes}}
@@ -75,6 +75,9 @@ func (c *Collection) History(ctx context.Context, key string, o HistoryOptions) 
 	return h.versions, err
 }
 
+// HasHistory reports whether the store has states of the past. A local store has none.
+func (s *Store) HasHistory() bool { return s.local == nil }
+
 // readable returns an error if etcd cannot be read.
 func (c *Collection) readable() error {
 	if c.closed.Load() || c.store.ctx.Err() != nil {
@@ -87,7 +90,7 @@ func (s *Store) readable() error {
 	switch {
 	case s.ctx.Err() != nil:
 		return ErrClosed
-	case !s.isConnected():
+	case s.local == nil && !s.isConnected():
 		return errors.Join(ErrUnavailable, errNotConnected)
 	}
 	return nil

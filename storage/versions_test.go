@@ -72,7 +72,8 @@ func TestKeyHistory(t *testing.T) {
 		i := mustCreate(t, c, "a/x", "c1")     // 9
 		other = mustUpdate(t, c, other, "end") // 10
 		i = mustUpdate(t, c, i, "c2")          // 11
-		const all = "11 c2 after c1; 9 created c1; 8 deleted after b2; 6 b2 after b1; 5 created b1; 4 deleted after a2; 2 a2 after a1; 1 created a1"
+		const all = "11 c2 after c1; 9 created c1; 8 deleted after b2; 6 b2 after b1; 5 created b1; " +
+			"4 deleted after a2; 2 a2 after a1; 1 created a1"
 		parts := strings.Split(all, "; ")
 		check := func(o HistoryOptions, want ...string) {
 			t.Helper()
