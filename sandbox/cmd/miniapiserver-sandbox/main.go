@@ -171,6 +171,8 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	f.IntVar(&o.Server.Serving.Port, "secure-port", 0, "Port of the API server; 0 picks a free one.")
 	f.StringVar(&o.Server.Emulation.Version, "kubernetes-version", "",
 		"Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
+	f.BoolVar(&o.Server.Lab.Enabled, "lab", true,
+		"If true, the API server explains what it does: \"kubectl get requests -w\", and kubectl lab.")
 	f.BoolVar(&o.version, "version", false, "If true, the version is printed and no sandbox is started.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do, and the errors after which they try again.")
 	f.Usage = func() {
