@@ -4,15 +4,18 @@ package browsertest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -316,7 +319,8 @@ func (tb *tab) picture(name string) image.Image {
 	return img
 }
 
-// paletted returns a picture with the 256 most frequent colours, which takes a third of the bytes.
+// paletted returns a picture with 256 colours, which takes a third of the bytes: the most frequent one of each small part of
+// the space of colours.
 func paletted(img image.Image) image.Image {
 	counts := map[color.RGBA]int{}
 	b := img.Bounds()
@@ -325,17 +329,30 @@ func paletted(img image.Image) image.Image {
 			counts[color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)]++
 		}
 	}
-	var palette color.Palette
-	for len(palette) < 256 && len(counts) > 0 {
-		var best color.RGBA
-		most := 0
-		for c, n := range counts {
-			if n > most || n == most && (c.R < best.R || c.R == best.R && c.G < best.G) {
-				best, most = c, n
-			}
+	type part struct {
+		colour      color.RGBA
+		most, total int
+	}
+	parts := map[[3]uint8]*part{}
+	for c, n := range counts {
+		at := [3]uint8{c.R >> 4, c.G >> 4, c.B >> 4}
+		p := parts[at]
+		if p == nil {
+			p = &part{}
+			parts[at] = p
 		}
-		palette = append(palette, best)
-		delete(counts, best)
+		p.total += n
+		if n > p.most || n == p.most && (c.R < p.colour.R || c.R == p.colour.R && c.G < p.colour.G) {
+			p.colour, p.most = c, n
+		}
+	}
+	var palette color.Palette
+	for _, p := range slices.SortedFunc(maps.Values(parts), func(a, b *part) int {
+		return cmp.Or(b.total-a.total, int(a.colour.R)-int(b.colour.R), int(a.colour.G)-int(b.colour.G))
+	}) {
+		if len(palette) < 256 {
+			palette = append(palette, p.colour)
+		}
 	}
 	out := image.NewPaletted(b, palette)
 	near := map[color.RGBA]uint8{}

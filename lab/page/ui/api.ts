@@ -189,7 +189,13 @@ const maxLine = 16 << 20;
 async function readEvents<T>(response: Response, follower: Follower<T>, seen: (version: string) => void) {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
+  let began = performance.now();
   for (;;) {
+    if (performance.now() - began > 8) {
+      // Chunks that have arrived already come without a pause, in which the tab would not answer.
+      await new Promise((done) => setTimeout(done));
+      began = performance.now();
+    }
     const { done, value } = await reader.read();
     if (done) return;
     const lines = (rest + value).split("\n");

@@ -88,7 +88,8 @@ export class Blame {
 
   of(path: string[], value: unknown): Author {
     const owner = this.owner(path);
-    const change = this.change(path, value) ?? (owner ? undefined : this.created);
+    // What no later change has set is as it was created. The status is written by others than the creator.
+    const change = this.change(path, value) ?? (owner?.subresource ? undefined : this.created);
     const spec = change?.spec;
     return {
       manager: owner?.manager || spec?.manager,

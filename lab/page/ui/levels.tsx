@@ -12,9 +12,11 @@ const remembered = 180;
 const dot = 11;
 const lanes = 10;
 const places = 22;
+/** The most columns of seats. */
+const mostColumns = 26;
 
 const series: Series[] = [
-  { label: "waiting", colour: "warn" },
+  { label: "waiting", colour: "hold" },
   { label: "executing", colour: "calm" },
 ];
 
@@ -38,7 +40,7 @@ export function LevelsView() {
             <i class="swatch calm" /> executing
           </span>
           <span class="key">
-            <i class="swatch warn" /> waiting
+            <i class="swatch hold" /> waiting
           </span>
         </p>
       </header>
@@ -132,7 +134,8 @@ function Picture({ level }: { level: Level }) {
     if (lane < 0 || r.place >= places) continue;
     dots.push({ key: r.key, x: queueWidth - (r.place + 1) * dot, y: lane * dot, class: hue(r), title: `${r.schema} ${r.distinguisher}` });
   }
-  executing.slice(0, lanes * 8).forEach((r, i) => {
+  const columns = Math.min(mostColumns, Math.ceil((level.exempt ? executing.length : level.limit) / lanes));
+  executing.slice(0, lanes * mostColumns).forEach((r, i) => {
     const x = queueWidth + 2 * dot + Math.floor(i / lanes) * dot;
     dots.push({ key: r.key, x, y: (i % lanes) * dot, class: hue(r) + " seat", title: `${r.schema} ${r.distinguisher}` });
   });
@@ -140,7 +143,7 @@ function Picture({ level }: { level: Level }) {
   const now = new Map(dots.map((d) => [d.key, d]));
   const leaving: Dot[] = [];
   for (const [key, d] of gone.current) {
-    if (!now.has(key) && d.class.includes("seat")) leaving.push({ ...d, x: queueWidth + 12 * dot, class: d.class.replace("seat", "left") });
+    if (!now.has(key) && d.class.includes("seat")) leaving.push({ ...d, x: d.x + 6 * dot, class: d.class.replace("seat", "left") });
   }
   gone.current = now;
   const hidden = waiting.length - dots.filter((d) => !d.class.includes("seat")).length;
@@ -154,9 +157,9 @@ function Picture({ level }: { level: Level }) {
               {queue}
             </span>
           ))}
-          {waiting.length === 0 && <em>{level.exempt ? "no queues" : `${level.queues.length || "no"} queues, empty`}</em>}
+          {waiting.length === 0 && <em>{level.queues.length ? `${level.queues.length} queues, empty` : "no queues"}</em>}
         </div>
-        <div class="seats" style={{ left: queueWidth + 1.5 * dot + "px" }} />
+        <div class="seats" style={{ left: queueWidth + 2 * dot + "px", width: columns * dot + "px" }} />
         {[...dots, ...leaving].map((d) => (
           <i key={d.key} class={"dotty " + d.class} title={d.title} style={{ transform: `translate(${d.x}px, ${d.y}px)` }} />
         ))}

@@ -59,17 +59,21 @@ function options(series: Series[], width: number, height: number): uPlot.Options
     padding: [6, 6, 0, 0],
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    scales: {
+      // A plot that has just begun is as wide as one of a minute.
+      x: { range: (_, min, max) => [Math.min(min, max - 60), max] },
+      y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
+    },
     axes: [
       { ...axis, size: 20, space: 90, grid: { show: false }, values: (_, at) => at.map((t) => new Date(t * 1000).toTimeString().slice(0, 8)) },
-      { ...axis, size: 38, space: 22 },
+      { ...axis, size: 38, space: 22, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000] },
     ],
     series: [
       {},
       ...series
         .slice()
         .reverse()
-        .map((s) => ({ label: s.label, stroke: colour(s.colour), fill: colour(s.colour), width: 1, points: { show: false } })),
+        .map((s) => ({ label: s.label, fill: colour(s.colour), points: { show: false } })),
     ],
   };
 }

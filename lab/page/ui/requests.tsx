@@ -28,6 +28,7 @@ const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "d
 export function RequestsView({ route }: { route: Route }) {
   const [filter, setFilter] = useState(remembered);
   const [frozen, setFrozen] = useState<Row[] | null>(null);
+  const [more, setMore] = useState(false);
   const search = useRef<HTMLInputElement>(null);
   const narrow = useMedia("(max-width: 720px)");
   useStore();
@@ -74,7 +75,7 @@ export function RequestsView({ route }: { route: Route }) {
   return (
     <div class={"requests" + (open ? " open" : "")}>
       <div class="browse" inert={open && narrow}>
-        <header class="bar">
+        <header class={"bar" + (more ? " all" : "")}>
           <label class="field search">
             <span>Search</span>
             <input
@@ -86,7 +87,7 @@ export function RequestsView({ route }: { route: Route }) {
               spellcheck={false}
             />
           </label>
-          <label class="field">
+          <label class="field extra">
             <span>Verb</span>
             <select value={filter.verb} onChange={(e) => change({ verb: e.currentTarget.value })}>
               <option value="">all</option>
@@ -96,10 +97,10 @@ export function RequestsView({ route }: { route: Route }) {
               ))}
             </select>
           </label>
-          <Field label="User" value={filter.user} set={(user) => change({ user })} suggest={distinct((r) => r.user)} />
-          <Field label="Resource" value={filter.resource} set={(resource) => change({ resource })} suggest={distinct((r) => r.resource)} />
-          <Field label="Namespace" value={filter.namespace} set={(namespace) => change({ namespace })} suggest={distinct((r) => r.namespace)} />
-          <label class="field">
+          <Field class="extra" label="User" value={filter.user} set={(user) => change({ user })} suggest={distinct((r) => r.user)} />
+          <Field class="extra" label="Resource" value={filter.resource} set={(resource) => change({ resource })} suggest={distinct((r) => r.resource)} />
+          <Field class="extra" label="Namespace" value={filter.namespace} set={(namespace) => change({ namespace })} suggest={distinct((r) => r.namespace)} />
+          <label class="field extra">
             <span>Slower than</span>
             <select value={String(filter.slow)} onChange={(e) => change({ slow: Number(e.currentTarget.value) })}>
               <option value="0">any</option>
@@ -115,7 +116,10 @@ export function RequestsView({ route }: { route: Route }) {
           <button onClick={pause} aria-pressed={Boolean(frozen)} title="Key p">
             {frozen ? "Go on" : "Pause"}
           </button>
-          <label class="check" title="The page reads the API as well">
+          <button class="more" onClick={() => setMore(!more)} aria-expanded={more}>
+            {more ? "less" : "more"}
+          </button>
+          <label class="check extra" title="The page reads the API as well">
             <input type="checkbox" checked={store.own} onChange={(e) => store.showOwn(e.currentTarget.checked)} /> own
           </label>
         </header>
@@ -195,7 +199,7 @@ function Rates() {
     const times = Array.from({ length: span }, (_, i) => now - span + i);
     const of = (key: "ok" | "refused" | "failed") => times.map((t) => store.seconds.get(t)?.[key] ?? 0);
     return [times, [of("failed"), of("refused"), of("ok")]];
-  }, [now]);
+  }, [now, store.rows.length > 0]);
   const last = values.reduce((sum, v) => sum + v[span - 1], 0);
   return (
     <div class="rates">

@@ -9,6 +9,9 @@ import type { Row } from "./store";
 const columns = ["Time", "User", "Agent", "Verb", "Resource", "Object", "Code", "Took", "Why"];
 const beyond = 6;
 
+/** The height in which rows are seen: the head stays at the top. */
+const seen = (box: HTMLElement) => box.clientHeight - ((box.firstElementChild as HTMLElement)?.offsetHeight ?? 0);
+
 interface Props {
   /** The oldest first. */
   rows: Row[];
@@ -36,7 +39,7 @@ export function RequestTable({ rows, selected, select, narrow }: Props) {
   }, [selected]);
   useEffect(() => {
     const element = box.current!;
-    const observer = new ResizeObserver(() => setView((v) => ({ ...v, height: element.clientHeight })));
+    const observer = new ResizeObserver(() => setView((v) => ({ ...v, height: seen(element) })));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -54,9 +57,9 @@ export function RequestTable({ rows, selected, select, narrow }: Props) {
   const keep = () => {
     const element = box.current!;
     const top = element.scrollTop;
-    setView({ top, height: element.clientHeight });
+    setView({ top, height: seen(element) });
     const index = cursor ? indexOf(cursor) : -1;
-    const isCursorSeen = index >= 0 && index * height >= top - height && index * height < top + element.clientHeight;
+    const isCursorSeen = index >= 0 && index * height >= top - height && index * height < top + seen(element);
     const from = isCursorSeen ? index : top > 0 ? Math.floor(top / height) : -1;
     anchor.current = from >= 0 && at(from) ? { name: at(from).name, offset: from * height - top } : null;
   };
@@ -69,7 +72,7 @@ export function RequestTable({ rows, selected, select, narrow }: Props) {
     const element = box.current!;
     anchor.current = null;
     if (place < element.scrollTop) element.scrollTop = place;
-    else if (place + height > element.scrollTop + element.clientHeight) element.scrollTop = place + height - element.clientHeight;
+    else if (place + height > element.scrollTop + seen(element)) element.scrollTop = place + height - seen(element);
     setCursor(row.name);
     if (selected) select(row.name);
   };
@@ -105,20 +108,22 @@ export function RequestTable({ rows, selected, select, narrow }: Props) {
   const first = Math.max(0, Math.floor(view.top / height) - beyond);
   const last = Math.min(total, Math.ceil((view.top + view.height) / height) + beyond);
   const shown = [];
+  // An element shows another row after each change, which costs less than another element.
+  const pool = Math.ceil(view.height / height) + 2 * beyond + 2;
   for (let i = first; i < last; i++) {
     const row = at(i);
-    shown.push(<Line key={row.name} row={row} index={i} top={i * height} isCurrent={row.name === cursor} open={() => (setCursor(row.name), select(row.name))} />);
+    shown.push(<Line key={i % pool} row={row} index={i} top={i * height} isCurrent={row.name === cursor} open={() => (setCursor(row.name), select(row.name))} />);
   }
   return (
     <div class="table" role="grid" aria-label="Requests" aria-rowcount={total + 1} aria-activedescendant={cursor ? "r-" + cursor : undefined} tabIndex={0}>
-      <div class="line head" role="row" aria-rowindex={1}>
-        {columns.map((c) => (
-          <span key={c} role="columnheader" class={c.toLowerCase()}>
-            {c}
-          </span>
-        ))}
-      </div>
       <div class="scroll" ref={box} onScroll={keep} role="presentation">
+        <div class="line head" role="row" aria-rowindex={1}>
+          {columns.map((c) => (
+            <span key={c} role="columnheader" class={c === "Code" ? "codecell" : c.toLowerCase()}>
+              {c}
+            </span>
+          ))}
+        </div>
         <div class="canvas" style={{ height: total * height + "px" }} role="presentation">
           {shown}
         </div>

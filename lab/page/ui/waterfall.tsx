@@ -70,7 +70,7 @@ export function Waterfall(p: { steps: Step[]; total: number; running: boolean; w
             </span>
             <span class="track" role="cell" aria-label={`begins after ${duration(step.start)}`}>
               <i
-                class={(took ? "bar " : "event ") + kindOf(step.name)}
+                class={(took ? "piece " : "event ") + kindOf(step.name)}
                 style={{ left: percent(step.start), width: took ? `max(2px, ${percent(took)})` : undefined }}
               />
             </span>

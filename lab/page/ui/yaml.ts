@@ -10,7 +10,7 @@ export interface YAMLLine {
   leaf: boolean;
 }
 
-const plain = /^[A-Za-z_/][A-Za-z0-9_./\-]*( [A-Za-z0-9_./\-]+)*$/;
+const plain = /^[A-Za-z_/](?:[\w./@%+=(),-]|:(?=[^\s:]))*(?: [\w./@%+=(),-]+)*$/;
 const words = /^(true|false|yes|no|on|off|null|y|n|~)$/i;
 
 export function scalar(v: unknown): string {
