@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// What a person notices: a tab that does not answer for a tenth of a second sticks. The limit has room for a machine with
-// other work.
+// What a person notices. The limits have room for a machine with other work: without any the longest task is under 60 ms.
 const (
-	longestTask = 150 // milliseconds
+	longestTask = 300 // milliseconds
+	latestTimer = 75  // milliseconds, of nine in ten
 	perSecond   = 2000
 	firstPaint  = 300 // milliseconds
 )
@@ -49,8 +49,8 @@ func TestStorm(t *testing.T) {
 	worst, late := slices.Max(append(long, 0)), answers[len(answers)*9/10]
 	t.Logf("%d requests in %v, all shown %v later; %d tasks over 50 ms, the longest %.0f ms; one of ten timers was at least %.0f ms late; %d frames",
 		sent, took, visible, len(long), worst, late, frames)
-	if worst > longestTask || late > longestTask/2 {
-		t.Errorf("the tab was busy for %.0f ms, at most %d, and one of ten timers %.0f ms late", worst, longestTask, late)
+	if worst > longestTask || late > latestTimer {
+		t.Errorf("the tab was busy for %.0f ms, at most %d, and one of ten timers %.0f ms late, at most %d", worst, longestTask, late, latestTimer)
 	}
 	if frames < seconds*15 {
 		t.Errorf("%d frames in %d seconds", frames, seconds)

@@ -56,7 +56,7 @@ function options(series: Series[], width: number, height: number): uPlot.Options
   return {
     width,
     height,
-    padding: [6, 6, 0, 0],
+    padding: [6, 26, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: {
