@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/lab"
+	"github.com/miniapiserver/miniapiserver/lab/page"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -21,6 +23,7 @@ type Lab struct {
 	Enabled bool          // --lab
 	Memory  int64         // --lab-memory; 0 means lab.DefaultMemory
 	History time.Duration // --lab-history; 0 means an hour
+	Page    int           // --lab-page: port of the page; 0 means that there is none, -1 a free port
 }
 
 // defaultLabHistory is the minimum time for which a server with a lab keeps the history of etcd.
@@ -86,11 +89,31 @@ func (p *builder) recorder() request.Recorder {
 	return p.lab
 }
 
+// serveLabPage serves the page of the lab.
+func (p *builder) serveLabPage(context.Context) error {
+	if p.lab == nil || p.o.Lab.Page == 0 {
+		return nil
+	}
+	transport, err := rest.TransportFor(p.LocalConfig())
+	if err != nil {
+		return fmt.Errorf("the page of the lab: %w", err)
+	}
+	served, err := page.Listen(page.Config{API: transport, Token: page.NewToken(), Log: p.logger}, max(p.o.Lab.Page, 0))
+	if err != nil {
+		return portError("lab-page", p.o.Lab.Page, "; use another one, or --lab-page -1 for a free one", err)
+	}
+	p.LabPage = served.URL()
+	p.atEnd(func(context.Context) error { return served.Close() })
+	return nil
+}
+
 // labFlags are the flags of the lab.
 func labFlags(o *Options) []Flag {
 	return []Flag{
 		{Name: "lab", Value: boolean(&o.Lab.Enabled),
 			Help: "If true, the server explains what it does: it serves the API group lab.miniapiserver.io, with the requests of the last minutes and the history of objects."},
+		{Name: "lab-page", Value: orZero(number(&o.Lab.Page, -1, port(-1, "1 to 65535, 0 for none, or -1 for a free one"))),
+			Help: "Port of 127.0.0.1 for the page of --lab, whose address with a token is printed at the start. If -1, a free port. If 0, there is no page."},
 		{Name: "lab-memory", Value: number(&o.Lab.Memory, lab.DefaultMemory, labMemory),
 			Help: "Maximum memory of --lab in bytes. The oldest requests are dropped."},
 		{Name: "lab-history", Value: duration(&o.Lab.History, defaultLabHistory, notNegative),

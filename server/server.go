@@ -60,6 +60,8 @@ type Server struct {
 	// URL is the address of HTTPS, as seen from this machine. InsecureURL is the address of
 	// plain HTTP, or "".
 	URL, InsecureURL string
+	// LabPage is the address of the page of the lab, with the token of an administrator; empty if there is none.
+	LabPage string
 	// CA is the CA bundle in PEM that verifies the serving certificate.
 	CA []byte
 	// Token is a bearer token of the administrator. It is valid while this server runs, and

@@ -136,6 +136,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.serveResources, // all requests are served from here on
 		p.awaitRepair,
 		p.startControllers,
+		p.serveLabPage,
 		p.renewCertificates,
 		p.saveSnapshots,
 	} {

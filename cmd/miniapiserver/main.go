@@ -167,8 +167,9 @@ func describe(srv *server.Server) string {
 		CA         string `json:"ca"`
 		Token      string `json:"token"`
 		Kubeconfig string `json:"kubeconfig"`
+		LabPage    string `json:"labPage,omitempty"`
 		PID        int    `json:"pid"`
-	}{srv.URL, string(srv.CA), srv.Token, srv.KubeconfigFile, os.Getpid()})
+	}{srv.URL, string(srv.CA), srv.Token, srv.KubeconfigFile, srv.LabPage, os.Getpid()})
 	return string(line) + "\n"
 }
 
@@ -181,6 +182,9 @@ func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	fmt.Fprintf(&b, "  kubectl --kubeconfig %s get namespaces\n", shellQuote(srv.KubeconfigFile))
 	if srv.InsecureURL != "" {
 		fmt.Fprintf(&b, "  kubectl --server %s get namespaces\n", srv.InsecureURL)
+	}
+	if srv.LabPage != "" {
+		fmt.Fprintf(&b, "  kubectl --kubeconfig %s get requests -w\n\nThe page of the lab: %s\n", shellQuote(srv.KubeconfigFile), srv.LabPage)
 	}
 	fmt.Fprintf(&b, "\n%s Ctrl-C stops the server.\n", dataLocation(o))
 	return b.String()
