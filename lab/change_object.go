@@ -98,9 +98,9 @@ func objectOf(item *storage.Item) (api.Object, error) {
 // describeWriter sets who wrote a revision: by the request if that is kept, or by the fields that changed owners.
 func (r *changeReader) describeWriter(s *v1alpha1.ChangeSpec, ref ObjectRef, rev int64, before, after api.Object) {
 	var at time.Time
-	if entry := writerOf(before, after); entry != nil {
-		s.Manager = entry.Manager
-		if entry.Subresource != "" {
+	entry := writerOf(before, after)
+	if entry != nil {
+		if s.Manager = entry.Manager; entry.Subresource != "" {
 			s.Manager += "/" + entry.Subresource
 		}
 		if entry.Time != nil {
@@ -111,7 +111,7 @@ func (r *changeReader) describeWriter(s *v1alpha1.ChangeSpec, ref ObjectRef, rev
 	}
 	if id, user, manager, verb, time, ok := r.Requests.RequestOf(ref.Group, ref.Resource, ref.Namespace, ref.Name, rev); ok {
 		s.Request, s.User, s.Verb, at = id, user, verb, time
-		if s.Manager == "" {
+		if manager != "" && (entry == nil || entry.Manager != manager) {
 			s.Manager = manager
 		}
 	}
@@ -120,42 +120,50 @@ func (r *changeReader) describeWriter(s *v1alpha1.ChangeSpec, ref ObjectRef, rev
 	}
 }
 
-// writerOf returns the entry of managedFields that a write added or changed, the newest if there are several. If it changed none,
-// the newest of all entries wrote: its time has only seconds. A deletion leaves none.
+// fieldOwner identifies an entry of managedFields.
+type fieldOwner struct {
+	manager, apiVersion, subresource string
+	operation                        metav1.ManagedFieldsOperationType
+}
+
+func ownersIn(obj api.Object) map[fieldOwner]*metav1.ManagedFieldsEntry {
+	out := map[fieldOwner]*metav1.ManagedFieldsEntry{}
+	if obj == nil {
+		return out
+	}
+	entries := obj.GetManagedFields()
+	for i := range entries {
+		e := &entries[i]
+		out[fieldOwner{e.Manager, e.APIVersion, e.Subresource, e.Operation}] = e
+	}
+	return out
+}
+
+// writerOf returns the entry of managedFields of the manager that wrote after: the one that is new or has another time, or has gained
+// fields within the second that times distinguish; an entry that only lost fields is that of another manager. If there are several, or
+// none, it is the newest. A deletion leaves no entry.
 func writerOf(before, after api.Object) *metav1.ManagedFieldsEntry {
 	if after == nil {
 		return nil
 	}
-	type owner struct {
-		manager, apiVersion, subresource string
-		operation                        metav1.ManagedFieldsOperationType
-	}
-	ownerOf := func(e *metav1.ManagedFieldsEntry) owner {
-		return owner{e.Manager, e.APIVersion, e.Subresource, e.Operation}
-	}
-	old := map[owner]*metav1.ManagedFieldsEntry{}
-	if before != nil {
-		entries := before.GetManagedFields()
-		for i := range entries {
-			old[ownerOf(&entries[i])] = &entries[i]
-		}
-	}
-	var newest, changed *metav1.ManagedFieldsEntry
+	old := ownersIn(before)
+	var best *metav1.ManagedFieldsEntry
+	bestRank := 0
 	entries := after.GetManagedFields()
 	for i := range entries {
 		e := &entries[i]
-		if isNewer(e, newest) {
-			newest = e
+		was, rank := old[fieldOwner{e.Manager, e.APIVersion, e.Subresource, e.Operation}], 1
+		switch {
+		case was == nil, !was.Time.Equal(e.Time):
+			rank = 3
+		case len(fieldSet(e)) > len(fieldSet(was)):
+			rank = 2
 		}
-		was := old[ownerOf(e)]
-		if (was == nil || !was.Time.Equal(e.Time) || fieldSet(was) != fieldSet(e)) && isNewer(e, changed) {
-			changed = e
+		if rank > bestRank || rank == bestRank && isNewer(e, best) {
+			best, bestRank = e, rank
 		}
 	}
-	if changed != nil {
-		return changed
-	}
-	return newest
+	return best
 }
 
 // fieldSet returns the fields of an entry as JSON.
@@ -166,9 +174,9 @@ func fieldSet(e *metav1.ManagedFieldsEntry) string {
 	return e.FieldsV1.GetRawString()
 }
 
-// isNewer reports whether e is not older than other, which may be nil.
+// isNewer reports whether e is not older than other.
 func isNewer(e, other *metav1.ManagedFieldsEntry) bool {
-	return other == nil || e.Time != nil && (other.Time == nil || !e.Time.Before(other.Time))
+	return e.Time != nil && (other.Time == nil || !e.Time.Before(other.Time))
 }
 
 // fields returns the differences of two objects, as far as the list has room.

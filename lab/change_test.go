@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers"
@@ -30,16 +32,17 @@ import (
 
 // fakeIndex is a RequestIndex with one write.
 type fakeIndex struct {
-	ref ObjectRef
-	rev int64
-	at  time.Time
+	ref     ObjectRef
+	rev     int64
+	at      time.Time
+	manager string
 }
 
 func (f *fakeIndex) RequestOf(group, resource, namespace, name string, rev int64) (id, user, manager, verb string, at time.Time, ok bool) {
 	if f.ref != (ObjectRef{group, resource, namespace, name}) || rev != f.rev {
 		return "", "", "", "", time.Time{}, false
 	}
-	return "id-1", "alice", "unused", "patch", f.at, true
+	return "id-1", "alice", f.manager, "patch", f.at, true
 }
 
 // userFromHeader authenticates every request by the header User.
@@ -390,5 +393,51 @@ func TestListEndsWithItsRequest(t *testing.T) {
 	cancel()
 	if _, err := s.changes.List(ctx, registry.ListOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWriterOf checks which entry of managedFields is that of the writer.
+func TestWriterOf(t *testing.T) {
+	entry := func(manager string, second int, fields string) metav1.ManagedFieldsEntry {
+		at := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC))
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: "Update", Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
+	}
+	object := func(entries ...metav1.ManagedFieldsEntry) api.Object {
+		obj := untyped.New(v1alpha1.GroupVersion.WithKind("Any"))
+		obj.SetManagedFields(entries)
+		return obj
+	}
+	const all, some = `{"f:a":{},"f:b":{}}`, `{"f:a":{}}`
+	timeless := metav1.ManagedFieldsEntry{Manager: "timeless", Operation: "Update"}
+	for _, c := range []struct {
+		name          string
+		before, after api.Object
+		want          string
+	}{
+		{"deletion", object(entry("a", 1, all)), nil, ""},
+		{"no entries", nil, object(), ""},
+		{"creation", nil, object(entry("a", 1, all)), "a"},
+		{"a new manager that takes a field", object(entry("a", 1, all)), object(entry("a", 1, some), entry("b", 1, some)), "b"},
+		{"in another order", object(entry("b", 1, all)), object(entry("a", 1, some), entry("b", 1, some)), "a"},
+		{"a later time", object(entry("a", 1, all), entry("b", 2, all)), object(entry("a", 3, all), entry("b", 2, all)), "a"},
+		{"a field from another in the same second", object(entry("a", 1, all), entry("b", 1, some)),
+			object(entry("a", 1, some), entry("b", 1, all)), "b"},
+		{"nothing changed", object(entry("a", 1, all), entry("b", 2, all)), object(entry("a", 1, all), entry("b", 2, all)), "b"},
+		{"without a time", object(timeless), object(timeless, entry("a", 1, all)), "a"},
+		{"only without a time", nil, object(timeless), "timeless"},
+	} {
+		got := ""
+		if e := writerOf(c.before, c.after); e != nil {
+			got = e.Manager
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	s := serveChanges(t)
+	rv := s.write("m", "POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"c"},"data":{"a":"b"}}`, 201)
+	s.index.ref, s.index.rev, s.index.manager = ObjectRef{"", "configmaps", "ns", "c"}, number(t, rv), "of the request"
+	if c := s.get("u", rv); c.Spec.Manager != "of the request" {
+		t.Errorf("the request says another manager: %+v", c.Spec)
 	}
 }

@@ -89,6 +89,7 @@ type builder struct {
 	signer        *externaljwt.Signer // nil without --service-account-signing-endpoint
 	auditor       *audit.Auditor      // nil if requests are not recorded
 	lab           *lab.Lab            // nil without --lab
+	changes       *lab.Changes        // nil without --lab
 	access        *accessControl
 	ledger        *quota.Ledger
 	admission     *admission.Chain
@@ -167,7 +168,7 @@ func (p *builder) buildRegistry() (err error) {
 		Reviews:              p.guards.review,
 		Stores:               p.storesOf(),
 		UnconvertedIsCorrupt: p.gates.Enabled(features.AllowUnsafeMalformedObjectDeletion),
-		Virtual:              map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores(), p.o.Dial)},
+		Virtual:              p.virtualSources(),
 	})
 	if err != nil {
 		return err

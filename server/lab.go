@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/lab/page"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -48,23 +49,30 @@ func (p *builder) storesOf() map[schema.GroupResource]*storage.Store {
 	return p.otherStores
 }
 
+// virtualSources returns what computes the objects of resources that are not stored.
+func (p *builder) virtualSources() map[string]registry.Source {
+	out := map[string]registry.Source{"componentstatuses": newComponentStatuses(p.allStores(), p.o.Dial)}
+	if p.lab != nil {
+		p.changes = &lab.Changes{Requests: p.lab}
+		out[lab.ChangesSource] = p.changes
+	}
+	return out
+}
+
 // connectLab connects the lab with the parts that it asks, and starts it.
 func (p *builder) connectLab() error {
 	if p.lab == nil {
 		return nil
 	}
+	p.changes.Registry, p.changes.MayRead = p.reg, p.mayRead
 	p.lab.Connect(lab.Connections{
 		Apply: p.reg.ApplyLocal,
 		Find: func(r schema.GroupVersionResource) (*api.Resource, bool) {
 			res, _, ok := p.catalogue.Lookup(r.GroupVersion(), r.Resource)
 			return res, ok
 		},
-		MayRead: func(ctx context.Context, group, resource, namespace, name string) bool {
-			info := &request.Info{IsResource: true, Verb: api.VerbGet, APIPrefix: "apis", Group: group, Version: "*", Resource: resource,
-				Namespace: namespace, Name: name}
-			decision, _, err := p.access.decide.Authorize(ctx, request.From(ctx).User, info)
-			return err == nil && decision == authz.Allow
-		},
+		MayRead: p.mayRead,
+		Between: p.changes.Between,
 		Nearest: func(user *request.User, info *request.Info) []v1alpha1.NearRule {
 			var out []v1alpha1.NearRule
 			for _, r := range p.access.roles.Nearest(p.lifetime, user, info) {
@@ -79,6 +87,14 @@ func (p *builder) connectLab() error {
 	})
 	p.runLoop("the lab", func() { p.lab.Run(p.lifetime) })
 	return nil
+}
+
+// mayRead reports whether the user of ctx may get an object.
+func (p *builder) mayRead(ctx context.Context, group, resource, namespace, name string) bool {
+	info := &request.Info{IsResource: true, Verb: api.VerbGet, APIPrefix: "apis", Group: group, Version: "*", Resource: resource,
+		Namespace: namespace, Name: name}
+	decision, _, err := p.access.decide.Authorize(ctx, request.From(ctx).User, info)
+	return err == nil && decision == authz.Allow
 }
 
 // recorder returns the lab as the recorder of requests; nil if there is none.
