@@ -130,7 +130,7 @@ func removesFinalizer(res *api.Resource, obj, old api.Object) bool {
 func (r *Registry) allStores() []*storage.Store {
 	all := []*storage.Store{r.store}
 	for _, s := range r.o.Stores {
-		if !slices.Contains(all, s) {
+		if !slices.Contains(all, s) && s.HasHistory() { // kinds in memory have no scope
 			all = append(all, s)
 		}
 	}

@@ -85,14 +85,19 @@ func (s *Store) remotePage(ctx context.Context, from, end string, rev int64, key
 // route returns the collection of an etcd key, which is the one with the longest prefix, and
 // the key within it; the caller holds s.applyMu.
 func (s *Store) route(full []byte) (found *Collection, key string) {
-	if len(full) <= len(s.opts.Prefix) || string(full[:len(s.opts.Prefix)]) != s.opts.Prefix {
+	return routeIn(s.routes, s.opts.Prefix, full)
+}
+
+// routeIn is Store.route in a map of collections by prefix.
+func routeIn(routes map[string]*Collection, prefix string, full []byte) (found *Collection, key string) {
+	if len(full) <= len(prefix) || string(full[:len(prefix)]) != prefix {
 		return nil, ""
 	}
-	rest := full[len(s.opts.Prefix)+1:]
+	rest := full[len(prefix)+1:]
 	at := 0
 	for i, b := range rest {
 		if b == '/' {
-			if c := s.routes[string(rest[:i])]; c != nil {
+			if c := routes[string(rest[:i])]; c != nil {
 				found, at = c, i+1
 			}
 		}

@@ -33,6 +33,9 @@ type Store struct {
 	spawnMu sync.Mutex // guards ended, so that no goroutine is added to wg after Close
 	ended   bool
 
+	// writes is held for reading by each write of a collection, and for writing by HoldWrites.
+	writes sync.RWMutex
+
 	// applyMu is held while events are applied, and while the set of collections or the
 	// whole content of a cache changes.
 	applyMu sync.Mutex
@@ -126,6 +129,9 @@ func (s *Store) Start(ctx context.Context) error {
 	}
 	if !s.isConnected() {
 		return errNotConnected
+	}
+	if err := s.undoRewrite(ctx); err != nil {
+		return err
 	}
 	if err := s.load(ctx); err != nil {
 		return fmt.Errorf("loading the cache: %w", err)

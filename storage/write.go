@@ -161,7 +161,9 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 		defer span.End()
 	}
 	start := time.Now()
+	c.store.writes.RLock()
 	rev, current, err := transact(ctx, w)
+	c.store.writes.RUnlock()
 	c.observeEtcd(ctx, w.op, start, err)
 	if err != nil || rev == 0 {
 		c.handoff.finish(key, w, 0, nil)
@@ -280,15 +282,24 @@ func checkKey(key string) error {
 // newWrite returns the write of a value: the value itself, the stored form of it, and the lease of
 // a key that expires. op is opCreate or opUpdate.
 func (c *Collection) newWrite(ctx context.Context, op operation, key string, value []byte) (*keyWrite, error) {
-	w := &keyWrite{op: op, value: value, stored: value}
+	w, err := c.store.newWriteOf(ctx, c.config(), key, value)
+	if err == nil {
+		w.op = op
+	}
+	return w, err
+}
+
+// newWriteOf is newWrite for a collection that may have ended.
+func (s *Store) newWriteOf(ctx context.Context, config *itemConfig, key string, value []byte) (*keyWrite, error) {
+	w := &keyWrite{value: value, stored: value}
 	var err error
-	if ttl := c.config().TTL; ttl > 0 {
-		if w.lease, err = c.store.leases.get(ctx, c.store, ttl); err != nil {
+	if ttl := config.TTL; ttl > 0 {
+		if w.lease, err = s.leases.get(ctx, s, ttl); err != nil {
 			return nil, err
 		}
 	}
-	if t := c.config().Transformer; t != nil {
-		if w.stored, err = t.Encrypt(ctx, c.prefix+key, value); err != nil {
+	if t := config.Transformer; t != nil {
+		if w.stored, err = t.Encrypt(ctx, config.path+key, value); err != nil {
 			return nil, err
 		}
 	}
