@@ -27,7 +27,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // fakeIndex is a RequestIndex with one write.
@@ -87,9 +86,8 @@ func serveChanges(t *testing.T) *changeServer {
 	s.changes = &Changes{Requests: s.index, MayRead: func(ctx context.Context, _, resource, _, _ string) bool {
 		return request.From(ctx).User.Name != "blind" || resource != "secrets" && resource != "nodes"
 	}}
-	gr, local := l.Store()
 	s.changes.Registry = registrytest.New(t, catalogue, registry.Options{Schemas: ssa.Published(catalogue),
-		Virtual: map[string]registry.Source{ChangesSource: s.changes}, Stores: map[schema.GroupResource]*storage.Store{gr: local}})
+		Virtual: map[string]registry.Source{ChangesSource: s.changes}, Stores: l.Stores()})
 	h, err := handlers.New(handlers.Config{Catalogue: catalogue, Registry: s.changes.Registry,
 		Authenticator: userFromHeader{}, Authorizer: authz.AlwaysAllow{}})
 	if err != nil {

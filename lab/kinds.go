@@ -18,8 +18,10 @@ import (
 
 // Names of the resources of the group.
 const (
-	resourceRequests = "requests"
-	resourceChanges  = "changes"
+	resourceRequests    = "requests"
+	resourceChanges     = "changes"
+	resourceCheckpoints = "checkpoints"
+	resourceRewinds     = "rewinds"
 )
 
 // newKind returns the resource of a kind whose objects are JSON of the Go type T. Like custom kinds it has objects without a Go

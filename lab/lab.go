@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -30,8 +32,10 @@ const DefaultMemory = 64 << 20
 
 // Connections are the parts of the server that a Lab asks when its objects are read and made. Lab.Connect sets them.
 type Connections struct {
-	// Apply writes requests to the store of the lab.
-	Apply func(*api.Resource, []storage.LocalChange)
+	// Registry serves the resources of the lab, and has the history of all others.
+	Registry *registry.Registry
+	// Settle returns when the server has followed a rewind that changed objects; nil returns at once.
+	Settle func(ctx context.Context, objects []registry.Rewound)
 	// Find returns a resource of the API, and whether objects of it may contain secrets, which the lab does not keep.
 	Find func(schema.GroupVersionResource) (res *api.Resource, ok bool)
 	// MayRead reports whether the user of ctx may get an object.
@@ -54,10 +58,11 @@ const (
 
 // Lab keeps the requests of a server. It is safe for concurrent use.
 type Lab struct {
-	config            Config
-	store             *storage.Store
-	requests, changes *api.Resource
-	connections       Connections
+	config                                  Config
+	store                                   *storage.Store
+	requests, changes, checkpoints, rewinds *api.Resource
+	connections                             Connections
+	marks                                   marks
 
 	wake chan struct{} // holds one signal: there are pending records
 
@@ -93,7 +98,8 @@ func New(c Config) *Lab {
 		config: c, requests: newRequests(), changes: newChanges(), wake: make(chan struct{}, 1),
 		kept: map[string]*keptRequest{}, running: map[string]*keptRequest{}, writes: writeIndex{},
 	}
-	l.requests.Detail = l.detail
+	l.requests.Detail, l.checkpoints, l.rewinds = l.detail, l.newCheckpoints(), newRewinds()
+	l.marks.byUID = map[types.UID]*mark{}
 	l.store = storage.NewLocal(storage.Options{WindowBytes: l.share(shareOfWindow), Logger: c.Logger, Now: c.Now})
 	return l
 }
@@ -101,11 +107,13 @@ func New(c Config) *Lab {
 func (l *Lab) share(part float64) int64 { return int64(float64(l.config.Memory) * part) }
 
 // Resources returns the resources of the lab.
-func (l *Lab) Resources() []*api.Resource { return []*api.Resource{l.requests, l.changes} }
+func (l *Lab) Resources() []*api.Resource {
+	return []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds}
+}
 
-// Store returns the store of Requests.
-func (l *Lab) Store() (schema.GroupResource, *storage.Store) {
-	return l.requests.GroupResource(), l.store
+// Stores returns the store of the resources whose objects the lab keeps.
+func (l *Lab) Stores() map[schema.GroupResource]*storage.Store {
+	return map[schema.GroupResource]*storage.Store{l.requests.GroupResource(): l.store, l.checkpoints.GroupResource(): l.store}
 }
 
 // Connect connects the lab with the other parts of the server. It must be called before Run.
@@ -127,8 +135,9 @@ func (l *Lab) Run(ctx context.Context) {
 }
 
 func (l *Lab) run(ctx context.Context) {
-	refresh := time.NewTicker(refreshEvery)
+	refresh, second := time.NewTicker(refreshEvery), time.NewTicker(markEvery)
 	defer refresh.Stop()
+	defer second.Stop()
 	batch := time.NewTimer(batchEvery)
 	defer batch.Stop()
 	for {
@@ -137,6 +146,9 @@ func (l *Lab) run(ctx context.Context) {
 			return
 		case <-refresh.C:
 			l.refresh()
+			l.dropMarks(ctx)
+		case <-second.C:
+			l.noteTime(ctx)
 		case <-l.wake:
 			batch.Reset(batchEvery)
 			select {
@@ -209,7 +221,7 @@ func (l *Lab) keep(batch []*record) {
 	changes = l.evict(changes)
 	l.mu.Unlock()
 	if len(changes) > 0 {
-		l.connections.Apply(l.requests, changes)
+		l.connections.Registry.ApplyLocal(l.requests, changes)
 	}
 }
 
@@ -294,6 +306,6 @@ func (l *Lab) refresh() {
 	}
 	l.mu.Unlock()
 	if len(changes) > 0 {
-		l.connections.Apply(l.requests, changes)
+		l.connections.Registry.ApplyLocal(l.requests, changes)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
@@ -37,13 +36,12 @@ func startLab(t testing.TB, memory int64) *testLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gr, store := l.Store()
 	other := storage.NewLocal(storage.Options{})
-	reg, err := registry.New(other, catalogue, registry.Options{Stores: map[schema.GroupResource]*storage.Store{gr: store}})
+	reg, err := registry.New(other, catalogue, registry.Options{Stores: l.Stores()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Connect(Connections{Apply: reg.ApplyLocal})
+	l.Connect(Connections{Registry: reg})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
 	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/lab/page"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
@@ -43,8 +47,7 @@ func (p *builder) buildLab() []*api.Resource {
 // storesOf returns the stores of the resources that the store of the server does not have.
 func (p *builder) storesOf() map[schema.GroupResource]*storage.Store {
 	if p.lab != nil {
-		gr, store := p.lab.Store()
-		p.otherStores[gr] = store
+		maps.Copy(p.otherStores, p.lab.Stores())
 	}
 	return p.otherStores
 }
@@ -66,7 +69,8 @@ func (p *builder) connectLab() error {
 	}
 	p.changes.Registry, p.changes.MayRead = p.reg, p.mayRead
 	p.lab.Connect(lab.Connections{
-		Apply: p.reg.ApplyLocal,
+		Registry: p.reg,
+		Settle:   p.settle,
 		Find: func(r schema.GroupVersionResource) (*api.Resource, bool) {
 			res, _, ok := p.catalogue.Lookup(r.GroupVersion(), r.Resource)
 			return res, ok
@@ -87,6 +91,37 @@ func (p *builder) connectLab() error {
 	})
 	p.runLoop("the lab", func() { p.lab.Run(p.lifetime) })
 	return nil
+}
+
+// settle returns when the server has followed a rewind: when it serves the custom kinds that exist again, and has repaired the
+// allocations. It waits for a bounded time, since a definition may be one that cannot be served.
+func (p *builder) settle(ctx context.Context, objects []registry.Rewound) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for _, o := range objects {
+		resource, group, _ := strings.Cut(o.Name, ".")
+		if o.Resource.Resource != apiextensions.CustomResourceDefinitions || o.Namespace != "" {
+			continue
+		}
+		for p.serves(schema.GroupResource{Group: group, Resource: resource}) == o.IsGone && ctx.Err() == nil {
+			pause(ctx, time.Millisecond)
+		}
+	}
+	if err := p.allocator.NewRepairer(p.logger).Repair(request.AsServer(ctx)); err != nil {
+		p.logger.Warn("repair of allocations failed after a rewind", "error", err)
+	}
+}
+
+// settleTimeout is the maximum time for which settle waits.
+const settleTimeout = 3 * time.Second
+
+// serves reports whether a resource is served.
+func (p *builder) serves(gr schema.GroupResource) bool {
+	g, _ := p.catalogue.Group(gr.Group)
+	return slices.ContainsFunc(g.Versions, func(gv schema.GroupVersion) bool {
+		_, _, ok := p.catalogue.Lookup(gv, gr.Resource)
+		return ok
+	})
 }
 
 // mayRead reports whether the user of ctx may get an object.

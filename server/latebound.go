@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -31,6 +32,9 @@ func (p *builder) guardWrites() error {
 	p.guards.access = &authz.Access{Authorizer: p.access.decide, Registry: p.reg}
 	p.guards.reviews = authz.Reviews(p.access.decide)
 	maps.Copy(p.guards.reviews, p.identities.reviews(&p.o))
+	if p.lab != nil {
+		p.guards.reviews[lab.RewindsReview] = registry.Review{Answer: p.lab.AnswerRewind}
+	}
 	return nil
 }
 

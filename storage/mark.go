@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Mark is a state of all collections of a store. It costs a pointer for each collection when it is made; later it keeps alive
@@ -113,6 +114,17 @@ type Difference struct {
 	// Now is the present item, nil if there is none. Then is the item in the Mark, nil if there was none.
 	Now, Then *Item
 	config    *itemConfig // of the collection
+}
+
+// Resource returns the resource of the key.
+func (d *Difference) Resource() schema.GroupResource {
+	return schema.GroupResource{Group: d.config.Group, Resource: d.config.Resource}
+}
+
+// Names returns the namespace and the name in the key.
+func (d *Difference) Names() (namespace, name string) {
+	i := &Item{key: d.Key}
+	return i.Namespace(), i.Name()
 }
 
 // Differences returns the keys whose values differ between two marks, of the collections for which in returns true, in the
