@@ -186,13 +186,17 @@ func selection(spec *v1alpha1.RewindSpec) (func(gr schema.GroupResource, namespa
 	}, nil
 }
 
-// Checkpoint returns the present state, for Rewind.
-func (l *Lab) Checkpoint(ctx context.Context) (*storage.Mark, error) {
+// Mark is a state of all stored objects, to which Rewind goes back. It is immutable.
+type Mark = *storage.Mark
+
+// Checkpoint returns the present state. It takes no memory but for the objects that change later.
+func (l *Lab) Checkpoint(ctx context.Context) (Mark, error) {
 	return l.connections.Registry.Mark(ctx)
 }
 
-// Rewind goes back to a state.
-func (l *Lab) Rewind(ctx context.Context, to *storage.Mark) error {
+// Rewind goes back to a state: it makes the stored objects what they were, but for Leases, Events and the addresses of the server. It
+// returns when the server has followed.
+func (l *Lab) Rewind(ctx context.Context, to Mark) error {
 	selects, err := selection(&v1alpha1.RewindSpec{})
 	if err != nil {
 		return err

@@ -70,7 +70,6 @@ type builder struct {
 	otherStores map[schema.GroupResource]*storage.Store
 	steps       *bootSteps
 	guards      *writeGuards
-	reg         *registry.Registry
 	trust       func() apiservices.Trust
 	// clientCAs are the CAs of client certificates, and proxyCAs those of authenticating proxies,
 	// nil without proxies.
@@ -88,7 +87,6 @@ type builder struct {
 	remotes       *aggregation.Services
 	signer        *externaljwt.Signer // nil without --service-account-signing-endpoint
 	auditor       *audit.Auditor      // nil if requests are not recorded
-	lab           *lab.Lab            // nil without --lab
 	changes       *lab.Changes        // nil without --lab
 	access        *accessControl
 	ledger        *quota.Ledger

@@ -44,6 +44,7 @@ type identities struct {
 func (p *builder) buildAuthentication() error {
 	o, audiences := &p.o, p.o.Authentication.audiences()
 	keys, err := p.keys()
+	p.tokenKeys = keys
 	if err != nil {
 		return err
 	}

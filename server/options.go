@@ -74,6 +74,8 @@ type Options struct {
 
 	// flags are the values of the flags of a command line, for /flagz; nil means those of the fields.
 	flags map[string]string
+	// forkOf is the server whose content, certificates and keys the server begins with; nil for most.
+	forkOf *Server
 	// oneOfMany has the server save what it can while it is idle, because its process has many. The options are valid,
 	// and complete, then.
 	oneOfMany bool
@@ -251,13 +253,16 @@ func (o Options) withDefaults() Options {
 	o = withOptions(o).Options
 	o.Etcd.Prefix = path.Join("/", o.Etcd.Prefix)
 	if o.Serving.CertDir == "" {
-		o.Serving.CertDir = filepath.Join(o.Dir, "pki")
+		o.Serving.CertDir = o.defaultCertDir()
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
+
+// defaultCertDir returns the directory of certificates for which no other is given.
+func (o *Options) defaultCertDir() string { return filepath.Join(o.Dir, "pki") }
 
 // Validate returns an error with a line for each invalid option.
 func (o Options) Validate() error {

@@ -45,10 +45,13 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
+	"github.com/miniapiserver/miniapiserver/lab"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
@@ -85,6 +88,9 @@ type Server struct {
 	tls          *tls.Config
 	waiting      waiting
 	store        *storage.Store
+	reg          *registry.Registry
+	tokenKeys    *authn.Keys // that sign service account tokens; nil before they are read
+	lab          *lab.Lab    // nil without Options.Lab
 	proxy        *proxy.Proxy
 	handler      *handlers.Handler
 	endpoints    *bootstrap.Endpoints // nil if the server does not publish its address
@@ -137,6 +143,9 @@ const localConfigHost = "localhost"
 
 // Kubeconfig returns the content of KubeconfigFile.
 func (s *Server) Kubeconfig() []byte { return append([]byte(nil), s.kubeconfig...) }
+
+// Lab returns the lab of the server: checkpoints and rewinds for programs in its process. It is nil without Options.Lab.
+func (s *Server) Lab() *lab.Lab { return s.lab }
 
 // Done returns a channel that is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }

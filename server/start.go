@@ -207,7 +207,7 @@ func (p *builder) openDataDir() (err error) {
 	}
 	p.atEnd(func(context.Context) error { return lock.Close() })
 	p.o = p.o.withDefaults()
-	return nil
+	return p.copyCertificates()
 }
 
 // dataDirError adds an advice to an error of making the data directory.

@@ -36,6 +36,9 @@ func (p *builder) openStore() error {
 	options.Dir, options.Ephemeral, options.Progress = p.etcdDir(), p.ephemeral, p.waiting.progress
 	options.NoSync, options.Quiet = p.o.Etcd.UnsafeNoFsync, p.o.oneOfMany
 	options.SnapshotFile, options.QuotaBytes = p.o.Etcd.Snapshot, p.o.Etcd.QuotaBytes
+	if p.o.forkOf != nil {
+		options.ForkOf = p.o.forkOf.store
+	}
 	p.store = storage.NewStore(options)
 	p.atEnd(p.closeStores)
 	if p.ephemeral || len(p.o.Etcd.Servers) > 0 {

@@ -79,6 +79,11 @@ func startEmbedded(ctx context.Context, o *Options, defrag prometheus.Histogram,
 			return e, err
 		}
 	}
+	if o.ForkOf != nil {
+		if err := o.ForkOf.copyDatabase(e.dir); err != nil {
+			return e, err
+		}
+	}
 	o.tell("reading the database in " + e.dir)
 	if err := checkData(e.dir); err != nil {
 		return e, err

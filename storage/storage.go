@@ -47,6 +47,10 @@ type Options struct {
 	// have no data yet. Empty means none.
 	SnapshotFile string
 
+	// ForkOf is a store with an embedded etcd, with whose content and history the embedded etcd of this store begins. It must have
+	// no data yet. Nil means none.
+	ForkOf *Store
+
 	// Servers are the endpoints of an external etcd cluster; CAFile, CertFile and KeyFile
 	// are its TLS files.
 	Servers                   []string
