@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -40,6 +41,8 @@ type Server struct {
 	Config  *rest.Config
 	Client  kubernetes.Interface
 	Dynamic dynamic.Interface
+
+	filled lab.Mark // the state to which Shared.Rewound goes back
 }
 
 // New starts a server with options o, whose zero value is right for most tests, and stops it when
@@ -100,11 +103,15 @@ func (s *Server) As(user string, groups ...string) *rest.Config {
 type Shared struct {
 	// Options are the server's. Without a logger it logs warnings and errors to standard error.
 	Options server.Options
+	// Fill creates what all tests of Rewound find on their server, such as definitions, webhooks and the manifests of an operator.
+	// Nil creates nothing.
+	Fill func(context.Context, *Server) error
 
 	mu      sync.Mutex
 	running bool // in Run
 	server  *Server
 	err     error
+	rewoundState
 }
 
 // Run runs the tests, stops the server if a test started it, and returns the exit status of the
@@ -120,9 +127,11 @@ func (s *Shared) run(tests func() int, stderr io.Writer) int {
 	if s.server == nil {
 		return code
 	}
-	if err := s.server.stop(); err != nil {
-		fmt.Fprintf(stderr, "stopping the shared server: %v\n", err)
-		return max(code, 1)
+	for _, one := range append(s.forks, s.server) {
+		if err := one.stop(); err != nil {
+			fmt.Fprintf(stderr, "stopping a shared server: %v\n", err)
+			code = max(code, 1)
+		}
 	}
 	return code
 }
@@ -167,7 +176,12 @@ func start(ctx context.Context, o server.Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Server: running, Config: running.RESTConfig()}
+	return withClients(running)
+}
+
+// withClients returns a running server with clients; it stops the server if that fails.
+func withClients(running *server.Server) (s *Server, err error) {
+	s = &Server{Server: running, Config: running.RESTConfig()}
 	if s.Client, err = kubernetes.NewForConfig(s.Config); err == nil {
 		s.Dynamic, err = dynamic.NewForConfig(s.Config)
 	}
