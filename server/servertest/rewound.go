@@ -60,7 +60,9 @@ func (s *Shared) release(one *Server) {
 	s.free = append(s.free, one)
 }
 
-func (s *Shared) rewind(ctx context.Context, one *Server) error { return one.Lab().Rewind(ctx, one.filled) }
+func (s *Shared) rewind(ctx context.Context, one *Server) error {
+	return one.Lab().Rewind(ctx, one.filled)
+}
 
 // fill starts the server, unless a test has started it, and fills it.
 func (s *Shared) fill(ctx context.Context) (err error) {

@@ -24,7 +24,7 @@ func TestRewound(t *testing.T) {
 	shared.setRunning(true)
 	t.Cleanup(func() { shared.run(func() int { return 0 }, t.Output()) })
 	var together sync.WaitGroup
-	together.Add(3)
+	together.Add(2)
 	test := func(t *testing.T) *Server {
 		s := shared.Rewound(t)
 		maps := s.Client.CoreV1().ConfigMaps("default")
@@ -43,7 +43,7 @@ func TestRewound(t *testing.T) {
 		t.Run(fmt.Sprint("one after the other ", n), func(t *testing.T) { test(t) })
 	}
 	t.Run("parallel", func(t *testing.T) {
-		for range 3 {
+		for range 2 { // as many as run at the same time on two cores
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
 				test(t)
@@ -53,7 +53,7 @@ func TestRewound(t *testing.T) {
 		}
 	})
 	t.Run("afterwards", func(t *testing.T) { test(t) })
-	if n := len(shared.forks); n != 2 || len(shared.free) != 3 {
+	if n := len(shared.forks); n != 1 || len(shared.free) != 2 {
 		t.Errorf("%d forks, %d free servers", n, len(shared.free))
 	}
 }
