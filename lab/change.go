@@ -98,10 +98,10 @@ func (c *Changes) target(object string) (registry.Target, error) {
 			shorten(object, maxAgent), fmt.Sprintf(format, args...))
 	}
 	parts := strings.Split(object, "/")
-	resource, group, _ := strings.Cut(parts[0], ".")
+	resource, group, hasGroup := strings.Cut(parts[0], ".")
 	res, version, err := c.Registry.LookupResource(schema.GroupResource{Group: group, Resource: resource})
 	switch {
-	case len(parts) < 2 || slices.Contains(parts, ""):
+	case len(parts) < 2 || slices.Contains(parts, "") || hasGroup && group == "":
 		return fault("a part is missing")
 	case err != nil:
 		return fault("there is no resource %q in the API group %q", shorten(resource, maxAgent), shorten(group, maxAgent))

@@ -41,28 +41,29 @@ func (c *Changes) reader(ctx context.Context) *changeReader {
 
 // change makes the Change of a version.
 func (r *changeReader) change(w *registry.Written) *v1alpha1.Change {
-	gr := w.Resource.GroupResource()
-	ref := ObjectRef{gr.Group, gr.Resource, w.Namespace, w.Name}
+	res, v := w.Target.Resource, &w.Version
+	gr := res.GroupResource()
+	ref := ObjectRef{gr.Group, gr.Resource, w.Target.Namespace, w.Target.Name}
 	out := &v1alpha1.Change{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Change"},
-		ObjectMeta: metav1.ObjectMeta{Name: changeName(&w.Version)},
+		ObjectMeta: metav1.ObjectMeta{Name: changeName(v)},
 		Spec: v1alpha1.ChangeSpec{
-			Object: ref.String(), APIVersion: w.Resource.Versions[0].GroupVersion.String(), Kind: w.Resource.Kind,
-			Type: typeOf(&w.Version), ResourceVersion: strconv.FormatInt(w.Revision, 10),
+			Object: ref.String(), APIVersion: res.Versions[0].GroupVersion.String(), Kind: res.Kind,
+			Type: typeOf(v), ResourceVersion: strconv.FormatInt(v.Revision, 10),
 		},
 	}
 	s := &out.Spec
-	if w.Previous != nil {
-		s.Previous = w.Previous.ResourceVersion()
+	if v.Previous != nil {
+		s.Previous = v.Previous.ResourceVersion()
 	}
-	after, errAfter := objectOf(w.Item)
-	before, errBefore := objectOf(w.Previous)
+	after, errAfter := objectOf(v.Item)
+	before, errBefore := objectOf(v.Previous)
 	for _, obj := range []api.Object{before, after} { // only objects without a Go type have their version
 		if u, ok := obj.(*untyped.Object); ok {
 			s.APIVersion = u.GetAPIVersion()
 		}
 	}
-	r.describeWriter(s, ref, w.Revision, before, after)
+	r.describeWriter(s, ref, v.Revision, before, after)
 	if s.Time != nil {
 		out.CreationTimestamp = metav1.NewTime(s.Time.Time.Truncate(time.Second))
 	}
@@ -71,8 +72,8 @@ func (r *changeReader) change(w *registry.Written) *v1alpha1.Change {
 		s.Hidden = fmt.Sprintf("you may not get %s", ref)
 	case errAfter != nil || errBefore != nil:
 		s.Hidden = "the stored value cannot be read"
-	case w.Previous != nil || s.Type != v1alpha1.ChangeModified: // else the value before was compacted
-		s.Fields = r.fields(w.Resource, before, after)
+	case v.Previous != nil || s.Type != v1alpha1.ChangeModified: // else the value before was compacted
+		s.Fields = r.fields(res, before, after)
 	}
 	return out
 }
@@ -109,8 +110,8 @@ func (r *changeReader) describeWriter(s *v1alpha1.ChangeSpec, ref ObjectRef, rev
 	} else if before == nil && after != nil {
 		at = after.GetCreationTimestamp().Time
 	}
-	if id, user, manager, verb, time, ok := r.Requests.RequestOf(ref.Group, ref.Resource, ref.Namespace, ref.Name, rev); ok {
-		s.Request, s.User, s.Verb, at = id, user, verb, time
+	if id, user, manager, verb, arrived, ok := r.Requests.RequestOf(ref.Group, ref.Resource, ref.Namespace, ref.Name, rev); ok {
+		s.Request, s.User, s.Verb, at = id, user, verb, arrived
 		if manager != "" && (entry == nil || entry.Manager != manager) {
 			s.Manager = manager
 		}
@@ -193,15 +194,15 @@ func (r *changeReader) fields(res *api.Resource, before, after api.Object) []v1a
 
 // after returns the object after a change as JSON, without confidential values.
 func (r *changeReader) after(w *registry.Written) string {
-	obj, err := objectOf(w.Item)
+	obj, err := objectOf(w.Version.Item)
 	if obj == nil || err != nil {
 		return ""
 	}
-	content := contentOfObject(obj, true)
+	res, content := w.Target.Resource, contentOfObject(obj, true)
 	if _, ok := content["kind"]; !ok { // objects with a Go type are stored without
-		content["kind"], content["apiVersion"] = w.Resource.Kind, w.Resource.Versions[0].GroupVersion.String()
+		content["kind"], content["apiVersion"] = res.Kind, res.Versions[0].GroupVersion.String()
 	}
-	text, err := json.Marshal(redacted(content, w.Resource.Confidential))
+	text, err := json.Marshal(redacted(content, res.Confidential))
 	if err != nil { // decoded JSON can be encoded
 		return ""
 	}

@@ -49,21 +49,6 @@ func fieldChanges(before, after map[string]any, confidential []string) []v1alpha
 	return d.changes
 }
 
-// fieldChangesJSON is fieldChanges for two JSON objects; an empty text means that there is no object.
-func fieldChangesJSON(before, after []byte, confidential []string) ([]v1alpha1.FieldChange, error) {
-	var docs [2]map[string]any
-	for i, text := range [][]byte{before, after} {
-		if len(text) == 0 {
-			continue
-		}
-		var err error
-		if docs[i], err = quickjson.Read(text); err != nil {
-			return nil, fmt.Errorf("compare objects: %w", err)
-		}
-	}
-	return fieldChanges(docs[0], docs[1], confidential), nil
-}
-
 // withoutBookkeeping returns an object without the metadata that every write changes.
 func withoutBookkeeping(doc map[string]any) map[string]any {
 	meta, ok := doc["metadata"].(map[string]any)
@@ -284,69 +269,6 @@ func (d *differ) add(at docPath, before, after docValue, isHidden bool) {
 		return
 	}
 	d.changes = append(d.changes, v1alpha1.FieldChange{Path: at.text, Before: before.text(isHidden), After: after.text(isHidden)})
-}
-
-// confidentiality is the relation of a field to the confidential ones.
-type confidentiality int
-
-const (
-	nothingConfidential  confidentiality = iota
-	containsConfidential                 // a part of the field is confidential
-	isConfidentialField                  // the field is one of api.Kind.Confidential
-	withinConfidential                   // the field is a part of one
-)
-
-// hides returns the relation of the field with these names to the confidential ones.
-func (d *differ) hides(names []string) confidentiality {
-	found := nothingConfidential
-	for _, path := range d.confidential {
-		n := min(len(path), len(names))
-		switch {
-		case !slices.Equal(path[:n], names[:n]):
-		case len(names) > len(path):
-			return withinConfidential
-		case len(names) == len(path):
-			found = isConfidentialField
-		default:
-			found = max(found, containsConfidential)
-		}
-	}
-	return found
-}
-
-// redacted returns a copy of an object in which the confidential values are replaced. It shares all other values with the object.
-func redacted(doc map[string]any, confidential []string) map[string]any {
-	d := newDiffer(confidential)
-	out, _ := d.redact(nil, doc).(map[string]any)
-	return out
-}
-
-func (d *differ) redact(names []string, value any) any {
-	hidden := d.hides(names)
-	switch v := value.(type) {
-	case map[string]any:
-		if hidden != containsConfidential && hidden != isConfidentialField {
-			break
-		}
-		out := make(map[string]any, len(v))
-		for name, field := range v {
-			out[name] = d.redact(append(names[:len(names):len(names)], name), field)
-		}
-		return out
-	case []any:
-		if hidden != containsConfidential && hidden != isConfidentialField {
-			break
-		}
-		out := make([]any, len(v))
-		for i, element := range v {
-			out[i] = d.redact(names, element)
-		}
-		return out
-	}
-	if hidden == nothingConfidential {
-		return value
-	}
-	return notKept
 }
 
 // compare adds the differences of two objects.

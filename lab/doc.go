@@ -8,7 +8,8 @@
 //
 // Reading order: kinds.go, the kinds; lab.go, the lab and its goroutine; record.go, a request while it is served; describe.go,
 // the object that is made of it; cause.go, why it was refused; detail.go, what only a get shows: the changes with their
-// authors; index.go, which request wrote which revision. Package v1alpha1 has the Go types of the objects.
+// authors; index.go, which request wrote which revision; change.go and change_object.go, the changes in the history of etcd; diff.go,
+// the differences of two objects. Package v1alpha1 has the Go types of the objects.
 //
 // Package server makes the lab and connects it. Nothing else imports it.
 package lab

@@ -13,8 +13,8 @@ import (
 
 // Written is a version of an object, or its deletion, in the history of etcd. Target names the object.
 type Written struct {
-	Target
-	storage.Version
+	Target  Target
+	Version storage.Version
 }
 
 // History returns the versions of the object that t names, the newest first.
