@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,14 +89,29 @@ func (e *embeddedEtcd) eachBack(from, to int64, f func(storedVersion) bool) bool
 	defer tx.RUnlock()
 	begin := mvcc.RevToBytes(mvcc.Revision{Main: from}, mvcc.NewRevBytes())
 	end := mvcc.RevToBytes(mvcc.Revision{Main: to + 1}, mvcc.NewRevBytes())
-	revisions, values := tx.UnsafeRange(schema.Key, begin, end, 0)
-	for i, revision := range slices.Backward(revisions) {
-		v := storedVersion{revision: mvcc.BytesToRev(revision).Main, isDeletion: mvcc.IsTombstone(revision), encoded: values[i]}
+	for _, row := range slices.Backward(inOrder(tx.UnsafeRange(schema.Key, begin, end, 0))) {
+		v := storedVersion{revision: mvcc.BytesToRev(row.revision).Main, isDeletion: mvcc.IsTombstone(row.revision), encoded: row.value}
 		if !f(v) {
 			return false
 		}
 	}
 	return true
+}
+
+// storedRow is a row of etcd's database.
+type storedRow struct{ revision, value []byte }
+
+// inOrder returns rows that etcd read, in the order of their revisions, each once. After a commit to the file and before the next write,
+// etcd reads the last rows twice: in the file, and in the copy of its buffer that it made before. Its own reads of several rows do not use
+// that copy.
+func inOrder(revisions, values [][]byte) []storedRow {
+	rows := make([]storedRow, len(revisions))
+	for i := range revisions {
+		rows[i] = storedRow{revisions[i], values[i]}
+	}
+	compare := func(a, b storedRow) int { return bytes.Compare(a.revision, b.revision) }
+	slices.SortFunc(rows, compare)
+	return slices.CompactFunc(rows, func(a, b storedRow) bool { return compare(a, b) == 0 })
 }
 
 // pastReadTimeout is the maximum duration of reading the past by a watch.

@@ -124,3 +124,47 @@ func TestPositions(t *testing.T) {
 		}
 	})
 }
+
+// TestRecentAfterCommit reads the newest versions when etcd's file has what its buffer had, and also after the next write.
+func TestRecentAfterCommit(t *testing.T) {
+	s, c := startStore(t, Options{})
+	i := mustCreate(t, c, "a/x", "1")
+	first := i.Revision()
+	check := func(when, want string) {
+		t.Helper()
+		got, err := s.Recent(t.Context(), HistoryOptions{})
+		if text := describeVersions(t, got, first); text != want || err != nil {
+			t.Errorf("%s: %v\n got %s\nwant %s", when, err, text, want)
+		}
+		at, err := s.WrittenAt(t.Context(), first)
+		if text := describeVersions(t, at, first); text != "0 created 1" || err != nil || at[0].Together != 1 {
+			t.Errorf("%s: at the first: %s, %v", when, text, err)
+		}
+	}
+	check("before", "0 created 1")
+	for n := range 3 {
+		s.embedded.server.Backend().ForceCommit()
+		mustRecent(t, s) // etcd makes a copy of its buffer
+		i = mustUpdate(t, c, i, fmt.Sprint(n+2))
+		mustRecent(t, s)
+		s.embedded.server.Backend().ForceCommit()
+		if got := mustRecent(t, s); len(got) != n+2 {
+			t.Errorf("%d versions after %d writes", len(got), n+2)
+		}
+	}
+	s.embedded.server.Backend().ForceCommit()
+	check("at the end", "3 4 after 3; 2 3 after 2; 1 2 after 1; 0 created 1")
+	own, err := c.History(t.Context(), "a/x", HistoryOptions{})
+	if err != nil || len(own) != 4 || own[3].Together != 1 || own[3].Position != 0 {
+		t.Errorf("%+v, %v", own, err)
+	}
+}
+
+func mustRecent(t *testing.T, s *Store) []Version {
+	t.Helper()
+	got, err := s.Recent(t.Context(), HistoryOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
