@@ -1,0 +1,173 @@
+package browsertest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	labpage "github.com/miniapiserver/miniapiserver/lab/page"
+)
+
+var binary = flag.String("binary", "", "a built miniapiserver; one is built without it")
+
+// realServer is miniapiserver --ephemeral --lab as a process of its own.
+type realServer struct {
+	t         *testing.T
+	url       *url.URL
+	transport *admin
+}
+
+// admin authenticates requests as the administrator of the server.
+type admin struct {
+	http.Transport
+	token string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *admin) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	return a.Transport.RoundTrip(r)
+}
+
+func startReal(t *testing.T) *realServer {
+	t.Helper()
+	program := *binary
+	if program == "" {
+		program = filepath.Join(t.TempDir(), "miniapiserver")
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/miniapiserver")
+		build.Dir = filepath.Join("..", "..", "..")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	var logs bytes.Buffer
+	c := exec.CommandContext(t.Context(), program, "--ephemeral", "--lab", "--secure-port", "0", "--output", "json")
+	c.Stderr = &logs
+	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.Wait(); err != nil && t.Context().Err() == nil {
+			t.Errorf("%v\n%s", err, logs.String())
+		}
+	})
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("%v\n%s", err, logs.String())
+	}
+	var ready struct{ URL, CA, Token string }
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(ready.CA))
+	s := &realServer{t: t, transport: &admin{token: ready.Token}}
+	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	t.Cleanup(s.transport.CloseIdleConnections)
+	if s.url, err = url.Parse(ready.URL); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// send sends a request of a user that is no page.
+func (s *realServer) send(method, path, contentType, body string, headers ...string) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url.String()+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("User-Agent", "test-client/1")
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := s.transport.RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestReal checks each view against the real program.
+func TestReal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the server")
+	}
+	s := startReal(t)
+	tb := openOn(t, labpage.Config{API: s.transport, URL: s.url, Token: labpage.NewToken()}, wide, high)
+	tb.visit("")
+	tb.shows(".status", "live")
+	const apply, configMaps = "application/apply-patch+yaml", "/api/v1/namespaces/default/configmaps"
+	s.send("PATCH", configMaps+"/settings?fieldManager=teacher", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings","labels":{"app.kubernetes.io/name":"shop"}},"data":{"colour":"green","size":"3"}}`)
+	s.send("GET", "/api/v1/namespaces/default/pods/none", "", "", "Impersonate-User", "alice")
+	s.send("GET", configMaps+"/absent", "", "")
+
+	tb.shows(".canvas", "test-client/1")
+	tb.run(`const e = document.querySelector("input[type=search]"); e.value = "test-client settings"; e.dispatchEvent(new Event("input", {bubbles: true}))`)
+	tb.until(`document.querySelectorAll(".canvas .line").length === 1`)
+	tb.click(".canvas .line")
+	tb.shows(".detail h2", "default/settings")
+	tb.shows(".waterfall", "authorization")
+	tb.picture("real-request")
+
+	tb.press("\x1b")
+	tb.run(`const e = document.querySelector("input[type=search]"); e.value = "alice 403"; e.dispatchEvent(new Event("input", {bubbles: true}))`)
+	tb.until(`document.querySelectorAll(".canvas .line").length === 1`)
+	tb.click(".canvas .line")
+	tb.shows(".cause", "alice lacks get pods none")
+
+	s.send("PATCH", configMaps+"/settings?fieldManager=student&force=true", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings"},"data":{"colour":"blue"}}`)
+	tb.goTo("objects/configmaps/default/settings")
+	tb.shows("h1", "ConfigMap default/settings")
+	for line, want := range map[string]string{"colour: blue": "student", `size: "3"`: "teacher", "app.kubernetes.io/name: shop": "teacher"} {
+		tb.until(fmt.Sprintf("%s.includes(%q)", author(line), want))
+	}
+	s.send("DELETE", configMaps+"/settings", "", "")
+	tb.shows(".title", "deleted")
+
+	tb.goTo("watches")
+	tb.shows(".title", "of this page")
+	tb.goTo("levels")
+	tb.shows("[data-level=workload-low] h2", "seats")
+	tb.until(`document.querySelector("[data-level=exempt]")`)
+	tb.shows("[data-level=workload-low] .lanes", "queues, empty")
+	tb.picture("real-levels")
+	tb.goTo("webhooks")
+	tb.shows(".empty", "There are no webhooks")
+	tb.goTo("controllers")
+	tb.until(`document.querySelectorAll("tbody tr").length > 3`)
+	tb.picture("real-controllers")
+	tb.goTo("access")
+	tb.until(`document.querySelectorAll(".access .bar input").length > 4`)
+	tb.run(`const e = document.querySelector(".access .bar input"); e.value = "system:kube-scheduler"; e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	tb.shows(".decision.allowed", "system:kube-scheduler")
+	tb.shows(".matrix", "pods")
+	tb.picture("real-access")
+	tb.clean("404")
+}
