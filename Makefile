@@ -98,6 +98,16 @@ compare-api: ## List what changed in the API between two versions of its modules
 test-skew: ## Run the sessions of kubectl with the kubectl of older releases of Kubernetes.
 	cd conformance/kubectl && for mod in kubectl-*.mod; do $(GO) test -modfile=$$mod -count=1 -timeout 30m ./... || exit 1; done
 
+# Flags of make test-page, such as PAGE_FLAGS="-update" to remake the pictures of docs/lab-page.md.
+PAGE_FLAGS ?=
+
+.PHONY: test-page
+test-page: build ## Run the tests of the lab's page in a Chromium, which Debian's apt-get installs if there is none.
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	  { apt-get update -q && apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core; }
+	cd lab/page/bundle && $(GO) vet ./...
+	cd lab/page/browsertest && $(GO) vet ./... && $(GO) test -count=1 -timeout 10m ./... -binary $(abspath $(BIN)) $(PAGE_FLAGS)
+
 .PHONY: test-javascript
 test-javascript: ## Run the test with the JavaScript client. Needs Node.js and npm.
 	$(GO) test -count=1 -tags javascript ./conformance/js

@@ -168,6 +168,9 @@ NONE < lab/v1alpha1/internal/generate;
 NONE < lab/v1alpha1 < lab, server;
 registry, api/custom/untyped < lab < server;
 
+# The page of the lab reads the API as any client does, through what server gives it.
+internal/recovery < lab/page < server;
+
 # The server as the programs that tests start, and releases with them.
 NONE < internal/envtest < cmd;
 server, internal/envtest < internal/dist;

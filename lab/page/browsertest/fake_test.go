@@ -92,12 +92,25 @@ func (f *fakeAPI) stream(requests []*lab.Request) {
 func (f *fakeAPI) append(kind string, r *lab.Request) {
 	r.ResourceVersion = strconv.Itoa(len(f.log) + 1)
 	r.APIVersion, r.Kind = lab.GroupVersion.String(), "Request"
-	object, err := json.Marshal(r)
+	object, err := json.Marshal(brief(r))
 	if err != nil {
 		panic(err)
 	}
 	line := slices.Concat([]byte(`{"type":"`+kind+`","object":`), object, []byte("}\n"))
 	f.log = append(f.log, logged{kind, r, line})
+}
+
+// brief returns what lists and watches show of a request: the server finds out the changes and the conflicting writes only
+// for a get.
+func brief(r *lab.Request) *lab.Request {
+	short := *r
+	short.Status.Changes = nil
+	if r.Status.Cause != nil {
+		cause := *r.Status.Cause
+		cause.Writes = nil
+		short.Status.Cause = &cause
+	}
+	return &short
 }
 
 // cutWatches ends the open watches. With compact, those that resume get 410.
@@ -251,6 +264,9 @@ func (f *fakeAPI) serveRequests(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if q.Get("watch") == "" {
 		all := f.now(keep)
+		for i := range all {
+			all[i] = brief(all[i])
+		}
 		meta := map[string]any{"resourceVersion": strconv.Itoa(len(f.log))}
 		begin, _ := strconv.Atoi(q.Get("continue"))
 		limit, _ := strconv.Atoi(q.Get("limit"))

@@ -148,8 +148,17 @@ func TestReal(t *testing.T) {
 	for line, want := range map[string]string{"colour: blue": "student", `size: "3"`: "teacher", "app.kubernetes.io/name: shop": "teacher"} {
 		tb.until(fmt.Sprintf("%s.includes(%q)", author(line), want))
 	}
+	tb.until(`document.querySelectorAll(".history > li").length === 2`)
+	tb.shows(".history", "data.colour")
+	tb.shows(".history", "kubernetes-admin")
+	tb.picture("real-object")
+	tb.click(".history > li:last-child button.link")
+	tb.shows(".blame", "colour: green")
+	tb.click(".title button.link")
+	tb.shows(".blame", "colour: blue")
 	s.send("DELETE", configMaps+"/settings", "", "")
 	tb.shows(".title", "deleted")
+	tb.shows(".history .deleted", "delete")
 
 	tb.goTo("watches")
 	tb.shows(".title", "of this page")

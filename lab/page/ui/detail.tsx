@@ -3,29 +3,32 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getJSON } from "./api";
 import { Refusal } from "./cause";
-import { bytes, clock, codeClass, objectRoute } from "./format";
+import { bytes, clock, codeClass, duration, objectRoute } from "./format";
 import { Code, Empty, Facts, Fields, Problem, Section } from "./parts";
 import { showRequests } from "./requests";
 import { decode, requestsPath, store } from "./store";
 import type { LabRequest } from "./types";
 import { Waterfall } from "./waterfall";
 
-/** The request of a name: of the rows of the page, or of the server. */
+/**
+ * The request of a name. The rows of the page have what a list shows; what the server finds out for a single request,
+ * such as the changes on the way, it is asked for.
+ */
 function useRequest(name: string): { request?: LabRequest; problem?: Error } {
   const row = store.find(name);
   const [read, setRead] = useState<{ name: string; request?: LabRequest; problem?: Error }>({ name: "" });
-  const known = Boolean(row);
   useEffect(() => {
-    if (known || read.name === name) return;
     const stop = new AbortController();
     getJSON<LabRequest>(`${requestsPath}/${encodeURIComponent(name)}`, stop.signal).then(
       (request) => setRead({ name, request }),
       (problem) => !stop.signal.aborted && setRead({ name, problem }),
     );
     return () => stop.abort();
-  }, [name, known]);
+  }, [name, row?.source]);
   const decoded = useRef<{ source?: unknown; request?: LabRequest }>({});
+  if (read.name === name && read.request) return read;
   if (!row) return read.name === name ? read : {};
+  // The server may have forgotten what the page still has.
   if (decoded.current.source !== row.source) decoded.current = { source: row.source, request: decode(row) };
   return { request: decoded.current.request };
 }
@@ -64,7 +67,7 @@ function Way({ request }: { request: LabRequest }) {
           {!spec.objectName && spec.namespace && <b>{spec.namespace}</b>}
         </h2>
         <p>
-          <Code code={status.code ?? 0} running={running} /> {status.reason} {running ? "running" : status.took}
+          <Code code={status.code ?? 0} running={running} /> {status.reason} {running ? "running" : status.took || duration(status.microseconds ?? 0)}
           {spec.dryRun && <span class="by">dry run</span>}
         </p>
         {status.why && <p class="why">{status.why}</p>}

@@ -34,7 +34,7 @@ export function LevelsView() {
         <h1>Flow control</h1>
         <p>
           {poll.value
-            ? `${count(sumOf(levels, "executing"))} requests execute, ${count(sumOf(levels, "waiting"))} wait in ${plotted}`
+            ? `${count(sumOf(levels, "executing"))} executing, ${count(sumOf(levels, "waiting"))} waiting in ${plotted}`
             : "reading"}
           <span class="key">
             <i class="swatch calm" /> executing
@@ -81,7 +81,7 @@ function Card({ level: l, before, chosen, choose }: { level: Level; before?: Lev
         </button>
         <span class="note">{l.exempt ? "no limit" : `${l.executing} of ${l.limit} seats`}</span>
       </h2>
-      <div class="meter wide" aria-hidden="true">
+      <div class="meter wide" aria-hidden="true" hidden={l.exempt}>
         <i class={used >= 1 ? "bad" : used > 0.7 ? "warn" : ""} style={{ width: used * 100 + "%" }} />
       </div>
       <Picture level={l} />
@@ -159,7 +159,7 @@ function Picture({ level }: { level: Level }) {
           ))}
           {waiting.length === 0 && <em>{level.queues.length ? `${level.queues.length} queues, empty` : "no queues"}</em>}
         </div>
-        <div class="seats" style={{ left: queueWidth + 2 * dot + "px", width: columns * dot + "px" }} />
+        <div class="seats" style={{ left: queueWidth + 2 * dot + "px", width: (level.exempt ? 0 : columns * dot) + "px" }} />
         {[...dots, ...leaving].map((d) => (
           <i key={d.key} class={"dotty " + d.class} title={d.title} style={{ transform: `translate(${d.x}px, ${d.y}px)` }} />
         ))}

@@ -66,6 +66,7 @@ export function histogram(m: Metrics, name: string, match: Match): Distribution 
 
 /** The upper bound of the bucket that has a quantile, in the unit of the histogram. */
 export function quantile(d: Distribution, q: number): number {
+  if (d.count === 0) return NaN;
   const rank = q * d.count;
   for (const [bound, below] of d.buckets) if (below >= rank) return bound;
   return NaN;
