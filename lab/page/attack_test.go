@@ -68,7 +68,8 @@ func TestOrigins(t *testing.T) {
 		t.Errorf("address with a foreign host: %d", resp.StatusCode)
 	}
 	f.untouched("address with a foreign host")
-	if resp, _ := f.send("OPTIONS", podsPath, "Origin: http://evil.example.com", "Access-Control-Request-Method: GET"); resp.StatusCode != 403 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+	resp, _ := f.send("OPTIONS", podsPath, "Origin: http://evil.example.com", "Access-Control-Request-Method: GET")
+	if resp.StatusCode != 403 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("preflight: %d %v", resp.StatusCode, resp.Header)
 	}
 }
@@ -145,9 +146,12 @@ func TestPaths(t *testing.T) {
 		"/apis/../logs": 400, "/api/v1/../../logs": 400, "/api/./v1": 400, "/api//v1/pods": 400, "/api/v1/pods/..": 400,
 		"/api/%2e%2e/logs": 400, "/api/%2E%2E/logs": 400, "/api/v1/pods%2f..": 400, "/api/v1%2Fpods": 400, "/api/v1/pods%5c..": 400,
 		"/api/v1/pods\\x": 400, "/api/v1/pods%00": 400, "/apis/%252e%252e/x": 200, "/api/v1/pods/": 200,
-		"/apix": 404, "/apiserver": 404, "/openapix/v3": 404, "/metrics/": 404, "/metrics/slis": 404, "/logs": 404, "/healthz": 404, "/version": 404,
-		"/debug/pprof/profile": 404, "/debug/flags/v": 404, "/debug/api_priority_and_fairness": 200, "/debug/api_priority_and_fairness/../pprof": 400,
-		"/static/page.js": 404, "/../page.go": 404, "/..%2fpage.go": 404, "/%2e%2e/page.go": 404, "/index.html/": 404, "//index.html": 404, "//api/v1": 404,
+		"/apix": 404, "/apiserver": 404, "/openapix/v3": 404, "/metrics/": 404, "/metrics/slis": 404, "/logs": 404,
+		"/healthz": 404, "/version": 404,
+		"/debug/pprof/profile": 404, "/debug/flags/v": 404, "/debug/api_priority_and_fairness": 200,
+		"/debug/api_priority_and_fairness/../pprof": 400,
+		"/static/page.js": 404, "/../page.go": 404, "/..%2fpage.go": 404, "/%2e%2e/page.go": 404, "/index.html/": 404,
+		"//index.html": 404, "//api/v1": 404,
 		"/api/v1/proxy/nodes/n": 403, "/api/v1/nodes/n/proxy": 403, "/api/v1/nodes/n/proxy/": 403, "/api/v1/nodes/n/proxy/stats": 403,
 		"/api/v1/namespaces/a/pods/p/proxy": 403, "/api/v1/namespaces/a/services/s:80/proxy/x": 403, "/api/v1/namespaces/a/pods/p/exec": 403,
 		"/api/v1/namespaces/a/pods/p/attach": 403, "/api/v1/namespaces/a/pods/p/portforward": 403,
@@ -212,15 +216,19 @@ func TestMethods(t *testing.T) {
 // TestHeaders checks that the browser cannot say who it is, and that the API cannot set what browsers keep.
 func TestHeaders(t *testing.T) {
 	f := start(t, func(w http.ResponseWriter, _ *http.Request) {
-		for name, value := range map[string]string{"Set-Cookie": "a=b", "Access-Control-Allow-Origin": "*", "Content-Security-Policy": "default-src *", "Cache-Control": "max-age=999",
-			"Location": "http://evil.example.com", "Refresh": "0; url=http://evil.example.com", "Clear-Site-Data": "*", "Audit-Id": "x", "Warning": `299 - "careful"`, "Content-Type": "application/json"} {
+		for name, value := range map[string]string{"Set-Cookie": "a=b", "Access-Control-Allow-Origin": "*",
+			"Content-Security-Policy": "default-src *", "Cache-Control": "max-age=999",
+			"Location": "http://evil.example.com", "Refresh": "0; url=http://evil.example.com", "Clear-Site-Data": "*", "Audit-Id": "x",
+			"Warning": `299 - "careful"`, "Content-Type": "application/json"} {
 			w.Header().Set(name, value)
 		}
 		_, _ = w.Write([]byte("{}"))
 	})
-	resp, _ := f.send("GET", podsPath, "Impersonate-User: root", "Impersonate-Group: system:masters", "Impersonate-Uid: 1", "Impersonate-Extra-Scopes: x",
-		"X-Remote-User: root", "X-Remote-Group: system:masters", "Cookie: a=b", "Proxy-Authorization: Basic x", "X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1",
-		"Audit-ID: chosen", "Traceparent: 00-1-1-01", "User-Agent: evil", "Origin: http://"+f.host, "Accept: application/json", "Te: trailers", "Connection: Accept", "X-Http-Method-Override: DELETE")
+	resp, _ := f.send("GET", podsPath, "Impersonate-User: root", "Impersonate-Group: system:masters", "Impersonate-Uid: 1",
+		"Impersonate-Extra-Scopes: x", "X-Remote-User: root", "X-Remote-Group: system:masters", "Cookie: a=b",
+		"Proxy-Authorization: Basic x", "X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1",
+		"Audit-ID: chosen", "Traceparent: 00-1-1-01", "User-Agent: evil", "Origin: http://"+f.host,
+		"Accept: application/json", "Te: trailers", "Connection: Accept", "X-Http-Method-Override: DELETE")
 	got := <-f.got
 	allowed := map[string]bool{"Accept": true, "Accept-Encoding": true, "User-Agent": true}
 	for name, values := range got.Header {
@@ -231,8 +239,10 @@ func TestHeaders(t *testing.T) {
 	if agent := got.Header.Get("User-Agent"); agent != UserAgent {
 		t.Errorf("the API got the agent %q", agent)
 	}
-	for name, want := range map[string]string{"Set-Cookie": "", "Access-Control-Allow-Origin": "", "Location": "", "Refresh": "", "Clear-Site-Data": "", "Content-Security-Policy": policy,
-		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Audit-Id": "x", "Warning": `299 - "careful"`, "Content-Type": "application/json"} {
+	for name, want := range map[string]string{"Set-Cookie": "", "Access-Control-Allow-Origin": "", "Location": "", "Refresh": "",
+		"Clear-Site-Data": "", "Content-Security-Policy": policy,
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Audit-Id": "x", "Warning": `299 - "careful"`,
+		"Content-Type": "application/json"} {
 		if values := resp.Header.Values(name); strings.Join(values, "|") != want {
 			t.Errorf("%s: %q, want %q", name, values, want)
 		}
@@ -258,7 +268,8 @@ func TestLargeHeaders(t *testing.T) {
 func TestSmuggling(t *testing.T) {
 	f := start(t, ok)
 	inner := "DELETE /api/v1/nodes/n HTTP/1.1\r\nHost: x\r\n\r\n"
-	resp, _ := f.send("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", fmt.Sprintf("Content-Length: %d", len(inner)), "Transfer-Encoding: chunked", "\n0\r\n\r\n"+inner)
+	resp, _ := f.send("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", fmt.Sprintf("Content-Length: %d", len(inner)),
+		"Transfer-Encoding: chunked", "\n0\r\n\r\n"+inner)
 	if resp.StatusCode < 400 {
 		t.Errorf("two lengths: %d", resp.StatusCode)
 	}

@@ -56,6 +56,8 @@ func contentType(name string) string {
 		return "text/html; charset=utf-8"
 	case ".js":
 		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
 	case ".css":
 		return "text/css; charset=utf-8"
 	}

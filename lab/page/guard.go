@@ -3,6 +3,7 @@ package page
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"path"
@@ -115,7 +116,7 @@ func checkAPIRequest(r *http.Request) *refusal {
 			return &refusal{http.StatusForbidden, "the page does not write"}
 		}
 		if r.ContentLength < 0 || r.ContentLength > maxBody {
-			return &refusal{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.Itoa(maxBody) + " bytes, or has no Content-Length"}
+			return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes, or no Content-Length", maxBody)}
 		}
 	default:
 		return &refusal{http.StatusMethodNotAllowed, "the page sends GET, and POST for reviews"}

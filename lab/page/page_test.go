@@ -26,12 +26,14 @@ func localAddress(ctx context.Context, address net.Addr) context.Context {
 // TestFiles checks the files of the page and their headers. They need no token.
 func TestFiles(t *testing.T) {
 	f := start(t, ok)
-	for path, kind := range map[string]string{"/": "text/html", "/index.html": "text/html", "/page.js": "text/javascript", "/page.css": "text/css", "/licences.txt": "text/plain"} {
+	for path, kind := range map[string]string{"/": "text/html", "/index.html": "text/html", "/page.js": "text/javascript",
+		"/page.css": "text/css", "/licences.txt": "text/plain"} {
 		resp, plain := f.send("GET", path, "Authorization:")
 		if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), kind) || len(plain) < 500 {
 			t.Errorf("%s: %d %v, %d bytes", path, resp.StatusCode, resp.Header, len(plain))
 		}
-		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-cache"} {
 			if got := resp.Header.Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
@@ -48,7 +50,8 @@ func TestFiles(t *testing.T) {
 		if refused, _ := f.send("GET", path, "Accept-Encoding: gzip;q=0"); refused.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s: gzip for a client that refuses it", path)
 		}
-		if again, body := f.send("GET", path, "If-None-Match: "+resp.Header.Get("ETag")); again.StatusCode != http.StatusNotModified || body != "" {
+		again, rest := f.send("GET", path, "If-None-Match: "+resp.Header.Get("ETag"))
+		if again.StatusCode != http.StatusNotModified || rest != "" {
 			t.Errorf("%s: %d for a file that the browser has", path, again.StatusCode)
 		}
 		if head, body := f.send("HEAD", path, "Authorization:"); head.StatusCode != http.StatusOK || body != "" {

@@ -3,19 +3,11 @@
 package browsertest
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
-	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,8 +23,6 @@ import (
 
 	labpage "github.com/miniapiserver/miniapiserver/lab/page"
 )
-
-var update = flag.Bool("update", false, "write the pictures of the documentation")
 
 // patience is how long a condition may take on a busy machine.
 const patience = 20 * time.Second
@@ -70,17 +60,18 @@ func run(m *testing.M) int {
 // observer runs in each document before its scripts. It records what the policy stopped, and what kept the tab busy.
 const observer = `window.observed = {violations: [], long: [], paint: 0};
 addEventListener("securitypolicyviolation", e => observed.violations.push(e.violatedDirective + " " + e.blockedURI));
-new PerformanceObserver(l => { for (const e of l.getEntries()) observed.long.push(e.duration); }).observe({type: "longtask", buffered: true});
+new PerformanceObserver(l => { for (const e of l.getEntries()) observed.long.push(e.duration); })
+	.observe({type: "longtask", buffered: true});
 new PerformanceObserver(l => { for (const e of l.getEntries()) if (e.name === "first-contentful-paint") observed.paint = e.startTime; })
 	.observe({type: "paint", buffered: true});`
 
 // tab is a tab of its own in the browser, with the page of a server of its own.
 type tab struct {
-	t      *testing.T
-	ctx    context.Context
-	api    *fakeAPI
-	server *labpage.Server
-	origin string
+	t   *testing.T
+	ctx context.Context
+	api *fakeAPI
+	// address is that of the page with its token.
+	address, origin string
 
 	mu       sync.Mutex
 	urls     []string
@@ -93,27 +84,28 @@ func open(t *testing.T, width, height int64) *tab {
 	api := newFakeAPI(t)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	tb := openOn(t, labpage.Config{API: transport, URL: api.url(t), Token: labpage.NewToken()}, width, height)
-	tb.api = api
-	return tb
-}
-
-func openOn(t *testing.T, c labpage.Config, width, height int64) *tab {
-	t.Helper()
-	server, err := labpage.Listen(c, 0)
+	server, err := labpage.Listen(labpage.Config{API: transport, URL: api.url(t), Token: labpage.NewToken()}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tb := &tab{t: t, server: server}
-	tb.origin, _, _ = strings.Cut(server.URL(), "/#")
-	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
-	tb.ctx = ctx
 	t.Cleanup(func() {
-		cancel()
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	tb := openAt(t, server.URL(), width, height)
+	tb.api = api
+	return tb
+}
+
+// openAt opens a tab for a page.
+func openAt(t *testing.T, address string, width, height int64) *tab {
+	t.Helper()
+	tb := &tab{t: t, address: address}
+	tb.origin, _, _ = strings.Cut(address, "/#")
+	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
+	tb.ctx = ctx
+	t.Cleanup(cancel)
 	// The first action makes the tab, which lives as long as the context of that action.
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
@@ -125,7 +117,8 @@ func openOn(t *testing.T, c labpage.Config, width, height int64) *tab {
 	call(tb, log.Enable, cdp.Empty{})
 	call(tb, runtime.Enable, cdp.Empty{})
 	call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observer})
-	call(tb, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600})
+	call(tb, emulation.SetDeviceMetricsOverride,
+		emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600})
 	return tb
 }
 
@@ -195,6 +188,13 @@ func (tb *tab) run(statement string) {
 	tb.do(chromedp.Evaluate[chromedp.Void]("void (() => {" + statement + "})()"))
 }
 
+// fill sets the value of a field as a person does who leaves it then.
+func (tb *tab) fill(selector, text string) {
+	tb.t.Helper()
+	tb.run(fmt.Sprintf(`const e = document.querySelector(%q); e.value = %q;
+		for (const kind of ["input", "change"]) e.dispatchEvent(new Event(kind, {bubbles: true}))`, selector, text))
+}
+
 // click clicks on the first element of a selector.
 func (tb *tab) click(selector string) {
 	tb.t.Helper()
@@ -204,7 +204,7 @@ func (tb *tab) click(selector string) {
 // visit opens the page, with its token.
 func (tb *tab) visit(view string) {
 	tb.t.Helper()
-	tb.do(chromedp.Navigate(tb.server.URL()))
+	tb.do(chromedp.Navigate(tb.address))
 	if view != "" {
 		tb.goTo(view)
 	}
@@ -255,7 +255,8 @@ func (tb *tab) press(keys ...string) {
 // colours sets what the system prefers.
 func (tb *tab) colours(scheme string) {
 	tb.t.Helper()
-	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
+	call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 }
 
 // clean checks that the page talked to its own origin, and that the browser had no complaint but those allowed.
@@ -273,7 +274,7 @@ func (tb *tab) clean(allowed ...string) {
 		if !strings.HasPrefix(u, tb.origin+"/") && !strings.HasPrefix(u, "data:") {
 			tb.t.Error("a request left the origin:", u)
 		}
-		if strings.Contains(strings.TrimPrefix(u, tb.server.URL()), "token") {
+		if strings.Contains(strings.TrimPrefix(u, tb.address), "token") {
 			tb.t.Error("the token is in an address:", u)
 		}
 	}
@@ -286,86 +287,4 @@ func (tb *tab) clean(allowed ...string) {
 			tb.t.Error("the browser complains:", p)
 		}
 	}
-}
-
-// maxPicture is the size up to which a picture may be in the documentation.
-const maxPicture = 150 << 10
-
-// picture takes a picture of the window; with -update it becomes docs/images/lab-NAME.png.
-func (tb *tab) picture(name string) image.Image {
-	tb.t.Helper()
-	img, err := png.Decode(bytes.NewReader(get(tb, chromedp.CaptureScreenshot())))
-	if err != nil {
-		tb.t.Fatal(err)
-	}
-	small := paletted(img)
-	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
-		tb.t.Fatal(err)
-	}
-	dir := tb.t.ArtifactDir()
-	if *update {
-		dir = filepath.Join("..", "..", "..", "docs", "images")
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		tb.t.Fatal(err)
-	}
-	if out.Len() > maxPicture {
-		tb.t.Errorf("picture %s has %d bytes, at most %d", name, out.Len(), maxPicture)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "lab-"+name+".png"), out.Bytes(), 0o644); err != nil {
-		tb.t.Fatal(err)
-	}
-	return img
-}
-
-// paletted returns a picture with 256 colours, which takes a third of the bytes: the most frequent one of each small part of
-// the space of colours.
-func paletted(img image.Image) image.Image {
-	counts := map[color.RGBA]int{}
-	b := img.Bounds()
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			counts[color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)]++
-		}
-	}
-	type part struct {
-		colour      color.RGBA
-		most, total int
-	}
-	parts := map[[3]uint8]*part{}
-	for c, n := range counts {
-		at := [3]uint8{c.R >> 4, c.G >> 4, c.B >> 4}
-		p := parts[at]
-		if p == nil {
-			p = &part{}
-			parts[at] = p
-		}
-		p.total += n
-		if n > p.most || n == p.most && (c.R < p.colour.R || c.R == p.colour.R && c.G < p.colour.G) {
-			p.colour, p.most = c, n
-		}
-	}
-	var palette color.Palette
-	for _, p := range slices.SortedFunc(maps.Values(parts), func(a, b *part) int {
-		return cmp.Or(b.total-a.total, int(a.colour.R)-int(b.colour.R), int(a.colour.G)-int(b.colour.G))
-	}) {
-		if len(palette) < 256 {
-			palette = append(palette, p.colour)
-		}
-	}
-	out := image.NewPaletted(b, palette)
-	near := map[color.RGBA]uint8{}
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			c := color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
-			i, ok := near[c]
-			if !ok {
-				i = uint8(palette.Index(c))
-				near[c] = i
-			}
-			out.SetColorIndex(x, y, i)
-		}
-	}
-	return out
 }

@@ -70,7 +70,8 @@ func applied(at time.Time) *lab.Request {
 		step("Apply/defaults", 1010, 260, "fields", "9"),
 		step("Apply/mutating admission", 1300, 8_900),
 		step("Apply/mutating admission/ServiceAccount", 1310, 40),
-		step("Apply/mutating admission/webhook team-labels/labels.example.com", 1400, 8_600, "patched", "metadata.labels.team", "failurePolicy", "Fail"),
+		step("Apply/mutating admission/webhook team-labels/labels.example.com", 1400, 8_600,
+			"patched", "metadata.labels.team", "failurePolicy", "Fail"),
 		step("Apply/field management", 10_300, 420, "manager", "kubectl", "conflicts", "0"),
 		step("Apply/validation", 10_760, 380),
 		step("Apply/validating admission", 11_180, 690),
@@ -94,7 +95,8 @@ func denied(at time.Time) *lab.Request {
 	r := newRequest("77aa31d0-denied", at, "delete", "system:serviceaccount:default:cleaner", "pods", "shop", "cart-7d9f", 403, 690)
 	r.Spec.UserAgent = "cleaner/v0.3 (linux/amd64)"
 	r.Status.Reason, r.Status.Why = "Forbidden", "RBAC: the user has get and list of pods here, not delete"
-	r.Status.Message = `pods "cart-7d9f" is forbidden: User "system:serviceaccount:default:cleaner" cannot delete resource "pods" in API group "" in the namespace "shop"`
+	r.Status.Message = `pods "cart-7d9f" is forbidden: User "system:serviceaccount:default:cleaner" ` +
+		`cannot delete resource "pods" in API group "" in the namespace "shop"`
 	r.Status.Steps = []lab.Step{
 		step("authentication", 10, 210, "method", "service account token"),
 		step("flow control", 240, 20, "schema", "service-accounts", "level", "workload-low"),
@@ -105,7 +107,8 @@ func denied(at time.Time) *lab.Request {
 		Verb: "delete", Resource: "pods", Namespace: "shop", Name: "cart-7d9f",
 		Nearest: []lab.NearRule{
 			{Binding: "RoleBinding shop/cleaner", Role: "Role shop/reader", Rule: "get,list pods in namespace shop", Lacks: []string{"verb"}},
-			{Binding: "RoleBinding default/cleaner", Role: "Role default/cleaner", Rule: "delete pods in namespace default", Lacks: []string{"namespace"}},
+			{Binding: "RoleBinding default/cleaner", Role: "Role default/cleaner", Rule: "delete pods in namespace default",
+				Lacks: []string{"namespace"}},
 		},
 	}}
 	return r
@@ -116,12 +119,20 @@ func conflicted(at time.Time) *lab.Request {
 	r := newRequest("c0ffee11-conflict", at, "update", "system:serviceaccount:shop:operator", "deployments.apps", "default", "web", 409, 2_150)
 	r.Spec.UserAgent = "shop-operator/v1.2 (linux/amd64)"
 	r.Status.Reason, r.Status.Why = "Conflict", "2 writes came between the read and this write"
-	r.Status.Message = `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version and try again`
-	r.Status.Steps = []lab.Step{step("authentication", 10, 200), step("authorization", 250, 90), step("Update", 400, 1_600), step("Update/transaction", 900, 700, "expected", "415", "found", "431")}
+	r.Status.Message = `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; ` +
+		`please apply your changes to the latest version and try again`
+	r.Status.Steps = []lab.Step{
+		step("authentication", 10, 200),
+		step("authorization", 250, 90),
+		step("Update", 400, 1_600),
+		step("Update/transaction", 900, 700, "expected", "415", "found", "431"),
+	}
 	r.Status.Cause = &lab.Cause{By: lab.CauseConflict, Writes: []lab.ConflictingWrite{
-		{Request: "5e1c0f2a-apply", User: "alice", Manager: "kubectl", Time: metav1.NewMicroTime(at.Add(-2 * time.Second)), ResourceVersion: "431",
-			Fields: []lab.FieldChange{{Path: "spec.replicas", Before: "3", After: "4"}}},
-		{User: "system:serviceaccount:kube-system:deployment-controller", Manager: "kube-controller-manager", Time: metav1.NewMicroTime(at.Add(-3 * time.Second)), ResourceVersion: "428",
+		{Request: "5e1c0f2a-apply", User: "alice", Manager: "kubectl", Time: metav1.NewMicroTime(at.Add(-2 * time.Second)),
+			ResourceVersion: "431",
+			Fields:          []lab.FieldChange{{Path: "spec.replicas", Before: "3", After: "4"}}},
+		{User: "system:serviceaccount:kube-system:deployment-controller", Manager: "kube-controller-manager",
+			Time: metav1.NewMicroTime(at.Add(-3 * time.Second)), ResourceVersion: "428",
 			Fields: []lab.FieldChange{{Path: "status.readyReplicas", Before: "2", After: "3"}}},
 	}}
 	return r
@@ -146,7 +157,8 @@ func scene() []*lab.Request {
 		watching("w-4", begin.Add(-time.Minute), "alice", "pods", "", 12),
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	users := []string{"system:kube-scheduler", "system:kube-controller-manager", "system:serviceaccount:shop:operator", "alice", "system:node:worker-1"}
+	users := []string{"system:kube-scheduler", "system:kube-controller-manager", "system:serviceaccount:shop:operator", "alice",
+		"system:node:worker-1"}
 	resources := []string{"pods", "deployments.apps", "configmaps", "leases.coordination.k8s.io", "endpointslices.discovery.k8s.io", "nodes"}
 	verbs := []string{"get", "get", "get", "list", "update", "patch", "create"}
 	for i := range 160 {
@@ -163,19 +175,22 @@ func scene() []*lab.Request {
 		if random.IntN(15) == 0 {
 			took *= 80
 		}
-		namespace, object := []string{"default", "shop", "kube-system"}[random.IntN(3)], fmt.Sprintf("%s-%d", strings.TrimSuffix(strings.SplitN(resource, ".", 2)[0], "s"), random.IntN(30))
+		namespace := []string{"default", "shop", "kube-system"}[random.IntN(3)]
+		plural, _, _ := strings.Cut(resource, ".")
+		object := fmt.Sprintf("%s-%d", strings.TrimSuffix(plural, "s"), random.IntN(30))
 		if resource == "nodes" {
 			namespace = ""
 		}
 		if verb == "list" {
 			object = ""
 		}
-		r := newRequest(fmt.Sprintf("r-%03d", i), begin.Add(time.Duration(i)*220*time.Millisecond), verb, user, resource, namespace, object, code, took)
+		at := begin.Add(time.Duration(i) * 220 * time.Millisecond)
+		r := newRequest(fmt.Sprintf("r-%03d", i), at, verb, user, resource, namespace, object, code, took)
 		if code == 404 {
 			r.Status.Reason, r.Status.Why = "NotFound", fmt.Sprintf("there is no %s here", object)
 		}
 		if user != "alice" {
-			r.Spec.UserAgent = strings.TrimPrefix(strings.TrimPrefix(user[strings.LastIndex(user, ":")+1:], "system:"), "node:") + "/v1.37.2 (linux/amd64)"
+			r.Spec.UserAgent = user[strings.LastIndex(user, ":")+1:] + "/v1.37.2 (linux/amd64)"
 		}
 		all = append(all, r)
 	}

@@ -7,11 +7,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,7 +36,6 @@ type fakeAPI struct {
 	compacted int
 	answers   map[string]any
 	dumps     map[string]func() string
-	reviews   func(spec map[string]any) map[string]any
 	// got are the paths with the queries of the requests that came.
 	got []string
 	// cut ends the open watches once.
@@ -64,6 +67,25 @@ func (f *fakeAPI) url(t *testing.T) *url.URL {
 	}
 	return u
 }
+
+// load sets the answers of a file in testdata, by their paths. In it $MINUS(N) is the time N seconds ago.
+func (f *fakeAPI) load(name string) {
+	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	if err != nil {
+		panic(err)
+	}
+	text = ago.ReplaceAllFunc(text, func(match []byte) []byte {
+		n, _ := strconv.Atoi(string(ago.FindSubmatch(match)[1]))
+		return time.Now().Add(-time.Duration(n)*time.Second).UTC().AppendFormat(nil, time.RFC3339)
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := json.Unmarshal(text, &f.answers); err != nil {
+		panic(err)
+	}
+}
+
+var ago = regexp.MustCompile(`\$MINUS\((\d+)\)`)
 
 // put adds or changes requests.
 func (f *fakeAPI) put(requests ...*lab.Request) {
@@ -141,7 +163,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.got = append(f.got, r.URL.Path+"?"+r.URL.RawQuery)
 	answer, known := f.answers[r.URL.Path]
-	dump, reviews := f.dumps[r.URL.Path], f.reviews
+	dump := f.dumps[r.URL.Path]
 	f.mu.Unlock()
 	switch {
 	case r.URL.Path == labPath+"requests":
@@ -154,7 +176,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case dump != nil:
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, dump())
-	case r.Method == http.MethodPost && reviews != nil:
+	case r.Method == http.MethodPost:
 		var body struct {
 			Spec map[string]any `json:"spec"`
 		}
@@ -162,7 +184,7 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		f.write(w, map[string]any{"status": reviews(body.Spec)})
+		f.write(w, map[string]any{"status": reviewed(body.Spec)})
 	case known && r.URL.Query().Get("watch") == "true":
 		w.Header().Set("Content-Type", "application/json")
 		w.(http.Flusher).Flush()

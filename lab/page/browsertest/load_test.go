@@ -21,7 +21,8 @@ func TestStorm(t *testing.T) {
 	tb.visit("")
 	tb.shows(".status", "167 requests")
 	tb.run(`observed.long.length = 0; window.frames_ = 0; const f = () => { window.frames_++; requestAnimationFrame(f); }; f();
-		window.answers = []; window.probe = setInterval(() => { const at = performance.now(); setTimeout(() => answers.push(performance.now() - at), 0); }, 50)`)
+		window.answers = [];
+		window.probe = setInterval(() => { const at = performance.now(); setTimeout(() => answers.push(performance.now() - at), 0); }, 50)`)
 	const seconds, part = 5, 50 * time.Millisecond
 	ticker := time.NewTicker(part)
 	defer ticker.Stop()
@@ -47,10 +48,12 @@ func TestStorm(t *testing.T) {
 	frames := value[int](tb, "frames_")
 	slices.Sort(answers)
 	worst, late := slices.Max(append(long, 0)), answers[len(answers)*9/10]
-	t.Logf("%d requests in %v, all shown %v later; %d tasks over 50 ms, the longest %.0f ms; one of ten timers was at least %.0f ms late; %d frames",
+	t.Logf("%d requests in %v, all shown %v later; %d tasks over 50 ms, the longest %.0f ms; "+
+		"one of ten timers was at least %.0f ms late; %d frames",
 		sent, took, visible, len(long), worst, late, frames)
 	if worst > longestTask || late > latestTimer {
-		t.Errorf("the tab was busy for %.0f ms, at most %d, and one of ten timers %.0f ms late, at most %d", worst, longestTask, late, latestTimer)
+		t.Errorf("the tab was busy for %.0f ms, at most %d, and one of ten timers %.0f ms late, at most %d",
+			worst, longestTask, late, latestTimer)
 	}
 	if frames < seconds*15 {
 		t.Errorf("%d frames in %d seconds", frames, seconds)

@@ -17,7 +17,7 @@ func author(line string) string {
 func TestObject(t *testing.T) {
 	tb := open(t, wide, high)
 	tb.api.put(scene()...)
-	tb.api.addObjects()
+	tb.api.load("objects")
 	tb.visit("objects/deployments.apps/default/web")
 	tb.shows("h1", "Deployment default/web")
 	tb.shows(".history", "deployment-controller")
@@ -57,7 +57,7 @@ func TestObject(t *testing.T) {
 // TestSecret checks that the values of a Secret are hidden until they are wanted.
 func TestSecret(t *testing.T) {
 	tb := open(t, wide, high)
-	tb.api.addObjects()
+	tb.api.load("objects")
 	tb.visit("objects/secrets/default/db")
 	tb.shows(".blame", "(12 bytes)")
 	if contains(value[string](tb, "document.body.innerText"), "c2VjcmV0") {
@@ -71,10 +71,10 @@ func TestSecret(t *testing.T) {
 // TestChooseObject checks the way to an object from its resource.
 func TestChooseObject(t *testing.T) {
 	tb := open(t, wide, high)
-	tb.api.addObjects()
+	tb.api.load("objects")
 	tb.visit("objects")
 	tb.shows(".empty", "Choose a resource")
-	tb.run(`const e = document.querySelector(".objects .field input"); e.value = "pods"; e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	tb.fill(".objects .field input", "pods")
 	tb.shows(".choice", "web-6f9c-b2t8q")
 	tb.click(".choice li a")
 	tb.shows("h1", "Pod default/web-6f9c-4kd2p")

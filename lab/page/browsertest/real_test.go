@@ -10,37 +10,22 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	labpage "github.com/miniapiserver/miniapiserver/lab/page"
 )
 
 var binary = flag.String("binary", "", "a built miniapiserver; one is built without it")
 
 // realServer is miniapiserver --ephemeral --lab as a process of its own.
 type realServer struct {
-	t         *testing.T
-	url       *url.URL
-	transport *admin
-}
-
-// admin authenticates requests as the administrator of the server.
-type admin struct {
-	http.Transport
-	token string
-}
-
-// RoundTrip implements http.RoundTripper.
-func (a *admin) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+a.token)
-	return a.Transport.RoundTrip(r)
+	t          *testing.T
+	url, token string
+	page       string
+	client     *http.Client
 }
 
 func startReal(t *testing.T) *realServer {
@@ -55,7 +40,7 @@ func startReal(t *testing.T) *realServer {
 		}
 	}
 	var logs bytes.Buffer
-	c := exec.CommandContext(t.Context(), program, "--ephemeral", "--lab", "--secure-port", "0", "--output", "json")
+	c := exec.CommandContext(t.Context(), program, "--ephemeral", "--lab", "--lab-page", "-1", "--secure-port", "0", "--output", "json")
 	c.Stderr = &logs
 	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	out, err := c.StdoutPipe()
@@ -75,36 +60,33 @@ func startReal(t *testing.T) *realServer {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, logs.String())
 	}
-	var ready struct{ URL, CA, Token string }
+	var ready struct{ URL, CA, Token, LabPage string }
 	if err := json.Unmarshal(line, &ready); err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(ready.CA))
-	s := &realServer{t: t, transport: &admin{token: ready.Token}}
-	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots}
-	t.Cleanup(s.transport.CloseIdleConnections)
-	if s.url, err = url.Parse(ready.URL); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	t.Cleanup(client.CloseIdleConnections)
+	return &realServer{t: t, url: ready.URL, token: ready.Token, page: ready.LabPage, client: client}
 }
 
 // send sends a request of a user that is no page.
 func (s *realServer) send(method, path, contentType, body string, headers ...string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url.String()+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	r.Header.Set("User-Agent", "test-client/1")
+	r.Header.Set("Authorization", "Bearer "+s.token)
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := s.transport.RoundTrip(r)
+	resp, err := s.client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -120,16 +102,17 @@ func TestReal(t *testing.T) {
 		t.Skip("builds the server")
 	}
 	s := startReal(t)
-	tb := openOn(t, labpage.Config{API: s.transport, URL: s.url, Token: labpage.NewToken()}, wide, high)
+	tb := openAt(t, s.page, wide, high)
 	tb.visit("")
 	tb.shows(".status", "live")
 	const apply, configMaps = "application/apply-patch+yaml", "/api/v1/namespaces/default/configmaps"
-	s.send("PATCH", configMaps+"/settings?fieldManager=teacher", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings","labels":{"app.kubernetes.io/name":"shop"}},"data":{"colour":"green","size":"3"}}`)
+	s.send("PATCH", configMaps+"/settings?fieldManager=teacher", apply, `{"apiVersion":"v1","kind":"ConfigMap",
+		"metadata":{"name":"settings","labels":{"app.kubernetes.io/name":"shop"}},"data":{"colour":"green","size":"3"}}`)
 	s.send("GET", "/api/v1/namespaces/default/pods/none", "", "", "Impersonate-User", "alice")
 	s.send("GET", configMaps+"/absent", "", "")
 
 	tb.shows(".canvas", "test-client/1")
-	tb.run(`const e = document.querySelector("input[type=search]"); e.value = "test-client settings"; e.dispatchEvent(new Event("input", {bubbles: true}))`)
+	tb.fill("input[type=search]", "test-client settings")
 	tb.until(`document.querySelectorAll(".canvas .line").length === 1`)
 	tb.click(".canvas .line")
 	tb.shows(".detail h2", "default/settings")
@@ -137,12 +120,13 @@ func TestReal(t *testing.T) {
 	tb.picture("real-request")
 
 	tb.press("\x1b")
-	tb.run(`const e = document.querySelector("input[type=search]"); e.value = "alice 403"; e.dispatchEvent(new Event("input", {bubbles: true}))`)
+	tb.fill("input[type=search]", "alice 403")
 	tb.until(`document.querySelectorAll(".canvas .line").length === 1`)
 	tb.click(".canvas .line")
 	tb.shows(".cause", "alice lacks get pods none")
 
-	s.send("PATCH", configMaps+"/settings?fieldManager=student&force=true", apply, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"settings"},"data":{"colour":"blue"}}`)
+	s.send("PATCH", configMaps+"/settings?fieldManager=student&force=true", apply, `{"apiVersion":"v1","kind":"ConfigMap",
+		"metadata":{"name":"settings"},"data":{"colour":"blue"}}`)
 	tb.goTo("objects/configmaps/default/settings")
 	tb.shows("h1", "ConfigMap default/settings")
 	for line, want := range map[string]string{"colour: blue": "student", `size: "3"`: "teacher", "app.kubernetes.io/name: shop": "teacher"} {
@@ -174,7 +158,7 @@ func TestReal(t *testing.T) {
 	tb.picture("real-controllers")
 	tb.goTo("access")
 	tb.until(`document.querySelectorAll(".access .bar input").length > 4`)
-	tb.run(`const e = document.querySelector(".access .bar input"); e.value = "system:kube-scheduler"; e.dispatchEvent(new Event("change", {bubbles: true}))`)
+	tb.fill(".access .bar input", "system:kube-scheduler")
 	tb.shows(".decision.allowed", "system:kube-scheduler")
 	tb.shows(".matrix", "pods")
 	tb.picture("real-access")

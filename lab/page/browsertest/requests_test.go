@@ -112,7 +112,8 @@ func TestWay(t *testing.T) {
 	tb.shows(".detail .fields", "spec.progressDeadlineSeconds")
 	tb.shows(".detail .fields .by", "webhook team-labels/labels.example.com")
 	// The bar of the webhook begins at a tenth and takes sixty percent.
-	bar := value[[]float64](tb, `(() => { const b = document.querySelector(".k-hook").getBoundingClientRect(), t = document.querySelector(".track").getBoundingClientRect();
+	bar := value[[]float64](tb, `(() => { const b = document.querySelector(".k-hook").getBoundingClientRect();
+		const t = document.querySelector(".track").getBoundingClientRect();
 		return [(b.left - t.left) / t.width, b.width / t.width]; })()`)
 	if bar[0] < 0.08 || bar[0] > 0.12 || bar[1] < 0.55 || bar[1] > 0.65 {
 		t.Errorf("the bar of the webhook is at %v", bar)
@@ -166,7 +167,8 @@ func TestKeyboard(t *testing.T) {
 	tb.until(`document.documentElement.dataset.theme === "light"`)
 	tb.press("p")
 	tb.shows(".status", "paused")
-	for key, title := range map[string]string{"2": "Objects", "3": "Watches", "4": "Flow control", "5": "Webhooks", "6": "Controllers", "7": "Access", "1": "Requests"} {
+	for key, title := range map[string]string{"2": "Objects", "3": "Watches", "4": "Flow control", "5": "Webhooks", "6": "Controllers",
+		"7": "Access", "1": "Requests"} {
 		tb.press(key)
 		tb.until(fmt.Sprintf(`document.title.startsWith(%q)`, title))
 	}
@@ -186,6 +188,7 @@ func TestStays(t *testing.T) {
 	tb.visit("")
 	tb.shows(".status", "167 requests")
 	tb.press("j", "j", "j", "j", "j")
+	tb.until(`document.querySelector(".line.current")`)
 	top := `document.querySelector(".line.current").getBoundingClientRect().top`
 	before := value[float64](tb, top)
 	tb.api.stream(many(0, 100))

@@ -29,12 +29,14 @@ func run() error {
 			return err
 		}
 	}
-	html, err := os.ReadFile(filepath.Join(sources, "index.html"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(static, "index.html"), html, 0o644); err != nil {
-		return err
+	for _, name := range []string{"index.html", "icon.svg"} {
+		text, err := os.ReadFile(filepath.Join(sources, name))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(static, name), text, 0o644); err != nil {
+			return err
+		}
 	}
 	return licences()
 }

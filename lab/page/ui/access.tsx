@@ -10,7 +10,21 @@ import { allows, grantsOf, readGrants, subjectText, userOf, type Ask, type Grant
 import { store } from "./store";
 import type { Resource } from "./types";
 
-const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate", "approve", "use"];
+const verbs = [
+  "get",
+  "list",
+  "watch",
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+  "impersonate",
+  "bind",
+  "escalate",
+  "approve",
+  "use",
+];
 
 interface Answer {
   status: { allowed: boolean; denied?: boolean; reason?: string; evaluationError?: string };
@@ -32,7 +46,10 @@ export function AccessView() {
   const grants = usePoll(readGrants, 5000);
   const discovered = usePoll(() => resources(), 0);
   const all = discovered.value ?? [];
-  const groups = q.groups.split(",").map((g) => g.trim()).filter(Boolean);
+  const groups = q.groups
+    .split(",")
+    .map((g) => g.trim())
+    .filter(Boolean);
   const user = useMemo(() => userOf(q.user.trim(), groups), [q.user, q.groups]);
   const known = useMemo(() => suggestions(grants.value ?? []), [grants.value]);
   const isPath = q.resource.startsWith("/");
@@ -42,15 +59,40 @@ export function AccessView() {
   return (
     <div class="view access">
       <header class="bar">
-        <Field label="User" class="long" value={q.user} set={(user) => change({ user })} suggest={known.users} placeholder="system:serviceaccount:default:app" />
-        <Field label="Groups" value={q.groups} set={(groups) => change({ groups })} suggest={known.groups} placeholder="developers, testers" />
+        <Field
+          label="User"
+          class="long"
+          value={q.user}
+          set={(user) => change({ user })}
+          suggest={known.users}
+          placeholder="system:serviceaccount:default:app"
+        />
+        <Field
+          label="Groups"
+          value={q.groups}
+          set={(groups) => change({ groups })}
+          suggest={known.groups}
+          placeholder="developers, testers"
+        />
         <Field label="Verb" value={q.verb} set={(verb) => change({ verb: verb.trim() })} suggest={verbs} class="brief" />
-        <Field label="Resource or path" class="long" value={q.resource} set={(resource) => change({ resource })} suggest={all.map(resourceID)} />
-        {!isPath && namespaced && <Field label="Namespace" value={q.namespace} set={(namespace) => change({ namespace })} placeholder="all" />}
+        <Field
+          label="Resource or path"
+          class="long"
+          value={q.resource}
+          set={(resource) => change({ resource })}
+          suggest={all.map(resourceID)}
+        />
+        {!isPath && namespaced && (
+          <Field label="Namespace" value={q.namespace} set={(namespace) => change({ namespace })} placeholder="all" />
+        )}
         {!isPath && <Field label="Name" value={q.name} set={(name) => change({ name })} placeholder="any" />}
       </header>
       <Problem problem={grants.problem} />
-      {user.name || user.groups.length ? <Decision user={user} ask={ask} path={isPath ? q.resource : ""} at={grants.value} /> : <Empty>Name a user, a service account or a group.</Empty>}
+      {user.name || user.groups.length ? (
+        <Decision user={user} ask={ask} path={isPath ? q.resource : ""} at={grants.value} />
+      ) : (
+        <Empty>Name a user, a service account or a group.</Empty>
+      )}
       <div class="twoColumns even">
         <Who grants={grants.value ?? []} ask={ask} isPath={isPath} choose={(user, group) => change({ user, groups: group })} />
         {(user.name || user.groups.length > 0) && <Everything grants={grantsOf(grants.value ?? [], user)} user={user} all={all} />}
@@ -76,12 +118,25 @@ function Decision({ user, ask, path, at }: { user: User; ask: Ask; path: string;
     groups: user.groups,
     ...(path
       ? { nonResourceAttributes: { path, verb: ask.verb } }
-      : { resourceAttributes: { verb: ask.verb, group: ask.group, resource: ask.resource.split("/")[0], subresource: ask.resource.split("/")[1], namespace: ask.namespace, name: ask.name } }),
+      : {
+          resourceAttributes: {
+            verb: ask.verb,
+            group: ask.group,
+            resource: ask.resource.split("/")[0],
+            subresource: ask.resource.split("/")[1],
+            namespace: ask.namespace,
+            name: ask.name,
+          },
+        }),
   };
   const question = JSON.stringify(spec);
   useEffect(() => {
     const stop = new AbortController();
-    post<Answer>("/apis/authorization.k8s.io/v1/subjectaccessreviews", { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec }, stop.signal).then(
+    post<Answer>(
+      "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+      { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec },
+      stop.signal,
+    ).then(
       (a) => (setAnswer(a.status), setProblem(undefined)),
       (e) => !stop.signal.aborted && (setProblem(e), setAnswer(undefined)),
     );
@@ -94,7 +149,8 @@ function Decision({ user, ask, path, at }: { user: User; ask: Ask; path: string;
       <b>{answer.allowed ? "yes" : "no"}</b>
       <div>
         <p>
-          {user.name || user.groups.join(", ")} {answer.allowed ? "may" : "may not"} {ask.verb} {path || [ask.resource, ask.group].filter(Boolean).join(".")} {!path && ask.name}
+          {user.name || user.groups.join(", ")} {answer.allowed ? "may" : "may not"} {ask.verb}{" "}
+          {path || [ask.resource, ask.group].filter(Boolean).join(".")} {!path && ask.name}
           {!path && ask.namespace && ` in namespace ${ask.namespace}`}
         </p>
         <p class="reason">{answer.reason || (answer.allowed ? "" : "no rule of the user allows it")}</p>
@@ -104,7 +160,17 @@ function Decision({ user, ask, path, at }: { user: User; ask: Ask; path: string;
   );
 }
 
-function Who({ grants, ask, isPath, choose }: { grants: Grant[]; ask: Ask; isPath: boolean; choose: (user: string, groups: string) => void }) {
+function Who({
+  grants,
+  ask,
+  isPath,
+  choose,
+}: {
+  grants: Grant[];
+  ask: Ask;
+  isPath: boolean;
+  choose: (user: string, groups: string) => void;
+}) {
   if (isPath) return <div />;
   const found = grants.filter((g) => allows(g, ask)).flatMap((g) => g.subjects.map((s) => ({ s, g })));
   const rows = [...new Map(found.map((f) => [f.s.kind + subjectText(f.s) + f.g.binding, f])).values()].slice(0, 300);
@@ -130,7 +196,7 @@ function Who({ grants, ask, isPath, choose }: { grants: Grant[]; ask: Ask; isPat
                 </td>
                 <td>
                   {g.binding}
-                  <span class="note"> {g.role}</span>
+                  {g.role.split(" ")[1] !== g.binding.split(" ")[1] && <span class="note">{g.role}</span>}
                 </td>
               </tr>
             ))}
@@ -144,7 +210,11 @@ function Who({ grants, ask, isPath, choose }: { grants: Grant[]; ask: Ask; isPat
 function Everything({ grants, user, all }: { grants: Grant[]; user: User; all: Resource[] }) {
   return (
     <Section title={`All that ${user.name || user.groups[0]} can`} note="by RBAC">
-      {grants.length === 0 ? <Empty>No binding names the user or its groups {user.groups.join(", ")}.</Empty> : <Matrix grants={grants} all={all} />}
+      {grants.length === 0 ? (
+        <Empty>No binding names the user or its groups {user.groups.join(", ")}.</Empty>
+      ) : (
+        <Matrix grants={grants} all={all} />
+      )}
     </Section>
   );
 }

@@ -69,8 +69,7 @@ async function send(path: string, init: RequestInit & { accept?: string } = {}):
   throw new APIError(response.status, reason, message.trim());
 }
 
-export const getText = async (path: string, signal?: AbortSignal) =>
-  (await send(path, { signal, accept: "text/plain, */*" })).text();
+export const getText = async (path: string, signal?: AbortSignal) => (await send(path, { signal, accept: "text/plain, */*" })).text();
 
 export const getJSON = async <T>(path: string, signal?: AbortSignal, accept?: string): Promise<T> =>
   (await send(path, { signal, accept })).json();
@@ -105,8 +104,7 @@ export async function listAll<T>(
 }
 
 /** Lists of metadata only are small. */
-export const metadataOnly =
-  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+export const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 export interface Follower<T> {
   /** Called before a list, which has everything. */
@@ -139,12 +137,7 @@ const visible = (signal: AbortSignal) =>
   });
 
 /** Lists a collection and watches it until stop is aborted: it resumes where a watch ended, and lists again after 410. */
-export async function follow<T>(
-  path: string,
-  parameters: Record<string, string>,
-  follower: Follower<T>,
-  stop: AbortSignal,
-) {
+export async function follow<T>(path: string, parameters: Record<string, string>, follower: Follower<T>, stop: AbortSignal) {
   let from = "";
   let pause = 250;
   while (!stop.aborted) {

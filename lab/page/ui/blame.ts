@@ -12,7 +12,10 @@ export interface Author {
 
 /** The parts of a path such as spec.containers[0].image or metadata.labels["a.b/c"], joined so that spellings are equal. */
 export const joinPath = (path: string | string[]): string =>
-  (Array.isArray(path) ? path.join(".") : path.replace(/\[(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\]]*))\]/g, (_, a, b, c) => "." + (a ?? b ?? c))).replace(/^\./, "");
+  (Array.isArray(path)
+    ? path.join(".")
+    : path.replace(/\[(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\]]*))\]/g, (_, a, b, c) => "." + (a ?? b ?? c))
+  ).replace(/^\./, "");
 
 /** The managers of the fields, by their joined paths. */
 export function managers(object: KubeObject): Map<string, ManagedFields> {
@@ -53,7 +56,9 @@ function step(name: string, value: unknown): { part: string; value: unknown } | 
     else if (kind === "v:") at = value.findIndex((v) => JSON.stringify(v) === rest);
     else if (kind === "k:") {
       const keys = Object.entries(JSON.parse(rest));
-      at = value.findIndex((item) => keys.every(([k, v]) => item?.[k] === v || (item?.[k] === undefined && k === "protocol" && v === "TCP")));
+      at = value.findIndex((item) =>
+        keys.every(([k, v]) => item?.[k] === v || (item?.[k] === undefined && k === "protocol" && v === "TCP")),
+      );
     }
   } catch {
     return null;

@@ -80,7 +80,12 @@ function Lacking({ missing: m, user, groups }: { missing: Missing; user: string;
           </tbody>
         </table>
       ) : (
-        <Facts facts={[["groups", groups.join(", ")], ["rules", "none comes near"]]} />
+        <Facts
+          facts={[
+            ["groups", groups.join(", ")],
+            ["rules", "none comes near"],
+          ]}
+        />
       )}
       <Suggestion missing={m} user={user} />
     </>

@@ -67,7 +67,8 @@ function Way({ request }: { request: LabRequest }) {
           {!spec.objectName && spec.namespace && <b>{spec.namespace}</b>}
         </h2>
         <p>
-          <Code code={status.code ?? 0} running={running} /> {status.reason} {running ? "running" : status.took || duration(status.microseconds ?? 0)}
+          <Code code={status.code ?? 0} running={running} /> {status.reason}{" "}
+          {running ? "running" : status.took || duration(status.microseconds ?? 0)}
           {spec.dryRun && <span class="by">dry run</span>}
         </p>
         {status.why && <p class="why">{status.why}</p>}

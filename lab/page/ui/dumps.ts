@@ -1,7 +1,7 @@
 // The dumps of API Priority and Fairness (apf/dump.go): a header, then a line for each thing, with commas.
 
 import { getText } from "./api";
-import { readMetrics, sum } from "./metrics";
+import { readMetrics, sum, type Metrics } from "./metrics";
 
 const base = "/debug/api_priority_and_fairness/";
 
@@ -40,12 +40,25 @@ export interface Level {
   exempt: boolean;
 }
 
+// The limits change every ten seconds at most, and the metrics are much to read.
+const limitsFor = 3000;
+let limits: { at: number; metrics: Promise<Metrics> } | undefined;
+
+function readLimits(signal: AbortSignal): Promise<Metrics> {
+  const now = performance.now();
+  if (!limits || now - limits.at > limitsFor) {
+    limits = { at: now, metrics: readMetrics(["apiserver_flowcontrol_current_limit_seats"], signal) };
+    limits.metrics.catch(() => (limits = undefined));
+  }
+  return limits.metrics;
+}
+
 export async function readLevels(signal: AbortSignal): Promise<Level[]> {
   const [levels, queues, requests, metrics] = await Promise.all([
     getText(base + "dump_priority_levels", signal).then(parseDump),
     getText(base + "dump_queues", signal).then(parseDump),
     getText(base + "dump_requests", signal).then(parseDump),
-    readMetrics(["apiserver_flowcontrol_current_limit_seats", "apiserver_flowcontrol_nominal_limit_seats"], signal),
+    readLimits(signal),
   ]);
   return levels.map((l) => {
     const name = l.PriorityLevelName;

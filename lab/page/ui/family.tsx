@@ -39,12 +39,12 @@ async function readMembers(all: Resource[], namespace: string, signal: AbortSign
 export function Family({ object, resource, all }: { object: KubeObject; resource: Resource; all: Resource[] }) {
   const uid = object.metadata.uid ?? "";
   const namespace = object.metadata.namespace ?? "";
-  const { value, problem } = usePoll((signal) => readMembers(all, namespace, signal), 5000, [uid, all.length]);
+  const { value, problem } = usePoll((signal) => readMembers(all, namespace, signal), 10_000, [uid, all.length]);
   const members = value ?? [];
   const byUID = new Map(members.map((m) => [m.object.metadata.uid, m]));
   const owners: string[] = [];
   // The chain of controllers upwards; an owner that is gone ends it.
-  for (let at: KubeObject | undefined = object; at && owners.length < 10; ) {
+  for (let at: KubeObject | undefined = object; at && owners.length < 10;) {
     const refs: NonNullable<KubeObject["metadata"]["ownerReferences"]> = at.metadata.ownerReferences ?? [];
     const up = refs.find((r) => r.controller) ?? refs[0];
     if (!up || owners.includes(up.uid)) break;
@@ -52,7 +52,8 @@ export function Family({ object, resource, all }: { object: KubeObject; resource
     at = byUID.get(up.uid)?.object;
   }
   const children = new Map<string, Member[]>();
-  for (const m of members) for (const ref of m.object.metadata.ownerReferences ?? []) children.set(ref.uid, [...(children.get(ref.uid) ?? []), m]);
+  for (const m of members)
+    for (const ref of m.object.metadata.ownerReferences ?? []) children.set(ref.uid, [...(children.get(ref.uid) ?? []), m]);
   const top = byUID.get(owners[0]) ?? { resource, object };
   const missing = object.metadata.ownerReferences?.filter((r) => value && namespace && !byUID.has(r.uid)) ?? [];
   const isAlone = owners.length === 0 && !children.has(uid);
@@ -82,7 +83,7 @@ const mostShown = 20;
 function Node({ member, children, current, depth }: { member: Member; children: Map<string, Member[]>; current: string; depth: number }) {
   const { resource, object } = member;
   const uid = object.metadata.uid ?? "";
-  const below = depth < 10 ? children.get(uid) ?? [] : [];
+  const below = depth < 10 ? (children.get(uid) ?? []) : [];
   const { namespace = "", name } = object.metadata;
   return (
     <li role="treeitem" aria-current={uid === current ? "true" : undefined}>

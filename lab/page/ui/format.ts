@@ -10,7 +10,7 @@ export function duration(microseconds: number): string {
 
 /** A duration of Go, such as 1m2.5s, in microseconds. */
 export function parseDuration(text: string): number {
-  const units: Record<string, number> = { ns: 1e-3, "µs": 1, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9 };
+  const units: Record<string, number> = { ns: 1e-3, µs: 1, us: 1, ms: 1e3, s: 1e6, m: 6e7, h: 3.6e9 };
   let sum = 0;
   for (const [, value, unit] of text.matchAll(/([\d.]+)(ns|µs|us|ms|s|m|h)/g)) sum += Number(value) * units[unit];
   return sum;

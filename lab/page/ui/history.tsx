@@ -33,7 +33,13 @@ export function History({ changes, problem, chosen, choose }: Props) {
                 )}
               </p>
               {s.hidden && <p class="note">{s.hidden}</p>}
-              {s.type === "Created" ? <p class="note">created</p> : s.type === "Deleted" ? <p class="note">deleted</p> : <Fields fields={s.fields ?? []} />}
+              {s.type === "Created" ? (
+                <p class="note">created</p>
+              ) : s.type === "Deleted" ? (
+                <p class="note">deleted</p>
+              ) : (
+                <Fields fields={s.fields ?? []} />
+              )}
             </li>
           );
         })}

@@ -26,8 +26,7 @@ export function LevelsView() {
   const [chosen, choose] = useState("");
   const levels = (poll.value ?? []).slice().sort((a, b) => Number(a.exempt) - Number(b.exempt) || b.limit - a.limit);
   const plotted = chosen || "all levels";
-  const sumOf = (at: Level[], what: "waiting" | "executing") =>
-    at.reduce((n, l) => (!chosen || l.name === chosen ? n + l[what] : n), 0);
+  const sumOf = (at: Level[], what: "waiting" | "executing") => at.reduce((n, l) => (!chosen || l.name === chosen ? n + l[what] : n), 0);
   return (
     <div class="view">
       <header class="title">

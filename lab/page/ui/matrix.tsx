@@ -18,7 +18,11 @@ function toRows(grants: Grant[]): Row[] {
   const rows = new Map<string, Row>();
   for (const g of grants) {
     const r = g.rule;
-    const names = r.nonResourceURLs ?? (r.apiGroups ?? [""]).flatMap((group) => (r.resources ?? []).map((n) => (group === "" ? n : group === "*" ? (n === "*" ? "*" : n + ".*") : `${n}.${group}`)));
+    const names =
+      r.nonResourceURLs ??
+      (r.apiGroups ?? [""]).flatMap((group) =>
+        (r.resources ?? []).map((n) => (group === "" ? n : group === "*" ? (n === "*" ? "*" : n + ".*") : `${n}.${group}`)),
+      );
     for (const name of names) {
       let row = rows.get(name);
       if (!row) rows.set(name, (row = { name, cells: new Map() }));
@@ -48,7 +52,8 @@ export function Matrix({ grants }: { grants: Grant[]; all: Resource[] }) {
   return (
     <>
       <p class="note">
-        <span class="all">●</span> everywhere <span class="some">◐</span> in some namespaces <span class="names">○</span> some names only. A cell shows its bindings.
+        <span class="all">●</span> everywhere <span class="some">◐</span> in some namespaces <span class="names">○</span>
+        some names only. A cell shows its bindings.
       </p>
       {reasons.length > 0 && (
         <ul class="reasons" role="status">

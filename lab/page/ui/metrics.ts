@@ -20,7 +20,8 @@ export function parseMetrics(text: string, prefixes: string[]): Metrics {
     const match = line.exec(row);
     if (!match) continue;
     const labels: Record<string, string> = {};
-    for (const [, name, value] of (match[2] ?? "").matchAll(label)) labels[name] = value.replace(/\\(.)/g, (_, c) => (c === "n" ? "\n" : c));
+    for (const [, name, value] of (match[2] ?? "").matchAll(label))
+      labels[name] = value.replace(/\\(.)/g, (_, c) => (c === "n" ? "\n" : c));
     const sample = { labels, value: Number(match[3]) };
     const list = found.get(match[1]);
     if (list) list.push(sample);

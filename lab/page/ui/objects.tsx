@@ -17,7 +17,7 @@ const changesPath = "/apis/lab.miniapiserver.io/v1alpha1/changes";
 export function parseObject(rest: string[], all: Resource[]) {
   const resource = all.find((r) => resourceID(r) === rest[0]) ?? all.find((r) => r.resource === rest[0]);
   const namespaced = resource?.namespaced ?? rest.length > 2;
-  return { resource, namespace: namespaced ? rest[1] ?? "" : "", name: (namespaced ? rest[2] : rest[1]) ?? "" };
+  return { resource, namespace: namespaced ? (rest[1] ?? "") : "", name: (namespaced ? rest[2] : rest[1]) ?? "" };
 }
 
 export function ObjectsView({ route }: { route: Route }) {
@@ -27,7 +27,7 @@ export function ObjectsView({ route }: { route: Route }) {
   const go = (resource: string, namespace: string, name: string) => {
     location.hash = objectRoute(resource, namespace, name).slice(1);
   };
-  const id = resource ? resourceID(resource) : route.rest[0] ?? "";
+  const id = resource ? resourceID(resource) : (route.rest[0] ?? "");
   const names = usePoll(
     async (signal) => {
       if (!resource) return [];
@@ -54,7 +54,13 @@ export function ObjectsView({ route }: { route: Route }) {
           placeholder="deployments.apps"
         />
         {(!resource || resource.namespaced) && (
-          <Field label="Namespace" value={namespace} delay={600} set={(v) => v !== namespace && go(id, v.trim(), "")} suggest={namespaces} />
+          <Field
+            label="Namespace"
+            value={namespace}
+            delay={600}
+            set={(v) => v !== namespace && go(id, v.trim(), "")}
+            suggest={namespaces}
+          />
         )}
         <Field
           label="Name"
@@ -72,7 +78,9 @@ export function ObjectsView({ route }: { route: Route }) {
       {!id && <Empty>Choose a resource. The table of requests leads here as well.</Empty>}
       {id && discovered.value && !resource && <Empty>The API has no resource {id}.</Empty>}
       {resource && !isComplete && <Choice resource={resource} names={inNamespace} ready={names.value !== undefined} />}
-      {resource && isComplete && <Shown key={[id, namespace, name].join("/")} resource={resource} namespace={namespace} name={name} all={all} />}
+      {resource && isComplete && (
+        <Shown key={[id, namespace, name].join("/")} resource={resource} namespace={namespace} name={name} all={all} />
+      )}
     </div>
   );
 }
@@ -155,7 +163,9 @@ function Shown({ resource, namespace, name, all }: { resource: Resource; namespa
     getJSON<Change>(query(`${changesPath}/${encodeURIComponent(change.metadata.name)}`, {})).then(setThen, () => setThen(undefined));
   };
   const shown = past ?? object;
-  const until = past ? (changes ?? []).filter((c) => Number(c.spec.resourceVersion) <= Number(then!.spec.resourceVersion)) : changes ?? [];
+  const until = past
+    ? (changes ?? []).filter((c) => Number(c.spec.resourceVersion) <= Number(then!.spec.resourceVersion))
+    : (changes ?? []);
   return (
     <>
       <header class="title">
@@ -164,7 +174,13 @@ function Shown({ resource, namespace, name, all }: { resource: Resource; namespa
           {name}
         </h1>
         <p role="status">
-          {state.deleted ? (object ? "deleted" : "there is no such object") : object ? `resourceVersion ${object.metadata.resourceVersion}, live` : "reading"}
+          {state.deleted
+            ? object
+              ? "deleted"
+              : "there is no such object"
+            : object
+              ? `resourceVersion ${object.metadata.resourceVersion}, live`
+              : "reading"}
           {past && (
             <>
               {" "}

@@ -132,6 +132,8 @@ function Locked() {
 }
 
 const loaded = loadToken();
+// The address of a server that has started again differs in its fragment only, for which browsers do not load the page.
+addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload());
 const root = document.getElementById("page")!;
 root.replaceChildren();
 render(<Page />, root);

@@ -131,7 +131,13 @@ export function Field(p: {
 }
 
 /** A line of the last values. */
-export function Spark({ values, max, width = 120, height = 24, label }: {
+export function Spark({
+  values,
+  max,
+  width = 120,
+  height = 24,
+  label,
+}: {
   values: number[];
   max?: number;
   width?: number;

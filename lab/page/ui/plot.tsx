@@ -65,7 +65,13 @@ function options(series: Series[], width: number, height: number): uPlot.Options
       y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
-      { ...axis, size: 20, space: 90, grid: { show: false }, values: (_, at) => at.map((t) => new Date(t * 1000).toTimeString().slice(0, 8)) },
+      {
+        ...axis,
+        size: 20,
+        space: 90,
+        grid: { show: false },
+        values: (_, at) => at.map((t) => new Date(t * 1000).toTimeString().slice(0, 8)),
+      },
       { ...axis, size: 38, space: 22, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000] },
     ],
     series: [

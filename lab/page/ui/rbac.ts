@@ -77,8 +77,7 @@ export function userOf(name: string, groups: string[]): User {
 
 export const subjectText = (s: Subject) => (s.kind === "ServiceAccount" ? `system:serviceaccount:${s.namespace}:${s.name}` : s.name);
 
-export const isSubject = (s: Subject, user: User) =>
-  s.kind === "Group" ? user.groups.includes(s.name) : subjectText(s) === user.name;
+export const isSubject = (s: Subject, user: User) => (s.kind === "Group" ? user.groups.includes(s.name) : subjectText(s) === user.name);
 
 export const grantsOf = (grants: Grant[], user: User) => grants.filter((g) => g.subjects.some((s) => isSubject(s, user)));
 

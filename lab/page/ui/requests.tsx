@@ -98,8 +98,20 @@ export function RequestsView({ route }: { route: Route }) {
             </select>
           </label>
           <Field class="extra" label="User" value={filter.user} set={(user) => change({ user })} suggest={distinct((r) => r.user)} />
-          <Field class="extra" label="Resource" value={filter.resource} set={(resource) => change({ resource })} suggest={distinct((r) => r.resource)} />
-          <Field class="extra" label="Namespace" value={filter.namespace} set={(namespace) => change({ namespace })} suggest={distinct((r) => r.namespace)} />
+          <Field
+            class="extra"
+            label="Resource"
+            value={filter.resource}
+            set={(resource) => change({ resource })}
+            suggest={distinct((r) => r.resource)}
+          />
+          <Field
+            class="extra"
+            label="Namespace"
+            value={filter.namespace}
+            set={(namespace) => change({ namespace })}
+            suggest={distinct((r) => r.namespace)}
+          />
           <label class="field extra">
             <span>Slower than</span>
             <select value={String(filter.slow)} onChange={(e) => change({ slow: Number(e.currentTarget.value) })}>

@@ -11,14 +11,26 @@ import { toLines } from "./yaml";
 /** Who a line is of, for the colour at its side and to say it once for lines that follow each other. */
 const identity = (a: Author) => [a.manager, a.user, a.request ?? a.time].join("\n");
 
+const server = "the server";
+
 const shade = (a: Author) => {
+  if (a.manager === server) return "flowserver";
   let h = 0;
   for (const c of a.manager ?? a.user ?? "") h = (h * 31 + c.charCodeAt(0)) % 8;
   return a.manager || a.user ? "flow" + h : "flownone";
 };
 
 /** The fields that the server sets, which have no manager. */
-const ofServer = new Set(["uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "deletionTimestamp", "namespace", "name"]);
+const ofServer = new Set([
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "selfLink",
+  "deletionTimestamp",
+  "namespace",
+  "name",
+]);
 
 export function Source({ object, changes }: { object: KubeObject; changes: Change[] }) {
   const [secrets, setSecrets] = useState(false);
@@ -29,7 +41,12 @@ export function Source({ object, changes }: { object: KubeObject; changes: Chang
     return toLines(shown, (path) => path.join(".") === "metadata.managedFields").map((line) => {
       const path = line.path;
       const isOwn = path.length === 2 && path[0] === "metadata" && ofServer.has(path[1]);
-      const author = !line.leaf || (path.length === 1 && (path[0] === "kind" || path[0] === "apiVersion")) ? {} : isOwn ? { manager: "the server" } : blame.of(path, line.value);
+      const author =
+        !line.leaf || (path.length === 1 && (path[0] === "kind" || path[0] === "apiVersion"))
+          ? {}
+          : isOwn
+            ? { manager: server }
+            : blame.of(path, line.value);
       return { ...line, author };
     });
   }, [object, changes, secrets]);
@@ -82,6 +99,12 @@ function Who({ author: a }: { author: Author }) {
 /** A Secret without its values, for the eyes of a class. */
 function masked(object: KubeObject): KubeObject {
   const hide = (data: unknown) =>
-    Object.fromEntries(Object.entries((data ?? {}) as Record<string, string>).map(([k, v]) => [k, `(${Math.floor((String(v).length * 3) / 4)} bytes)`]));
-  return { ...object, ...(object.data ? { data: hide(object.data) } : {}), ...(object.stringData ? { stringData: hide(object.stringData) } : {}) };
+    Object.fromEntries(
+      Object.entries((data ?? {}) as Record<string, string>).map(([k, v]) => [k, `(${Math.floor((String(v).length * 3) / 4)} bytes)`]),
+    );
+  return {
+    ...object,
+    ...(object.data ? { data: hide(object.data) } : {}),
+    ...(object.stringData ? { stringData: hide(object.stringData) } : {}),
+  };
 }

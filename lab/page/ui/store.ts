@@ -35,8 +35,7 @@ export interface Row {
   source: string | LabRequest;
 }
 
-export const decode = (row: Row): LabRequest =>
-  typeof row.source === "string" ? JSON.parse(row.source).object : row.source;
+export const decode = (row: Row): LabRequest => (typeof row.source === "string" ? JSON.parse(row.source).object : row.source);
 
 const withGroup = (resource: string, group?: string) => {
   if (!resource || !group) return resource;
@@ -60,7 +59,7 @@ export function toRow(r: LabRequest, source: string | LabRequest): Row {
     code: status.code ?? 0,
     running: status.phase !== "Complete",
     microseconds: status.microseconds ?? 0,
-    why: status.why || (status.code && status.code >= 400 ? status.message ?? "" : ""),
+    why: status.why || (status.code && status.code >= 400 ? (status.message ?? "") : ""),
     text: "",
     source,
   };

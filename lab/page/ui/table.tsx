@@ -51,7 +51,10 @@ export function RequestTable({ rows, selected, select, narrow }: Props) {
     const index = indexOf(kept.name);
     if (index < 0) return;
     const top = Math.max(0, index * height - kept.offset);
-    if (Math.abs(top - box.current!.scrollTop) >= 1) box.current!.scrollTop = top;
+    if (Math.abs(top - box.current!.scrollTop) < 1) return;
+    box.current!.scrollTop = top;
+    // The rows at the new place are drawn in the same frame. The event of scrolling comes after it.
+    setView((v) => ({ ...v, top: box.current!.scrollTop }));
   });
 
   const keep = () => {
@@ -112,10 +115,26 @@ export function RequestTable({ rows, selected, select, narrow }: Props) {
   const pool = Math.ceil(view.height / height) + 2 * beyond + 2;
   for (let i = first; i < last; i++) {
     const row = at(i);
-    shown.push(<Line key={i % pool} row={row} index={i} top={i * height} isCurrent={row.name === cursor} open={() => (setCursor(row.name), select(row.name))} />);
+    shown.push(
+      <Line
+        key={i % pool}
+        row={row}
+        index={i}
+        top={i * height}
+        isCurrent={row.name === cursor}
+        open={() => (setCursor(row.name), select(row.name))}
+      />,
+    );
   }
   return (
-    <div class="table" role="grid" aria-label="Requests" aria-rowcount={total + 1} aria-activedescendant={cursor ? "r-" + cursor : undefined} tabIndex={0}>
+    <div
+      class="table"
+      role="grid"
+      aria-label="Requests"
+      aria-rowcount={total + 1}
+      aria-activedescendant={cursor ? "r-" + cursor : undefined}
+      tabIndex={0}
+    >
       <div class="scroll" ref={box} onScroll={keep} role="presentation">
         <div class="line head" role="row" aria-rowindex={1}>
           {columns.map((c) => (

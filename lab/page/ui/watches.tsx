@@ -13,13 +13,10 @@ import type { LabRequest } from "./types";
 const fullLag = 1e6;
 
 export function WatchesView() {
-  const poll = usePoll(
-    async (signal) => {
-      const list = await listAll<LabRequest>(requestsPath, { fieldSelector: "verb=watch,phase=Running" }, { signal, most: 2000 });
-      return list.items;
-    },
-    2000,
-  );
+  const poll = usePoll(async (signal) => {
+    const list = await listAll<LabRequest>(requestsPath, { fieldSelector: "verb=watch,phase=Running" }, { signal, most: 2000 });
+    return list.items;
+  }, 2000);
   const before = useRef(new Map<string, { at: number; events: number; rate: number }>());
   const watches = (poll.value ?? []).map((r) => {
     const events = r.status.watch?.events ?? 0;
@@ -34,13 +31,16 @@ export function WatchesView() {
   const own = watches.filter((w) => w.request.spec.userAgent === ownAgent).length;
   const shown = watches.filter((w) => w.request.spec.userAgent !== ownAgent);
   const worst = shown[0]?.lag ?? 0;
+  const events = shown.reduce((n, w) => n + w.events, 0);
 
   return (
     <div class="view">
       <header class="title">
         <h1>Watches</h1>
         <p>
-          {poll.value ? `${count(shown.length)} open, ${count(shown.reduce((n, w) => n + w.events, 0))} events sent, greatest lag ${worst ? duration(worst) : "none"}` : "reading"}
+          {poll.value
+            ? `${count(shown.length)} open, ${count(events)} events sent, greatest lag ${worst ? duration(worst) : "none"}`
+            : "reading"}
           {own > 0 && `, and ${own} of this page`}
         </p>
       </header>
@@ -66,7 +66,9 @@ export function WatchesView() {
                 <tr key={r.metadata.name}>
                   <td>
                     <a href={requestRoute(r.metadata.name)}>{[r.spec.resource, r.spec.group].filter(Boolean).join(".")}</a>
-                    {(r.spec.namespace || r.spec.objectName) && <span class="note">{[r.spec.namespace, r.spec.objectName].filter(Boolean).join("/")}</span>}
+                    {(r.spec.namespace || r.spec.objectName) && (
+                      <span class="note">{[r.spec.namespace, r.spec.objectName].filter(Boolean).join("/")}</span>
+                    )}
                   </td>
                   <td title={r.spec.user}>{userName(r.spec.user ?? "")}</td>
                   <td title={r.spec.userAgent}>{agentName(r.spec.userAgent ?? "")}</td>
@@ -76,7 +78,10 @@ export function WatchesView() {
                   <td class="number">{count(r.status.watch?.bookmarks ?? 0)}</td>
                   <td class="meterCell">
                     <span class="meter" aria-hidden="true">
-                      <i class={lag > 1e5 ? "bad" : lag > 1e4 ? "warn" : ""} style={{ width: Math.min(100, Math.sqrt(lag / fullLag) * 100) + "%" }} />
+                      <i
+                        class={lag > 1e5 ? "bad" : lag > 1e4 ? "warn" : ""}
+                        style={{ width: Math.min(100, Math.sqrt(lag / fullLag) * 100) + "%" }}
+                      />
                     </span>
                     {r.status.watch?.lag ? duration(lag) : "–"}
                   </td>

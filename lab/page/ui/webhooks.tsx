@@ -34,7 +34,9 @@ async function read(signal: AbortSignal) {
     readMetrics([prefix, "apiserver_validating_admission_policy"], signal),
   ]);
   const of = (type: string, metricType: string, configurations: KubeObject[]) =>
-    configurations.flatMap((c) => ((c.webhooks as Webhook[]) ?? []).map((w) => ({ type, metricType, configuration: c.metadata.name, ...w })));
+    configurations.flatMap((c) =>
+      ((c.webhooks as Webhook[]) ?? []).map((w) => ({ type, metricType, configuration: c.metadata.name, ...w })),
+    );
   return {
     webhooks: [...of("mutating", "admit", mutating), ...of("validating", "validating", validating)],
     policies,
@@ -59,7 +61,11 @@ export function WebhooksView() {
       </header>
       <Problem problem={problem} />
       {value && value.webhooks.length === 0 && <Empty>There are no webhooks.</Empty>}
-      <div class="cards">{value?.webhooks.map((w) => <Card key={w.type + w.configuration + w.name} webhook={w} metrics={value.metrics} />)}</div>
+      <div class="cards">
+        {value?.webhooks.map((w) => (
+          <Card key={w.type + w.configuration + w.name} webhook={w} metrics={value.metrics} />
+        ))}
+      </div>
       {value && value.policies.length > 0 && (
         <table class="grid">
           <caption>Policies</caption>
@@ -83,8 +89,20 @@ export function WebhooksView() {
                 <tr key={name}>
                   <td>{name}</td>
                   <td>{rules(spec.matchConstraints?.resourceRules).join("; ")}</td>
-                  <td>{spec.validations?.map((v) => <code key={v.expression} class="block">{v.expression}</code>)}</td>
-                  <td>{bound.map((b) => `${b.metadata.name} (${((b.spec as { validationActions?: string[] }).validationActions ?? []).join(", ")})`).join(", ") || "none"}</td>
+                  <td>
+                    {spec.validations?.map((v) => (
+                      <code key={v.expression} class="block">
+                        {v.expression}
+                      </code>
+                    ))}
+                  </td>
+                  <td>
+                    {bound
+                      .map(
+                        (b) => `${b.metadata.name} (${((b.spec as { validationActions?: string[] }).validationActions ?? []).join(", ")})`,
+                      )
+                      .join(", ") || "none"}
+                  </td>
                   <td class="number">{count(sum(value.metrics, metric, { policy: name }))}</td>
                   <td class="number">{count(sum(value.metrics, metric, { policy: name, enforcement_action: "deny" }))}</td>
                 </tr>
@@ -115,7 +133,13 @@ function Card({ webhook: w, metrics }: { webhook: Shown; metrics: Awaited<Return
       <p class="note">
         {w.configuration}, calls {service ? `service ${service.namespace}/${service.name}${service.path ?? ""}` : w.clientConfig.url}
       </p>
-      <p>{rules(w.rules).map((r) => <code key={r} class="block">{r}</code>)}</p>
+      <p>
+        {rules(w.rules).map((r) => (
+          <code key={r} class="block">
+            {r}
+          </code>
+        ))}
+      </p>
       <div class="numbers big">
         <span>
           <b>{count(took.count)}</b> calls
