@@ -35,6 +35,9 @@ func TestLevelsMove(t *testing.T) {
 	tb.until(`document.querySelector(".rejects")`)
 	tb.click("[data-level=global-default] h2 button")
 	tb.shows(".title", "in global-default")
+	for tb.api.count("dump_queues") < 14 { // the plot has some width
+		tb.until(fmt.Sprintf("document.querySelector('[data-level=global-default] [data-waiting]').dataset.waiting != %d", waiting(0)))
+	}
 	tb.picture("levels")
 	tb.clean()
 }
