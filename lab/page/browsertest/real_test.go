@@ -164,3 +164,71 @@ func TestReal(t *testing.T) {
 	tb.picture("real-access")
 	tb.clean("404")
 }
+
+// TestRealRefusals checks what the page shows of requests that the real program refuses, and of a watch.
+func TestRealRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the server")
+	}
+	s := startReal(t)
+	tb := openAt(t, s.page, wide, high)
+	tb.visit("")
+	tb.shows(".status", "live")
+	const policies, configMaps = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic", "/api/v1/namespaces/default/configmaps"
+	s.send("POST", policies+"ies", "application/json", `{"metadata":{"name":"short-names"},"spec":{
+		"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]},
+		"validations":[{"expression":"size(object.metadata.name) < 10","message":"the name is too long"}]}}`)
+	s.send("POST", policies+"ybindings", "application/json", `{"metadata":{"name":"everywhere"},
+		"spec":{"policyName":"short-names","validationActions":["Deny"]}}`)
+	open := func(search, shows string) {
+		t.Helper()
+		tb.press("\x1b")
+		tb.fill("input[type=search]", search)
+		tb.until(`document.querySelectorAll(".canvas .line").length === 1`)
+		tb.click(".canvas .line")
+		tb.shows(".cause", shows)
+	}
+	// The policy is in force some time after it was written.
+	for i := range 200 {
+		s.send("POST", configMaps, "application/json", fmt.Sprintf(`{"metadata":{"name":"much-too-long-%d"}}`, i))
+		tb.until(fmt.Sprintf(`document.querySelector(".canvas").innerText.includes("much-too-long-%d")`, i))
+		if value[bool](tb, `[...document.querySelectorAll(".canvas .line")].some(e => e.innerText.includes("422"))`) {
+			open(fmt.Sprintf("much-too-long-%d", i), "size(object.metadata.name) < 10")
+			break
+		}
+	}
+	tb.shows(".cause", "size(object.metadata.name)")
+	tb.picture("real-policy")
+
+	s.send("POST", configMaps, "application/json", `{"metadata":{"name":"a"},"data":{"x":"1"}}`)
+	s.send("PUT", configMaps+"/a?fieldManager=one", "application/json", `{"metadata":{"name":"a"},"data":{"x":"2"}}`)
+	s.send("PUT", configMaps+"/a?fieldManager=two", "application/json", `{"metadata":{"name":"a","resourceVersion":"1"},"data":{"x":"3"}}`)
+	open("409 update", "as one")
+	tb.picture("real-conflict")
+	s.send("PATCH", configMaps+"/a?fieldManager=three", "application/apply-patch+yaml",
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"4"}}`)
+	open("409 patch", "one")
+	tb.picture("real-apply-conflict")
+
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+configMaps+"?watch=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	r.Header.Set("User-Agent", "watcher/1")
+	resp, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	tb.goTo("watches")
+	tb.shows("tbody", "watcher/1")
+	s.send("DELETE", configMaps+"/a", "", "")
+	tb.until(`[...document.querySelectorAll("tbody tr")].some(e => e.innerText.includes("watcher/1") && Number(e.cells[4].innerText) > 0)`)
+	tb.picture("real-watches")
+	tb.goTo("webhooks")
+	tb.shows("table", "short-names")
+	tb.shows("table", "everywhere (Deny)")
+	tb.picture("real-webhooks")
+	tb.clean("404")
+}

@@ -122,6 +122,7 @@ func TestWay(t *testing.T) {
 
 	tb.click("#r-77aa31d0-denied")
 	tb.shows(".cause", "delete pods in namespace default")
+	tb.shows(".detail .message", "cannot delete resource")
 	tb.shows(".lacks", "namespace")
 	tb.click(".detail details summary")
 	tb.shows(".detail pre.yaml", `verbs: ["delete"]`)

@@ -72,7 +72,7 @@ function Way({ request }: { request: LabRequest }) {
           {spec.dryRun && <span class="by">dry run</span>}
         </p>
         {status.why && <p class="why">{status.why}</p>}
-        {status.message && status.message !== status.why && <p class="message">{status.message}</p>}
+        {status.message && !status.why?.includes(status.message) && <p class="message">{status.message}</p>}
         <p class="links">
           {spec.objectName && resource && <a href={objectRoute(resource, spec.namespace ?? "", spec.objectName)}>the object</a>}
           {spec.user && (
