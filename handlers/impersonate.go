@@ -42,6 +42,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		wanted, err := impersonatedUser(r.Header, constrained)
 		if err != nil {
+			recordRefusal(request.From(r.Context()), request.RefusedByImpersonation, "")
 			h.writeRefusal(w, r, err)
 			return
 		}
@@ -56,6 +57,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		h.metrics.sizes.filters[filterImpersonation].Observe(took.Seconds())
 		if err != nil {
 			h.metrics.impersonation.attempt("", "denied", took)
+			recordRefusal(scope, request.RefusedByImpersonation, "")
 			h.writeRefusal(w, r, err)
 			return
 		}

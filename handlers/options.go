@@ -31,6 +31,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -59,7 +60,8 @@ func errInvalidListVersion(err error) error {
 
 // errInvalidVersion returns the error of a get or a watch whose resourceVersion is not a
 // number. It is a 500 in kube-apiserver, whose watch cache does not blame the client.
-func errInvalidVersion(err error) error {
+func (c *call) errInvalidVersion(err error) error {
+	recordRefusal(request.From(c.r.Context()), request.RefusedByDecoding, "")
 	return representation.NewStatusError(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
@@ -82,7 +84,7 @@ func (c *call) readOfGet() (storage.Read, error) {
 	case err != nil && c.isUncached():
 		return storage.Read{}, errInvalidListVersion(err)
 	case err != nil:
-		return storage.Read{}, errInvalidVersion(err)
+		return storage.Read{}, c.errInvalidVersion(err)
 	case n == 0:
 		return storage.Read{Match: storage.Any}, nil
 	}
@@ -214,7 +216,7 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 	}
 	n, err := parseResourceVersion(o.ResourceVersion)
 	if err != nil {
-		return w, errInvalidVersion(err)
+		return w, c.errInvalidVersion(err)
 	}
 	switch {
 	case o.SendInitialEvents != nil && *o.SendInitialEvents:

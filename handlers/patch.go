@@ -45,7 +45,11 @@ func (h *Handler) patch(c *call) error {
 		return err
 	}
 	change := func(ctx context.Context, old api.Object) (api.Object, error) {
-		return c.patched(ctx, old, kind, data, o.FieldValidation)
+		obj, err := c.patched(ctx, old, kind, data, o.FieldValidation)
+		if err != nil {
+			recordRefusal(request.From(ctx), request.RefusedByDecoding, "")
+		}
+		return obj, err
 	}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, change, registry.UpdateOptions{WriteOptions: o.WriteOptions})
 	if err != nil {

@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,20 +21,20 @@ func (l *Lab) cause(r *record, found request.Found, isConfidential bool) *v1alph
 	if r.code < http.StatusBadRequest {
 		return nil
 	}
-	refusal, status := found.Refusal, r.scope.Audit.ResponseStatus
+	refusal, status := found.Refusal, cmp.Or(r.scope.Audit.ResponseStatus, found.Status)
 	c := &v1alpha1.Cause{By: refusal.By, Name: refusal.Name, Expression: refusal.Expression, Variables: refusal.Variables}
 	if isConfidential {
 		c.Variables = nil
 	}
 	if c.By == "" {
-		c.By = causeOf(r.code, status, &r.scope.Info)
+		c.By = causeOf(r.code, status)
 	}
 	if status != nil && status.Details != nil {
 		for _, cause := range status.Details.Causes {
-			c.Fields = append(c.Fields, v1alpha1.CauseField{Path: cause.Field, Type: string(cause.Type), Message: cut(cause.Message, maxText)})
-			if rule := failedRule(cause.Message); rule != "" && c.Expression == "" {
-				c.Expression = rule
+			if cause.Field == "" && cause.Type == "" { // it repeats the message
+				continue
 			}
+			c.Fields = append(c.Fields, v1alpha1.CauseField{Path: cause.Field, Type: string(cause.Type), Message: cut(cause.Message, maxText)})
 			if len(c.Fields) == maxCauses {
 				break
 			}
@@ -44,17 +46,11 @@ func (l *Lab) cause(r *record, found request.Found, isConfidential bool) *v1alph
 	return c
 }
 
+// disruptionBudgetCause is the type of the cause by which a disruption budget refuses an eviction.
+const disruptionBudgetCause = "DisruptionBudget"
+
 // maxCauses is the maximum number of the errors of a Cause.
 const maxCauses = 100
-
-// failedRule returns the expression of a rule of a custom kind whose error has no message of its own.
-func failedRule(message string) string {
-	_, rule, ok := strings.Cut(message, "failed rule: ")
-	if !ok {
-		return ""
-	}
-	return rule
-}
 
 // missing returns what the user of a request lacks.
 func (l *Lab) missing(s *request.Scope) *v1alpha1.MissingPermission {
@@ -75,7 +71,7 @@ func (l *Lab) missing(s *request.Scope) *v1alpha1.MissingPermission {
 }
 
 // causeOf returns the layer that answers with a Status.
-func causeOf(code int, status *metav1.Status, info *request.Info) string {
+func causeOf(code int, status *metav1.Status) string {
 	if status == nil {
 		switch {
 		case code == http.StatusUnauthorized:
@@ -108,12 +104,18 @@ func causeOf(code int, status *metav1.Status, info *request.Info) string {
 		return v1alpha1.CauseDecoding
 	case metav1.StatusReasonExpired, metav1.StatusReasonGone:
 		return v1alpha1.CauseStorage
-	case metav1.StatusReasonTooManyRequests:
-		if info.Subresource == "eviction" || info.Verb == "create" {
-			return v1alpha1.CauseServer
+	case metav1.StatusReasonTimeout:
+		if hasCause(status, metav1.CauseTypeResourceVersionTooLarge) {
+			return v1alpha1.CauseStorage
 		}
-		return v1alpha1.CauseFlowControl
+	case metav1.StatusReasonTooManyRequests:
+		if hasCause(status, disruptionBudgetCause) {
+			return v1alpha1.CausePrecondition
+		}
 	case metav1.StatusReasonForbidden:
+		if hasCause(status, disruptionBudgetCause) {
+			return v1alpha1.CausePrecondition
+		}
 		return v1alpha1.CauseValidation // the kind itself forbids it; the layers say it if they do
 	}
 	return v1alpha1.CauseServer
@@ -121,15 +123,18 @@ func causeOf(code int, status *metav1.Status, info *request.Info) string {
 
 // conflictCause tells the conflicts apart: those of an apply, of a precondition, and of another write.
 func conflictCause(status *metav1.Status) string {
-	if status.Details != nil {
-		for _, c := range status.Details.Causes {
-			if c.Type == metav1.CauseTypeFieldManagerConflict {
-				return v1alpha1.CauseFieldManagement
-			}
+	if hasCause(status, metav1.CauseTypeFieldManagerConflict) {
+		return v1alpha1.CauseFieldManagement
+	}
+	for _, text := range []string{"Precondition failed", "uid mismatch", " in the precondition "} {
+		if strings.Contains(status.Message, text) {
+			return v1alpha1.CausePrecondition
 		}
 	}
-	if strings.Contains(status.Message, "Precondition failed") || strings.Contains(status.Message, "uid mismatch") {
-		return v1alpha1.CausePrecondition
-	}
 	return v1alpha1.CauseConflict
+}
+
+// hasCause reports whether a Status has a cause of a type.
+func hasCause(status *metav1.Status, t metav1.CauseType) bool {
+	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Type == t })
 }

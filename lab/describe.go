@@ -40,7 +40,7 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 		d.phase, d.took = v1alpha1.PhaseComplete, r.ended.Sub(r.received)
 		r.code = cmp.Or(r.code, http.StatusOK)
 	}
-	if status := r.scope.Audit.ResponseStatus; status != nil && r.code >= http.StatusBadRequest {
+	if status := cmp.Or(r.scope.Audit.ResponseStatus, d.found.Status); status != nil && r.code >= http.StatusBadRequest {
 		d.reason, d.message = string(status.Reason), cut(status.Message, maxText)
 	}
 	d.describeWatch(k)

@@ -46,6 +46,9 @@ func (l *Lab) newDetails(r *record, found request.Found, res *api.Resource, ref 
 	for i := range d.states {
 		size += int64(len(d.states[i].Data))
 	}
+	if r.lightened {
+		d.changes = []v1alpha1.FieldChange{{Path: "(not kept, because many large objects were written at once)"}}
+	}
 	isConfidential := res != nil && len(res.Confidential) > 0
 	if isConfidential || size > maxStates {
 		var confidential []string

@@ -69,7 +69,8 @@ type Lab struct {
 	pendingMu    sync.Mutex
 	pending      []*record
 	pendingBytes int64
-	dropped      int64 // records that were dropped because too many waited
+	heavy        []*record // those of pending that have more states than maxStates, the oldest first
+	dropped      int64     // records that were dropped because too many waited
 
 	// The fields below are guarded by mu. The goroutine of Run writes them, reads of objects read them.
 	mu           sync.Mutex
@@ -160,13 +161,33 @@ func (l *Lab) run(ctx context.Context) {
 	}
 }
 
-// add queues a record. It drops the oldest records if too many wait.
+// pendingLimit returns the memory of the queued records. The newest large one counts extra, so that a single large object can be
+// explained whatever the share is.
+func (l *Lab) pendingLimit() int64 {
+	limit := l.share(shareOfPending)
+	if n := len(l.heavy); n > 0 {
+		limit += l.heavy[n-1].bytes
+	}
+	return limit
+}
+
+// add queues a record. If too many wait, it drops the states of large records, and then the oldest records.
 func (l *Lab) add(r *record) {
 	l.pendingMu.Lock()
 	l.pending = append(l.pending, r)
 	l.pendingBytes += r.bytes
-	limit := l.share(shareOfPending)
-	for l.pendingBytes > limit && len(l.pending) > 1 {
+	if r.bytes > maxStates {
+		l.heavy = append(l.heavy, r)
+	}
+	for len(l.pending) > 1 && l.pendingBytes > l.pendingLimit() {
+		if len(l.heavy) > 1 {
+			l.pendingBytes -= l.heavy[0].lighten()
+			l.heavy = l.heavy[1:]
+			continue
+		}
+		if len(l.heavy) == 1 && l.heavy[0] == l.pending[0] {
+			l.heavy = nil
+		}
 		l.pendingBytes -= l.pending[0].bytes
 		l.pending[0] = nil
 		l.pending = l.pending[1:]
@@ -184,7 +205,7 @@ func (l *Lab) take() []*record {
 	l.pendingMu.Lock()
 	defer l.pendingMu.Unlock()
 	batch := l.pending
-	l.pending, l.pendingBytes = nil, 0
+	l.pending, l.pendingBytes, l.heavy = nil, 0, nil
 	return batch
 }
 

@@ -21,7 +21,11 @@ type record struct {
 	method, uri, userAgent, sourceIP, contentType string
 	bodyBytes                                     int64
 	code, written                                 int
+	lightened                                     bool // the states were dropped
 }
+
+// recordBytes is the memory of a record without the states of an object.
+const recordBytes = 2048
 
 // Lengths up to which the lab keeps what a client chooses, in bytes.
 const (
@@ -46,7 +50,7 @@ func (l *Lab) Begin(r *http.Request, scope *request.Scope, received time.Time) r
 func (r *record) Started(code int) {
 	started := *r // the goroutine of the lab reads it while the request goes on
 	started.code = code
-	started.bytes = 2048
+	started.bytes = recordBytes
 	started.name = r.pickName()
 	r.name = started.name
 	r.lab.add(&started)
@@ -58,13 +62,21 @@ func (r *record) Ended(code, written int) {
 	if r.name == "" {
 		r.name = r.pickName()
 	}
-	r.bytes = 2048
+	r.bytes = recordBytes
 	found := r.found()
 	for i := range found.States {
 		r.bytes += int64(len(found.States[i].Data))
 	}
 	r.bytes += int64(len(found.Patch.Data))
 	r.lab.add(r)
+}
+
+// lighten drops the states of the object of a queued record. It returns the number of bytes that it freed.
+func (r *record) lighten() int64 {
+	freed := r.bytes - recordBytes
+	r.scope.Account.DropStates()
+	r.bytes, r.lightened = recordBytes, true
+	return freed
 }
 
 func (r *record) found() request.Found { return r.scope.Account.Found() }

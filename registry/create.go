@@ -288,6 +288,7 @@ func (w *creation) commit(ctx context.Context) error {
 	}
 	// As in kube-apiserver, a dry run accepts a resourceVersion and returns it.
 	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 && !w.fromUpdate {
+		request.From(ctx).Account.Refuse(request.Refusal{By: request.RefusedByValidation})
 		return errors.New("resourceVersion should not be set on objects to be created")
 	}
 	stored, err := t.toStored(ctx, obj)
@@ -303,6 +304,7 @@ func (w *creation) commit(ctx context.Context) error {
 		return r.errAlreadyExists(t, existing)
 	}
 	if err != nil {
+		recordFailedWrite(ctx, err)
 		return r.StatusError(t, err)
 	}
 	if t.Resource.Storage.ConvertFromStored != nil {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -25,6 +27,15 @@ func (t Target) groupResource() schema.GroupResource {
 
 func (t Target) groupKind() schema.GroupKind {
 	return schema.GroupKind{Group: t.Resource.Versions[0].Group, Kind: t.Resource.Kind}
+}
+
+// recordFailedWrite records, for the account of the request, that etcd did not take a write.
+func recordFailedWrite(ctx context.Context, err error) {
+	for _, of := range []error{storage.ErrTooLarge, storage.ErrUnavailable, storage.ErrNoSpace, storage.ErrClosed, storage.ErrUnknownOutcome} {
+		if errors.Is(err, of) {
+			request.From(ctx).Account.Refuse(request.Refusal{By: request.RefusedByStorage})
+		}
+	}
 }
 
 // StatusError converts an error of storage to the Status for the client. It returns other

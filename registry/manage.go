@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
@@ -133,6 +134,9 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	w.Force = o.Force
 	return r.Update(ctx, t, func(ctx context.Context, old api.Object) (api.Object, error) {
 		obj, err := m.Apply(old, patch, w)
+		if err != nil && !apierrors.IsBadRequest(err) { // else the patch itself is wrong
+			request.From(ctx).Account.Refuse(request.Refusal{By: request.RefusedByFieldManagers})
+		}
 		if err == nil && old == nil && obj.GetUID() != "" {
 			err = apierrors.NewConflict(t.groupResource(), t.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", obj.GetUID()))

@@ -69,6 +69,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 		case errors.Is(err2, storage.ErrNotFound):
 			err = err2
 		case err2 != nil:
+			recordFailedWrite(ctx, err2)
 			return Outcome{}, r.StatusError(t, err2)
 		default:
 			return out, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Recorder records requests with what explains their answers.
@@ -37,6 +38,7 @@ type Account struct {
 	states  []ObjectState
 	scratch []byte // in which states are encoded before they are compared
 	refusal Refusal
+	status  *metav1.Status // in a response whose audit event has none
 	// attempts counts the attempts of the write of an object of the kind written, which begin after the first sent states. kind
 	// is that of the last state.
 	attempts, sent          int
@@ -208,6 +210,16 @@ func (a *Account) SentState(kind any, s ObjectState) {
 	a.states = append(a.states, s)
 }
 
+// DropStates drops the states of the object and the patch, which are large.
+func (a *Account) DropStates() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.states, a.scratch, a.patch.Data = nil, nil, nil
+}
+
 // BeginAttempt is called when an attempt of a write of an object of a kind begins. A further attempt drops the states of the one
 // before it. Writes of other kinds, which a layer makes meanwhile, do not count.
 func (a *Account) BeginAttempt(kind any) {
@@ -235,6 +247,16 @@ func (a *Account) Refuse(r Refusal) {
 	if a.refusal.By == "" {
 		a.refusal = r
 	}
+}
+
+// SetStatus records the Status in a response whose audit event has none, as in kube-apiserver.
+func (a *Account) SetStatus(s *metav1.Status) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.status = s
 }
 
 // SetStored records the object after the write.
@@ -282,6 +304,7 @@ type Found struct {
 	Span    *Span // nil for reads, unless they are traced
 	States  []ObjectState
 	Refusal Refusal
+	Status  *metav1.Status // in the response if the audit record has none
 	Retries int
 	Stored  Stored
 	Patch   Patch
@@ -292,7 +315,7 @@ type Found struct {
 func (a *Account) Found() Found {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return Found{a.span, a.states, a.refusal, max(a.attempts-1, 0), a.stored, a.patch, a.watch}
+	return Found{a.span, a.states, a.refusal, a.status, max(a.attempts-1, 0), a.stored, a.patch, a.watch}
 }
 
 // SpanStep is a step of a span: an event, or a span in it.

@@ -184,7 +184,7 @@ func (q *mutationRun) invoke(ctx context.Context, inv *invocation, in *match.Inp
 
 func (q *mutationRun) fail(inv *invocation, err error) {
 	if !inv.policy.ignore {
-		q.failed = append(q.failed, rejection{inv.policy.name, inv.binding.name, err.Error(), metav1.StatusReasonInvalid, nil})
+		q.failed = append(q.failed, rejection{inv.policy.name, inv.binding.name, err.Error(), metav1.StatusReasonInvalid, &decision{err: err}})
 	}
 }
 

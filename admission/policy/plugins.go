@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/manifest"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -88,6 +89,9 @@ func (r *rejection) record(account *request.Account) {
 	}
 	if r.decided != nil {
 		refusal.Expression, refusal.Variables = r.decided.expression, r.decided.variables
+		if refusal.Expression == "" {
+			refusal.Expression = expression.FailedIn(r.decided.err)
+		}
 	}
 	account.Refuse(refusal)
 }

@@ -121,11 +121,11 @@ func (v *validatingPolicy) evaluate(ctx context.Context, in *match.Input) ([]dec
 			decisions = append(decisions, decision{index: i, deny: true, reason: v.validations[i].reason, took: time.Since(begin)})
 		}
 	}
+	left := frame.RemainingBudget()
+	if len(decisions) > 0 && in.Request.Scope.Account != nil {
+		v.explain(decisions, frame)
+	}
 	if denied {
-		left := frame.RemainingBudget()
-		if in.Request.Scope.Account != nil {
-			v.explain(decisions, frame)
-		}
 		v.addMessages(ctx, in, decisions, left)
 	}
 	notes, err := v.annotate(ctx, in)
@@ -177,7 +177,8 @@ func (v *validatingPolicy) addMessages(ctx context.Context, in *match.Input, dec
 func (v *validatingPolicy) failMessages(decisions []decision, err error) {
 	for i := range decisions {
 		if d := &decisions[i]; d.err == nil {
-			*d = decision{index: d.index, deny: !v.ignore, err: err, message: fmt.Sprintf("failed messageExpression: %s", err), took: d.took}
+			*d = decision{index: d.index, deny: !v.ignore, err: err, message: fmt.Sprintf("failed messageExpression: %s", err), took: d.took,
+				expression: d.expression, variables: d.variables}
 		}
 	}
 }

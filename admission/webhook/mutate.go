@@ -15,6 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/patch/jsonpatch"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -120,10 +121,10 @@ func (s *hookRequest) annotate(position string, h *hook, changed bool) {
 	}
 }
 
-// recordRefusal records, for the account of the request, that a hook refused it.
+// recordRefusal records, for the account of the request, that a hook refused it, or that a match condition of the hook failed.
 func (s *hookRequest) recordRefusal(h *hook, err error) {
 	if err != nil {
-		s.Scope.Account.Refuse(request.Refusal{By: request.RefusedByWebhook, Name: h.config + "/" + h.name})
+		s.Scope.Account.Refuse(request.Refusal{By: request.RefusedByWebhook, Name: h.config + "/" + h.name, Expression: expression.FailedIn(err)})
 	}
 }
 

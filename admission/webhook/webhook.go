@@ -238,6 +238,7 @@ func (w *Webhooks) matchHook(ctx context.Context, h *hook, s *hookRequest) (matc
 	}
 	ok, _, err = conditions.Match(ctx, &match.Input{Request: s.Request, Form: form, Authorizer: s.authorizer})
 	if err != nil {
+		s.recordRefusal(h, err)
 		return form, false, apierrors.NewForbidden(s.Asked().Resource.GroupResource(), s.Name, err)
 	}
 	if !ok {

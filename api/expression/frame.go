@@ -13,6 +13,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	"google.golang.org/protobuf/types/known/structpb"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apicel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/lazy"
 
@@ -161,9 +162,30 @@ func (f *Frame) Evaluate(p *Program) (ref.Val, error) {
 		f.left -= c
 	}
 	if err != nil {
-		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("expression '%v' resulted in error: %v", p.Text, err)}
+		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("expression '%v' resulted in error: %v", p.Text, err),
+			Cause: failure{p.Text, err}}
 	}
 	return v, nil
+}
+
+// failure is the error of an expression.
+type failure struct {
+	text string
+	error
+}
+
+// FailedIn returns the expression whose evaluation failed with err; empty if err is another error. If err is an aggregate, it is
+// that of the first one.
+func FailedIn(err error) string {
+	var all utilerrors.Aggregate
+	if errors.As(err, &all) && len(all.Errors()) > 0 {
+		err = all.Errors()[0]
+	}
+	var f failure
+	if errors.As(err, &f) {
+		return f.text
+	}
+	return ""
 }
 
 func outOfBudget(detail string) error {

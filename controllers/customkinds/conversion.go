@@ -92,6 +92,9 @@ func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, ob
 	start, from := time.Now(), objects[0].GroupVersionKind().Version
 	out, err := h.inBatches(ctx, to, objects)
 	h.metrics.observeConversion(h.definition, from, to.Version, time.Since(start), err)
+	if err != nil {
+		request.From(ctx).Account.Refuse(request.Refusal{By: request.RefusedByConversion, Name: h.definition})
+	}
 	return out, err
 }
 

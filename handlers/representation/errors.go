@@ -50,6 +50,7 @@ func (p *Responder) writeError(w http.ResponseWriter, r *http.Request, o Offer, 
 		auditStatus(r, status)
 	} else { // as in kube-apiserver, these are indented, and audit events have only their code
 		media.Pretty = true
+		request.From(r.Context()).Account.SetStatus(status)
 	}
 	p.writeStatus(w, r, media, int(status.Code), status)
 }

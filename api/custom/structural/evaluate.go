@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // maxRuleCost is the maximum cost of all rules of one object.
@@ -150,13 +151,13 @@ func (e *evaluation) run(r *rule, n *node, path *field.Path, value any, in activ
 		return
 	case err == nil:
 	case strings.HasPrefix(err.Error(), "no such overload"):
-		e.fail(field.Invalid(path, n.kind, fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.name())))
+		e.failRule(r, field.Invalid(path, n.kind, fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v", err, r.name())))
 		return
 	case overLimit(err):
 		e.stop(field.Invalid(path, n.kind, fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err, r.name())))
 		return
 	default:
-		e.fail(field.Invalid(path, n.kind, fmt.Sprintf("%v evaluating rule: %v", err, r.name())))
+		e.failRule(r, field.Invalid(path, n.kind, fmt.Sprintf("%v evaluating rule: %v", err, r.name())))
 		return
 	}
 	if r.path != "" {
@@ -196,6 +197,12 @@ func (e *evaluation) addUnlessTolerated(r *rule, c correlation, err *field.Error
 		e.tolerate(err)
 		return
 	}
+	e.failRule(r, err)
+}
+
+// failRule adds an error of a rule, and records the rule for the account of the request: the error has a message in its place.
+func (e *evaluation) failRule(r *rule, err *field.Error) {
+	request.From(e.ctx).Account.Refuse(request.Refusal{By: request.RefusedByValidation, Expression: strings.TrimSpace(r.definition.Rule)})
 	e.fail(err)
 }
 
