@@ -94,11 +94,13 @@ func (h *Handler) watch(c *call) error {
 
 // fail serves a watch that is only an error.
 func (h *Handler) fail(c *call, s *representation.EventStream, err error) {
+	status := h.responder.Status(c.r, err)
+	recordWatch(c.r.Context()).end(status.Message)
 	if s.Begin() != nil {
 		return
 	}
 	defer s.End()
-	s.Fail(h.responder.Status(c.r, err))
+	s.Fail(status)
 }
 
 // serveNothing serves a watch whose time is over before it can begin, as one of a version in the future. As in
@@ -150,7 +152,9 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		counts.add(events)
 		var conversionErr *representation.ConversionError
 		if errors.As(err, &conversionErr) && ctx.Err() == nil {
-			s.Fail(h.watchStatus(c, conversionErr.Err))
+			status := h.watchStatus(c, conversionErr.Err)
+			counts.end(status.Message)
+			s.Fail(status)
 		}
 		if err != nil {
 			h.responder.RequestLogger(c.r).Debug("watch ended", "error", err)

@@ -40,7 +40,7 @@ const maxStates = 64 << 10
 func (l *Lab) newDetails(r *record, found request.Found, res *api.Resource, ref ObjectRef) *details {
 	d := &details{ref: ref, states: found.States, patch: found.Patch}
 	if r.code == 409 && len(found.States) > 0 {
-		d.sent = sentVersion(found.States[0])
+		d.sent = sentVersion(found.States)
 	}
 	size := int64(len(d.patch.Data))
 	for i := range d.states {
@@ -71,10 +71,16 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sentVersion returns the resourceVersion in a body.
-func sentVersion(s request.ObjectState) string {
+// sentVersion returns the resourceVersion in a body, or in the object that a patch made.
+func sentVersion(states []request.ObjectState) string {
+	sent := &states[0]
+	for i := range states {
+		if by := states[i].By; by == request.ChangedByPatch || by == request.ChangedByApply {
+			sent = &states[i]
+		}
+	}
 	var body struct{ Metadata metav1.ObjectMeta }
-	text, err := s.JSON()
+	text, err := sent.JSON()
 	if err != nil || json.Unmarshal(text, &body) != nil {
 		return ""
 	}

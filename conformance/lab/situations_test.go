@@ -39,7 +39,7 @@ func TestFlowControl(t *testing.T) {
 	})
 	req := w.explains(a, because{by: v1alpha1.CauseFlowControl, name: "tiny"})
 	for _, s := range req.Status.Steps {
-		if s.Name == "flow control" {
+		if s.Name == "priorityandfairness" {
 			if s.Facts["priorityLevel"] != "tiny" || s.Facts["flowSchema"] != "tiny" {
 				t.Errorf("facts %v", s.Facts)
 			}
@@ -145,7 +145,7 @@ func TestCompacted(t *testing.T) {
 			n := 0
 			eventually.True(t, "410", func() bool {
 				n++
-				w.do(fmt.Sprintf("PATCH /api/v1/namespaces/a merge"), fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, n))
+				w.do("PATCH /api/v1/namespaces/a merge", fmt.Sprintf(`{"metadata":{"labels":{"n":"%d"}}}`, n))
 				a = w.call(call{do: do})
 				return a.code == http.StatusGone
 			})
