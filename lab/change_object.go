@@ -99,8 +99,7 @@ func objectOf(item *storage.Item) (api.Object, error) {
 // describeWriter sets who wrote a revision: by the request if that is kept, or by the fields that changed owners.
 func (r *changeReader) describeWriter(s *v1alpha1.ChangeSpec, ref ObjectRef, rev int64, before, after api.Object) {
 	var at time.Time
-	entry := writerOf(before, after)
-	if entry != nil {
+	if entry := writerOf(before, after); entry != nil {
 		if s.Manager = entry.Manager; entry.Subresource != "" {
 			s.Manager += "/" + entry.Subresource
 		}
@@ -112,7 +111,7 @@ func (r *changeReader) describeWriter(s *v1alpha1.ChangeSpec, ref ObjectRef, rev
 	}
 	if id, user, manager, verb, arrived, ok := r.Requests.RequestOf(ref.Group, ref.Resource, ref.Namespace, ref.Name, rev); ok {
 		s.Request, s.User, s.Verb, at = id, user, verb, arrived
-		if manager != "" && (entry == nil || entry.Manager != manager) {
+		if manager != "" { // an entry is a guess if several changed within a second
 			s.Manager = manager
 		}
 	}

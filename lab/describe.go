@@ -55,7 +55,7 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 	details := l.newDetails(r, d.found, resource, d.ref)
 	if rev, err := strconv.ParseInt(d.found.Stored.ResourceVersion, 10, 64); err == nil && !r.ended.IsZero() && !d.dryRun {
 		k.object, k.rev = d.ref, rev
-		details.write = indexedWrite{user: userName(r.scope), manager: d.manager, verb: info.Verb, at: r.received}
+		details.write = indexedWrite{user: userName(r.scope), manager: d.writer(), verb: info.Verb, at: r.received}
 	}
 	if k.rev == 0 && details.isEmpty() && d.cause == nil {
 		details = k.detail
@@ -64,6 +64,14 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 	w.object(&d)
 	l.buffer = w.b
 	return append(make([]byte, 0, len(w.b)), w.b...), details
+}
+
+// writer returns the field manager of a write with the subresource, as managedFields have it.
+func (d *description) writer() string {
+	if sub := d.scope.Info.Subresource; sub != "" && d.manager != "" {
+		return d.manager + "/" + sub
+	}
+	return d.manager
 }
 
 func userName(s *request.Scope) string {
