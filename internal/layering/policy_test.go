@@ -175,6 +175,10 @@ internal/recovery < lab/page < server;
 NONE < internal/envtest < cmd;
 server, internal/envtest < internal/dist;
 
+# The types of the lab's API, and kubectl lab, which is a client of that API and of nothing else here.
+NONE < lab/v1alpha1;
+lab/v1alpha1, internal/nearest, internal/recovery < lab/kubectl < cmd;
+
 # Servers for the tests of other programs.
 server < server/servertest;
 
@@ -245,10 +249,10 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but kinds, aggregation, controllers, serv
 # Generic code names no kind: everything particular to a kind is in its file in kinds.
 # Controllers and the code that evaluates objects of a certain kind (roles, policies, flow
 # schemas ...) depend on the kind, and server creates the initial objects.
-k8s.io/api !< ALL but api, kinds, internal/kindtest, registry/allocation, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, kinds, internal/kindtest, registry/allocation, registry/services, internal/hooks, aggregation, server, controllers, admission, authn, authz, apf, lab/kubectl, conformance, bench;
 
 # Aggregated discovery is a response format, not a stored kind.
-k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;
+k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, lab/kubectl, conformance;
 
 # Only storage uses etcd. Other packages see keys and revisions.
 go.etcd.io !< ALL but storage;
@@ -258,20 +262,20 @@ github.com/gorilla !< ALL but handlers;
 
 # The server does not call itself while it handles a request. It returns a rest.Config to
 # embedding programs; controllers and tests are clients.
-k8s.io/client-go !< ALL but server, controllers, conformance, bench;
+k8s.io/client-go !< ALL but server, controllers, lab/kubectl, conformance, bench;
 
 # The paths of printer columns and of messages, which are independent of clients.
 k8s.io/client-go/util/jsonpath !< ALL but api/table, api/custom, kinds/admissionregistration;
 
 # Configuration files are decoded by internal/configfile, which is strict and has kube-apiserver's words. The others
-# decode bodies and stored values, and credentials writes kubeconfig files.
-sigs.k8s.io/yaml !< ALL but internal/configfile, api, registry/allocation, handlers/representation, server/credentials, conformance, bench, internal/kindtest;
+# decode bodies and stored values, and credentials writes kubeconfig files. kubectl lab shows objects.
+sigs.k8s.io/yaml !< ALL but internal/configfile, api, lab/kubectl, registry/allocation, handlers/representation, server/credentials, conformance, bench, internal/kindtest;
 
 # The number of nodes in a document is counted before anything decodes it.
 go.yaml.in/yaml !< ALL but internal/bounds;
 
-# Flags are read in one place. etcd's are those of its own configuration.
-github.com/spf13/pflag !< ALL but cmd;
+# Flags are read in one place. etcd's are those of its own configuration, and kubectl lab's those of a kubectl plugin.
+github.com/spf13/pflag !< ALL but cmd, lab/kubectl;
 flag !< ALL but storage/member, conformance, bench;
 
 # Logs are structured and have a level: log/slog.
