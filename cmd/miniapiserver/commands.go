@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -83,6 +84,7 @@ Without flags, its files are in ./.miniapiserver and it serves HTTPS on
 	root.AddCommand(
 		c.personality(asKubeAPIServer, "Behave as kube-apiserver", runKubeAPIServer),
 		c.personality(asEtcd, "Behave as etcd", runEtcd),
+		c.personality(kubectl.Name, "Behave as kubectl lab, which looks inside a server with --lab", kubectl.Run),
 		c.many(), c.envtest(), c.snapshot(), c.defrag(), c.health(), c.kubeconfig(), c.version(p.flags), c.manual(root, p.flags),
 	)
 	return root // cobra adds help and completion

@@ -21,7 +21,8 @@ func (c *commands) envtest() *cobra.Command {
 		Use: "envtest [flags]", Short: "Write kube-apiserver, etcd and kubectl for envtest", Args: noArguments,
 		Long: `envtest writes the programs kube-apiserver, etcd and kubectl, which
 envtest of controller-runtime starts, into a directory, and prints the directory. The
-first two are this server. kubectl runs the one in PATH.`,
+first two are this server. kubectl runs the one in PATH. With the directory in PATH,
+kubectl also has the plugin "kubectl lab".`,
 		Example: `  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)`,
 	}
 	binDir := cmd.Flags().String("bin-dir", "",

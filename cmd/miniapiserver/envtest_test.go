@@ -45,7 +45,7 @@ func TestEnvtestPrograms(t *testing.T) {
 		if out, err := version.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "Kubernetes v"+tt.release+"+miniapiserver") {
 			t.Errorf("%v: kube-apiserver --version: %s, %v", tt.args, out, err)
 		}
-		for _, name := range []string{"kube-apiserver", "etcd", "kubectl"} {
+		for _, name := range []string{"kube-apiserver", "etcd", "kubectl", "kubectl-lab", "kubectl_complete-lab"} {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode()&0o111 == 0 {
 				t.Errorf("%s is no program: %v", name, err)
 			}

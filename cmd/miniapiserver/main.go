@@ -2,7 +2,7 @@
 // inside. It reads flags into server.Options, starts the server, prints how to
 // reach it, and stops it at a signal.
 //
-// Called as kube-apiserver or etcd, or with one of these names as its first argument, it
+// Called as kube-apiserver, etcd or kubectl-lab, or with one of these names as its first argument, it
 // behaves as that command. commands.go has the tree of the other commands, which write what envtest
 // starts, save and restore snapshots of etcd, and so on.
 package main
@@ -24,6 +24,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -38,9 +39,18 @@ func main() {
 	os.Exit(runAs(os.Args, os.Stdout, os.Stderr))
 }
 
-// runAs runs the command whose name is that of the program or the first argument.
+// runAs runs the command whose name is that of the program or the first argument. The plugin of kubectl comes first: in the
+// directory that envtest uses, it is a script that calls kube-apiserver with the name of the plugin.
 func runAs(args []string, stdout, stderr io.Writer) int {
-	switch name, args := filepath.Base(args[0]), args[1:]; name {
+	name, args := filepath.Base(args[0]), args[1:]
+	if len(args) > 0 && (args[0] == kubectl.Name || args[0] == kubectl.CompletionName) {
+		name, args = args[0], args[1:]
+	}
+	switch name {
+	case kubectl.Name:
+		return kubectl.Run(args, stdout, stderr)
+	case kubectl.CompletionName:
+		return kubectl.Complete(args, stdout, stderr)
 	case asKubeAPIServer:
 		return runKubeAPIServer(args, stdout, stderr)
 	case asEtcd:

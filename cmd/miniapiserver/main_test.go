@@ -303,7 +303,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 	}{
 		{[]string{"--no-such-flag"}, "unknown flag: --no-such-flag (see --help)"},
 		{[]string{"--secure-port", "x"}, `--secure-port: "x" is not a whole number (see --help)`},
-		{[]string{"start"}, `unknown command "start"; the commands are completion, defrag, envtest, etcd, health, help, kube-apiserver, kubeconfig, man, many, snapshot, version (see --help)`},
+		{[]string{"start"}, `unknown command "start"; the commands are completion, defrag, envtest, etcd, health, help, kube-apiserver, kubeconfig, kubectl-lab, man, many, snapshot, version (see --help)`},
 		{[]string{"snapshto"}, `unknown command "snapshto"; the nearest is snapshot (see --help)`},
 		{[]string{"--ephemeral", "--data-dir", "x"}, "--ephemeral: cannot be together with --data-dir"},
 		{[]string{"--data-dir="}, "--data-dir: must not be empty"},

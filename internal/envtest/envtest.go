@@ -1,6 +1,7 @@
 // Package envtest lays this server out as the programs that envtest of controller-runtime
 // starts: kube-apiserver and etcd, which are both this server, and kubectl, which runs
-// the one of the user. A file beside them has the servers end with the process that
+// the one of the user. The scripts kubectl-lab and kubectl_complete-lab are the plugin "kubectl lab", which is this
+// server as well; a script is small in an archive, which has no links. A file beside them has the servers end with the process that
 // started them, since a test that is killed stops nothing. Another file has the release of
 // Kubernetes that kube-apiserver has, since test suites pass no flag for it. The command
 // miniapiserver writes them into a directory, and internal/dist into archives.
@@ -30,8 +31,19 @@ import (
 //go:embed kubectl.sh
 var kubectl []byte
 
+// plugin calls kube-apiserver beside it as the plugin of kubectl that the script's own name is.
+//
+//go:embed plugin.sh
+var plugin []byte
+
 // serverNames are the names under which the server is called.
 var serverNames = []string{"kube-apiserver", "etcd"}
+
+// scripts are the programs that are not the server.
+var scripts = []struct {
+	name string
+	text []byte
+}{{kubectlName, kubectl}, {"kubectl-lab", plugin}, {"kubectl_complete-lab", plugin}}
 
 const (
 	kubectlName = "kubectl"
@@ -81,8 +93,12 @@ func Write(dir, server, release string) error {
 			return err
 		}
 	}
-	return errors.Join(
-		update(filepath.Join(dir, kubectlName), kubectl), update(filepath.Join(dir, markName), []byte(mark)),
+	for _, s := range scripts {
+		if err := update(filepath.Join(dir, s.name), s.text); err != nil {
+			return err
+		}
+	}
+	return errors.Join(update(filepath.Join(dir, markName), []byte(mark)),
 		update(filepath.Join(dir, releaseName), []byte(release+"\n")))
 }
 
@@ -179,8 +195,12 @@ func WriteArchive(w io.Writer, server string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	for _, s := range scripts {
+		if err := add(archive, s.name, int64(len(s.text)), bytes.NewReader(s.text)); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
 	return errors.Join(
-		add(archive, kubectlName, int64(len(kubectl)), bytes.NewReader(kubectl)),
 		add(archive, markName, int64(len(mark)), strings.NewReader(mark)),
 		archive.Close(), compressed.Close())
 }

@@ -43,8 +43,8 @@ func TestWrite(t *testing.T) {
 			}
 		}
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 5 || !EndsWithParent(dir) || Release(dir) != "1.35.4" {
-			t.Errorf("%v, %v, want three programs, the mark and the release", entries, err)
+		if err != nil || len(entries) != 7 || !EndsWithParent(dir) || Release(dir) != "1.35.4" {
+			t.Errorf("%v, %v, want five programs, the mark and the release", entries, err)
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err != nil || info.Mode()&0o111 == 0 {
@@ -83,6 +83,27 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
+// TestPlugin checks that the scripts of the plugin call the server by their names, also by a link from elsewhere.
+func TestPlugin(t *testing.T) {
+	dir, elsewhere := filepath.Join(t.TempDir(), "with space"), t.TempDir()
+	server := program(t, filepath.Join(t.TempDir(), "server"), "#!/bin/sh\necho \"${0##*/} $1 $2\"\n")
+	if err := Write(dir, server, "1.35.4"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"kubectl-lab", "kubectl_complete-lab"} {
+		link := filepath.Join(elsewhere, name)
+		if err := os.Symlink(filepath.Join(dir, name), link); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{filepath.Join(dir, name), link} {
+			out, err := exec.Command(file, "a b").CombinedOutput()
+			if want := "kube-apiserver " + name + " a b\n"; err != nil || string(out) != want {
+				t.Errorf("%s prints %q, %v, want %q", file, out, err, want)
+			}
+		}
+	}
+}
+
 // TestWriteArchive checks the names, kinds and modes of the files in an archive.
 func TestWriteArchive(t *testing.T) {
 	server := program(t, filepath.Join(t.TempDir(), "server"), "content")
@@ -111,7 +132,7 @@ func TestWriteArchive(t *testing.T) {
 		}
 		names = append(names, filepath.Base(h.Name))
 	}
-	if want := []string{"kube-apiserver", "etcd", "kubectl", "ends-with-parent"}; !slices.Equal(names, want) {
+	if want := []string{"kube-apiserver", "etcd", "kubectl", "kubectl-lab", "kubectl_complete-lab", "ends-with-parent"}; !slices.Equal(names, want) {
 		t.Errorf("%v, want %v", names, want)
 	}
 	if got := ArchiveName(Version("v1.36.6+miniapiserver"), "linux", "arm64"); got != "envtest-v1.36.6-linux-arm64.tar.gz" {
