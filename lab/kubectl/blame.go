@@ -124,12 +124,20 @@ func (o *options) authorOf(origin document.Origin) author {
 	return author{}
 }
 
+// shownUser returns a user as tables have it; nothing for none.
+func shownUser(user string) string {
+	if user == "" {
+		return ""
+	}
+	return userText(user)
+}
+
 // writeBlame writes the lines beside their authors. The author of several lines stands at the first.
 func (o *options) writeBlame(lines []document.BlamedLine) error {
 	var authors []author
 	widths := [4]int{len("MANAGER"), len("USER"), len("TIME"), len("REQUEST")}
 	cells := func(a author) [4]string {
-		return [4]string{terminal.Cut(terminal.Escape(a.Manager), 32), terminal.Cut(terminal.Escape(a.User), 32), a.Time, shortID(terminal.Escape(a.Request))}
+		return [4]string{terminal.Cut(terminal.Escape(a.Manager), 32), terminal.Cut(terminal.Escape(shownUser(a.User)), 32), a.Time, shortID(terminal.Escape(a.Request))}
 	}
 	for _, l := range lines {
 		a := o.authorOf(l.Origin)

@@ -50,14 +50,6 @@ matter with --as-group. A service account is sa/NAMESPACE:NAME or system:service
 	return cmd
 }
 
-// userName returns the user that an argument means.
-func userName(text string) string {
-	if rest, found := strings.CutPrefix(text, "sa/"); found {
-		return "system:serviceaccount:" + rest
-	}
-	return text
-}
-
 // impersonate returns a client as the user whose rules are wanted.
 func impersonate(c *client.Client, user string, groups []string) (*client.Client, error) {
 	if c.Impersonated != "" {

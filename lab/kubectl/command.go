@@ -58,7 +58,9 @@ func run(ctx context.Context, args []string, env environment) int {
 	root := o.root()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(env.stderr, "error: "+terminal.Escape(strings.TrimSpace(o.explain(err).Error())))
+		for i, line := range strings.Split(strings.TrimSpace(o.explain(err).Error()), "\n") {
+			fmt.Fprintln(env.stderr, [2]string{"error: ", "  "}[min(i, 1)]+terminal.Escape(line))
+		}
 		return 1
 	}
 	return 0
@@ -88,7 +90,7 @@ func (o *options) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: Name, Short: "Look inside a server that runs with --lab", Long: long,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lab"},
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		Example: `  kubectl lab requests -w                      # what clients do, live
   kubectl lab explain last --failed            # why my last request failed
   kubectl lab explain last --failed --suggest-role | kubectl apply -f -
@@ -177,5 +179,6 @@ func (o *options) print(value any) error {
 
 // note tells the user something that is not part of the output.
 func (o *options) note(format string, args ...any) {
-	fmt.Fprintln(o.stderr, "note: "+terminal.Escape(fmt.Sprintf(format, args...)))
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	fmt.Fprintln(o.stderr, "note: "+terminal.Escape(text))
 }

@@ -3,6 +3,7 @@ package kubectl
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -96,7 +97,7 @@ func (e *explanation) body() string {
 func (e *explanation) answer() {
 	status := &e.request.Status
 	parts := []string{answer(status.Code)}
-	if status.Reason != "" {
+	if status.Reason != "" && status.Reason != strings.ReplaceAll(http.StatusText(int(status.Code)), " ", "") {
 		parts = append(parts, status.Reason)
 	}
 	if status.ResponseBytes > 0 {
@@ -116,7 +117,7 @@ func (e *explanation) answer() {
 		}
 		e.field("Stored", "%s", text)
 	}
-	if status.Why != "" {
+	if status.Why != "" && (status.Message == "" || !strings.Contains(status.Why, status.Message)) {
 		e.field("Why", "%s", status.Why)
 	}
 }
@@ -146,6 +147,9 @@ func (e *explanation) steps() {
 		line := fmt.Sprintf("  %s %9s %9s  ", pad(name, min(width, maxStepWidth)-2), "+"+microseconds(s.Start), took)
 		e.b.WriteString(line + e.out.Paint(terminal.Blue, strings.TrimRight(bar(s.Start, s.Microseconds, total), " ")) + "\n")
 		for _, fact := range slices.Sorted(maps.Keys(s.Facts)) {
+			if s.Facts[fact] == "" {
+				continue
+			}
 			e.b.WriteString("      " + indentOf(s.Name) + e.out.Paint(terminal.Faint, terminal.Escape(fact+":")) + " " + terminal.Escape(s.Facts[fact]) + "\n")
 		}
 	}
@@ -187,14 +191,14 @@ func bar(start, took, total int64) string {
 func (e *explanation) changes() {
 	status := &e.request.Status
 	if status.Hidden != "" {
-		e.title("Changes")
+		e.title("Changed fields")
 		e.line("  hidden: %s", status.Hidden)
 		return
 	}
 	if len(status.Changes) == 0 {
 		return
 	}
-	e.title("Changes that the server made")
+	e.title("Changed fields, by what changed them")
 	e.fieldChanges("  ", status.Changes)
 }
 

@@ -47,6 +47,15 @@ func (f *filter) addTo(cmd *cobra.Command) {
 	flags.DurationVar(&f.slow, "slow", 0, "Only requests that took at least so long, such as 100ms.")
 }
 
+// userNames returns the users that a list means.
+func userNames(list string) string {
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = userName(names[i])
+	}
+	return strings.Join(names, ",")
+}
+
 // isPattern reports whether a value is more than one name.
 func isPattern(value string) bool { return strings.ContainsAny(value, "*?[,") }
 
@@ -57,7 +66,7 @@ func (f *filter) prepare(cmd *cobra.Command, c *client.Client) error {
 		flag, value, field string
 		get                func(*v1alpha1.RequestSpec) string
 	}{
-		{"user", f.user, "user", func(r *v1alpha1.RequestSpec) string { return r.User }},
+		{"user", userNames(f.user), "user", func(r *v1alpha1.RequestSpec) string { return r.User }},
 		{"agent", f.agent, "userAgent", func(r *v1alpha1.RequestSpec) string { return r.UserAgent }},
 		{"verb", f.verb, "verb", func(r *v1alpha1.RequestSpec) string { return r.Verb }},
 		{"name", f.name, "objectName", func(r *v1alpha1.RequestSpec) string { return r.ObjectName }},

@@ -66,6 +66,25 @@ func agent(userAgent string) string {
 	return name
 }
 
+// serviceAccounts begins the names of the users that are service accounts.
+const serviceAccounts = "system:serviceaccount:"
+
+// userText returns a user for a table, in which a service account is sa/NAMESPACE:NAME.
+func userText(user string) string {
+	if rest, found := strings.CutPrefix(user, serviceAccounts); found {
+		return "sa/" + rest
+	}
+	return orDash(user)
+}
+
+// userName returns the user that a text of the command line means.
+func userName(text string) string {
+	if rest, found := strings.CutPrefix(text, "sa/"); found {
+		return serviceAccounts + rest
+	}
+	return text
+}
+
 // codeStyle is green for a success, yellow for an error of the client and red for one of the server.
 func codeStyle(code int32) terminal.Style {
 	switch {

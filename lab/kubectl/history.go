@@ -206,7 +206,7 @@ func (v *historyView) write(c *v1alpha1.Change) error {
 	case v1alpha1.ChangeDeleted:
 		what.Style = terminal.Red
 	}
-	v.table.Add(terminal.Text(s.ResourceVersion), terminal.Cell{Text: v.changeTime(s), Style: terminal.Faint}, terminal.Text(orDash(s.User)),
+	v.table.Add(terminal.Text(s.ResourceVersion), terminal.Cell{Text: v.changeTime(s), Style: terminal.Faint}, terminal.Text(userText(s.User)),
 		terminal.Text(orDash(s.Manager)), terminal.Text(orDash(s.Verb)), terminal.Cell{Text: orDash(shortID(s.Request)), Style: terminal.Cyan}, what)
 	if !v.fields {
 		return nil

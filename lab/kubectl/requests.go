@@ -174,7 +174,7 @@ func (v *requestsView) write(r *v1alpha1.Request) error {
 		code = "-"
 	}
 	v.table.Add(terminal.Cell{Text: v.clock(s.Time.Time), Style: terminal.Faint}, terminal.Cell{Text: shortID(r.Name), Style: terminal.Cyan},
-		terminal.Text(orDash(s.User)), terminal.Text(terminal.Cut(orDash(agent(s.UserAgent)), 32)), terminal.Text(s.Verb),
+		terminal.Text(userText(s.User)), terminal.Text(terminal.Cut(orDash(agent(s.UserAgent)), 32)), terminal.Text(s.Verb),
 		terminal.Text(terminal.Cut(resourceName(s), 60)), terminal.Text(terminal.Cut(objectName(s), 60)),
 		terminal.Cell{Text: code, Style: codeStyle(r.Status.Code)}, terminal.Text(took), terminal.Text(why))
 	return nil

@@ -75,7 +75,7 @@ func ruleFor(m *v1alpha1.MissingPermission) rbac.PolicyRule {
 
 // subjectOf returns the subject of a binding for a user.
 func subjectOf(user string) rbac.Subject {
-	if rest, found := strings.CutPrefix(user, "system:serviceaccount:"); found {
+	if rest, found := strings.CutPrefix(user, serviceAccounts); found {
 		if namespace, name, found := strings.Cut(rest, ":"); found {
 			return rbac.Subject{Kind: rbac.ServiceAccountKind, Namespace: namespace, Name: name}
 		}
@@ -97,7 +97,7 @@ func roleName(m *v1alpha1.MissingPermission, user string) string {
 			return r
 		}
 		return '-'
-	}, "lab-"+m.Verb+"-"+what+"-"+strings.TrimPrefix(user, "system:serviceaccount:"))
+	}, "lab-"+m.Verb+"-"+what+"-"+strings.TrimPrefix(user, serviceAccounts))
 	for strings.Contains(name, "--") {
 		name = strings.ReplaceAll(name, "--", "-")
 	}

@@ -212,7 +212,7 @@ func (o *options) writeClients(all []clientTraffic, watch bool) error {
 		if c.Errors > 0 {
 			failed.Style = terminal.Red
 		}
-		table.Add(terminal.Cell{Text: orDash(c.User), Style: terminal.Cyan}, terminal.Text(terminal.Cut(orDash(c.Agent), 40)), terminal.Text(fmt.Sprint(c.Requests)),
+		table.Add(terminal.Cell{Text: userText(c.User), Style: terminal.Cyan}, terminal.Text(terminal.Cut(orDash(c.Agent), 40)), terminal.Text(fmt.Sprint(c.Requests)),
 			terminal.Text(fmt.Sprintf("%.1f", c.PerSecond)), failed, terminal.Text(microseconds(c.Median)), terminal.Text(microseconds(c.Slowest)),
 			terminal.Text(size(c.Received)), terminal.Text(size(c.Sent)))
 	}

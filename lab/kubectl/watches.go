@@ -61,7 +61,7 @@ func (o *options) writeWatches(all []v1alpha1.Request) error {
 		if w == nil {
 			w = &v1alpha1.WatchStatus{}
 		}
-		table.Add(terminal.Cell{Text: shortID(r.Name), Style: terminal.Cyan}, terminal.Text(orDash(r.Spec.User)),
+		table.Add(terminal.Cell{Text: shortID(r.Name), Style: terminal.Cyan}, terminal.Text(userText(r.Spec.User)),
 			terminal.Text(terminal.Cut(orDash(agent(r.Spec.UserAgent)), 40)), terminal.Text(resourceName(&r.Spec)), terminal.Text(orDash(r.Spec.Namespace)),
 			terminal.Text(o.sinceText(r.Spec.Time.Time)), terminal.Text(fmt.Sprint(w.Events)), terminal.Text(fmt.Sprint(w.Bookmarks)),
 			terminal.Text(size(r.Status.ResponseBytes)), terminal.Text(orDash(w.Lag)))

@@ -16,7 +16,9 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 )
@@ -45,7 +47,9 @@ func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = Agent + "/v1alpha1"
 	config.QPS = -1 // flow control is the server's task
-	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // has Status, the errors of servers
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
 		return nil, err
@@ -111,7 +115,7 @@ func (t Target) wrap(verb string, err error) error {
 
 // Get reads an object.
 func (c *Client) Get(ctx context.Context, t Target, into any) error {
-	data, err := c.rest.Get().RequestURI(t.Path()).DoRaw(ctx)
+	data, err := do(ctx, c.rest.Get().RequestURI(t.Path()))
 	if err != nil {
 		return t.wrap("get", err)
 	}
@@ -124,7 +128,7 @@ func (c *Client) Create(ctx context.Context, t Target, object any) error {
 	if err != nil {
 		return err
 	}
-	data, err := c.rest.Post().RequestURI(t.Path()).SetHeader("Content-Type", "application/json").Body(body).DoRaw(ctx)
+	data, err := do(ctx, c.rest.Post().RequestURI(t.Path()).SetHeader("Content-Type", "application/json").Body(body))
 	if err != nil {
 		return t.wrap("create", err)
 	}
@@ -137,11 +141,20 @@ func (c *Client) Raw(ctx context.Context, path, accept string) ([]byte, error) {
 	if accept != "" {
 		r.SetHeader("Accept", accept)
 	}
-	data, err := r.DoRaw(ctx)
+	data, err := do(ctx, r)
 	if err != nil {
 		return nil, &Error{Verb: "get", Path: path, Err: err}
 	}
 	return data, nil
+}
+
+// do sends a request and returns the body of the answer. An error has the Status of the server.
+func do(ctx context.Context, r *rest.Request) ([]byte, error) {
+	result := r.Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 func decode(data []byte, into any) error {
@@ -190,7 +203,7 @@ func (c *Client) List(ctx context.Context, t Target, o ListOptions, each func(it
 		if o.MetadataOnly {
 			r.SetHeader("Accept", metadataOnly)
 		}
-		data, err := r.DoRaw(ctx)
+		data, err := do(ctx, r)
 		if status := apierrors.APIStatus(nil); apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
 			token = status.Status().Continue
 			continue

@@ -157,7 +157,10 @@ func (c *Client) Object(ctx context.Context, args []string) (o Object, others []
 	case found:
 		return o, nil, fmt.Errorf("one object at a time: %q and %q", args[0], args[1])
 	default:
-		return o, nil, fmt.Errorf("%q is a kind; which object? as in %s/NAME", args[0], args[0])
+		if _, _, err := c.Resolve(ctx, word); err == nil {
+			return o, nil, fmt.Errorf("%q is a kind; which object? as in %s/NAME", word, word)
+		}
+		return o, nil, fmt.Errorf("%q is not of the form KIND/NAME, such as deployment/web", word)
 	}
 	if word == "" || name == "" || strings.Contains(name, "/") {
 		return o, nil, fmt.Errorf("%q is not of the form KIND/NAME, such as deployment/web", strings.Join(args, " "))
