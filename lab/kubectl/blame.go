@@ -53,6 +53,10 @@ func (o *options) blamedLines(ctx context.Context, c *client.Client, object clie
 		return nil, err
 	}
 	live, err := readStored(ctx, c, object, changes)
+	if apierrors.IsNotFound(err) && len(changes) > 0 && changes[0].Spec.Type == v1alpha1.ChangeDeleted {
+		s := &changes[0].Spec
+		return nil, fmt.Errorf("%s was deleted by %s at %s; kubectl lab history and diff show what it was", object.Key(), userText(s.User), o.changeTime(s))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (o *options) diff() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "diff KIND/NAME [--from RV] [--to RV]", Short: "Show what differs between two states of an object", Args: objectArgs,
-		Long: `diff shows the difference between two states of an object as YAML, without managedFields. "kubectl lab history" shows the
+		Long: `diff shows the difference between two states of an object as YAML, without managedFields and resourceVersion. "kubectl lab history" shows the
 resourceVersions. A resourceVersion that is none of the object's means its state at that moment. Without --to it is
 the newest state, without --from the state before.`,
 		Example: `  kubectl lab diff deploy/web
@@ -93,21 +93,8 @@ func differenceOf(ctx context.Context, c *client.Client, object client.Object, c
 		if before, err = document.Undo(after, change.Spec.Fields); err != nil {
 			return "", fmt.Errorf("the state before resourceVersion %s: %w", change.Spec.ResourceVersion, err)
 		}
-		before = withVersion(before, change.Spec.Previous)
 	}
 	return compare(before, after, object, orDash(change.Spec.Previous), change.Spec.ResourceVersion)
-}
-
-// withVersion returns a state with a resourceVersion, which changes do not mention.
-func withVersion(state any, version string) any {
-	fields, _ := state.(map[string]any)
-	metadata, ok := fields["metadata"].(map[string]any)
-	if !ok || version == "" {
-		return state
-	}
-	fields, metadata = maps.Clone(fields), maps.Clone(metadata)
-	metadata["resourceVersion"], fields["metadata"] = version, metadata
-	return fields
 }
 
 // changeAt returns the newest change at or before a resourceVersion; the newest of all for "". The changes are the newest first.
@@ -145,7 +132,19 @@ func stateAfter(ctx context.Context, c *client.Client, change *v1alpha1.Change) 
 	if err := json.Unmarshal([]byte(full.Spec.After), &state); err != nil {
 		return nil, fmt.Errorf("the server sent no state after resourceVersion %s: %w", change.Spec.ResourceVersion, err)
 	}
-	return document.WithoutManagedFields(state), nil
+	return withoutVersion(document.WithoutManagedFields(state)), nil
+}
+
+// withoutVersion returns a state without its resourceVersion, which stands above the difference and differs always.
+func withoutVersion(state map[string]any) map[string]any {
+	metadata, ok := state["metadata"].(map[string]any)
+	if !ok {
+		return state
+	}
+	state, metadata = maps.Clone(state), maps.Clone(metadata)
+	delete(metadata, "resourceVersion")
+	state["metadata"] = metadata
+	return state
 }
 
 // compare returns the difference of two states in the unified format. A state that is nil is that of no object.

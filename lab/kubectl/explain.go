@@ -15,7 +15,7 @@ func (o *options) explainRequest() *cobra.Command {
 		Long: `explain shows a request: who sent it, the way through the server step by step with what each step found out, the fields
 that the server changed, and, if it was refused, by what and why.
 
-The request is named by its audit ID, which the header Audit-Id of the answer has, or the beginning of it as in the column ID of
+The request is named by its audit ID, which the header Audit-Id of the answer has, or by the end of it as in the column ID of
 "kubectl lab requests". "last" is your newest request, and "last --failed" your newest one that failed.`,
 		Example: `  kubectl lab explain last
   kubectl lab explain last --failed

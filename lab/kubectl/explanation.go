@@ -56,7 +56,7 @@ func (e *explanation) header() {
 	e.field("Request", "%s %s", s.Method, s.URI)
 	e.field("ID", "%s", e.request.Name)
 	if status.Phase == v1alpha1.PhaseRunning {
-		e.field("Time", "%s, runs since %s", e.clock(s.Time.Time), short(e.now().Sub(s.Time.Time)))
+		e.field("Time", "%s, runs for %s", e.clock(s.Time.Time), short(e.now().Sub(s.Time.Time)))
 	} else {
 		e.field("Time", "%s, took %s", e.clock(s.Time.Time), microseconds(status.Microseconds))
 	}

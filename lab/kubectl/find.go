@@ -18,7 +18,7 @@ import (
 // last is the word for the newest request of the user.
 const last = "last"
 
-// find returns the Request with a name, with a name that begins so, or the newest of the user.
+// find returns the Request with a name, with a name that begins or ends so, or the newest of the user.
 func find(ctx context.Context, c *client.Client, name string, failed bool) (*v1alpha1.Request, error) {
 	if name == last {
 		return findLast(ctx, c, failed)
@@ -44,8 +44,8 @@ func getRequest(ctx context.Context, c *client.Client, name string) (*v1alpha1.R
 	return &r, nil
 }
 
-// complement returns the only name that begins with some letters.
-func complement(ctx context.Context, c *client.Client, prefix string) (string, error) {
+// complement returns the only name that begins or ends with some letters.
+func complement(ctx context.Context, c *client.Client, part string) (string, error) {
 	const most = 5
 	var found []string
 	_, err := c.List(ctx, requestsTarget, client.ListOptions{MetadataOnly: true}, func(item json.RawMessage) error {
@@ -53,7 +53,7 @@ func complement(ctx context.Context, c *client.Client, prefix string) (string, e
 		if err := json.Unmarshal(item, &object); err != nil {
 			return err
 		}
-		if strings.HasPrefix(object.Name, prefix) && len(found) < most {
+		if len(found) < most && (strings.HasPrefix(object.Name, part) || strings.HasSuffix(object.Name, part)) {
 			found = append(found, object.Name)
 		}
 		return nil
@@ -64,9 +64,9 @@ func complement(ctx context.Context, c *client.Client, prefix string) (string, e
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", fmt.Errorf("the names of several requests begin with %q: %s", prefix, strings.Join(found, ", "))
+		return "", fmt.Errorf("the names of several requests begin or end with %q: %s", part, strings.Join(found, ", "))
 	}
-	return "", fmt.Errorf("the server has no request %q; it keeps the requests of the last minutes (see kubectl lab requests)", prefix)
+	return "", fmt.Errorf("the server has no request %q; it keeps the requests of the last minutes (see kubectl lab requests)", part)
 }
 
 // findLast returns the newest request of the user, or the newest that failed.

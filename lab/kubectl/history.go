@@ -120,6 +120,9 @@ func (v *historyView) run(ctx context.Context, c *client.Client, object client.O
 	v.table = v.out.NewTable("RV", "TIME:12", "USER", "MANAGER", "VERB", "REQUEST:8", "WHAT")
 	newest := ""
 	for i := range changes {
+		v.table.Fit(v.row(&changes[i].Spec)...)
+	}
+	for i := range changes {
 		if err := v.write(&changes[i]); err != nil {
 			return err
 		}
@@ -198,7 +201,21 @@ func (v *historyView) write(c *v1alpha1.Change) error {
 	if v.output != "" {
 		return v.print(changeWithKind(*c))
 	}
-	s := &c.Spec
+	v.table.Add(v.row(&c.Spec)...)
+	if !v.fields {
+		return nil
+	}
+	if err := v.table.Flush(); err != nil {
+		return err
+	}
+	for i := range c.Spec.Fields {
+		v.out.Printf("    %s\n", v.fieldChange(&c.Spec.Fields[i]))
+	}
+	return nil
+}
+
+// row returns the cells of a change.
+func (v *historyView) row(s *v1alpha1.ChangeSpec) []terminal.Cell {
 	what := terminal.Text(summary(s))
 	switch s.Type {
 	case v1alpha1.ChangeCreated:
@@ -206,18 +223,8 @@ func (v *historyView) write(c *v1alpha1.Change) error {
 	case v1alpha1.ChangeDeleted:
 		what.Style = terminal.Red
 	}
-	v.table.Add(terminal.Text(s.ResourceVersion), terminal.Cell{Text: v.changeTime(s), Style: terminal.Faint}, terminal.Text(userText(s.User)),
-		terminal.Text(orDash(s.Manager)), terminal.Text(orDash(s.Verb)), terminal.Cell{Text: orDash(shortID(s.Request)), Style: terminal.Cyan}, what)
-	if !v.fields {
-		return nil
-	}
-	if err := v.table.Flush(); err != nil {
-		return err
-	}
-	for i := range s.Fields {
-		v.out.Printf("    %s\n", v.fieldChange(&s.Fields[i]))
-	}
-	return nil
+	return []terminal.Cell{terminal.Text(s.ResourceVersion), {Text: v.changeTime(s), Style: terminal.Faint}, terminal.Text(userText(s.User)),
+		terminal.Text(orDash(s.Manager)), terminal.Text(orDash(s.Verb)), {Text: orDash(shortID(s.Request)), Style: terminal.Cyan}, what}
 }
 
 func (o *options) changeTime(s *v1alpha1.ChangeSpec) string {
@@ -238,13 +245,16 @@ func summary(s *v1alpha1.ChangeSpec) string {
 	case s.Type == v1alpha1.ChangeDeleted:
 		return "deleted"
 	}
+	fields := slices.DeleteFunc(slices.Clone(s.Fields), func(f v1alpha1.FieldChange) bool {
+		return f.Path == "metadata.generation" && len(s.Fields) > 1 // follows from the others
+	})
 	var parts []string
-	for i := range s.Fields {
+	for i := range fields {
 		if i == shown {
-			parts = append(parts, strconv.Itoa(len(s.Fields)-shown)+" more")
+			parts = append(parts, strconv.Itoa(len(fields)-shown)+" more")
 			break
 		}
-		f := &s.Fields[i]
+		f := &fields[i]
 		switch before, after := brief(f.Before), brief(f.After); {
 		case before == "":
 			parts = append(parts, f.Path+": "+after)

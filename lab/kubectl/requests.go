@@ -180,10 +180,11 @@ func (v *requestsView) write(r *v1alpha1.Request) error {
 	return nil
 }
 
-// shortID returns the beginning of an audit ID, by which explain finds it.
+// shortID returns the end of an audit ID, by which explain finds it. The beginning is a time, which requests have in common.
 func shortID(name string) string {
-	if len(name) == 36 && name[8] == '-' {
-		return name[:8]
+	const uuid, shown = 36, 8
+	if len(name) == uuid && name[8] == '-' && name[23] == '-' {
+		return name[uuid-shown:]
 	}
 	return name
 }

@@ -51,7 +51,7 @@ func TestRequests(t *testing.T) {
 		var ids []string
 		for line := range strings.Lines(got.stdout) {
 			if cells := strings.Fields(line); cells[0] != "TIME" {
-				ids = append(ids, cells[1][:1])
+				ids = append(ids, cells[1][7:])
 			}
 		}
 		if strings.Join(ids, " ") != c.ids || got.code != 0 {
@@ -196,26 +196,26 @@ func TestFollow(t *testing.T) {
 	f := newFake(t)
 	f.requests = sampleRequests()[:1]
 	stdout, stderr, end := f.start("requests", "-w")
-	stdout.next(t, "22222222")
+	stdout.next(t, "00000002")
 	if uri := f.nextWatch(); !strings.Contains(uri, "resourceVersion=100") {
 		t.Error(uri)
 	}
 	request := func(id int, phase string, code int32) v1alpha1.Request {
-		return v1alpha1.Request{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%08d-0000-4000-8000-000000000000", id), ResourceVersion: fmt.Sprint(200 + id)},
+		return v1alpha1.Request{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("00000000-0000-4000-8000-00009999%04d", id), ResourceVersion: fmt.Sprint(200 + id)},
 			Spec: v1alpha1.RequestSpec{Time: at(0), Verb: "get", URI: "/x"}, Status: v1alpha1.RequestStatus{Phase: phase, Code: code}}
 	}
 	f.send(event("ADDED", request(1, "Running", 0))) // no answer yet: not shown
 	f.send(event("MODIFIED", request(1, "Complete", 200)))
-	if line := stdout.next(t, "0000000"); !strings.Contains(line, "00000001") || strings.Contains(line, "runs") {
+	if line := stdout.next(t, "9999000"); !strings.Contains(line, "99990001") || strings.Contains(line, "runs") {
 		t.Error(line)
 	}
 	f.send(event("ADDED", request(2, "Running", 200)))
 	f.send(event("MODIFIED", request(2, "Running", 200))) // shown already
 	f.send(event("MODIFIED", request(2, "Complete", 200)))
-	if line := stdout.next(t, "0000000"); !strings.Contains(line, "runs") {
+	if line := stdout.next(t, "9999000"); !strings.Contains(line, "runs") {
 		t.Error(line)
 	}
-	if line := stdout.next(t, "0000000"); !strings.Contains(line, "00000002") || strings.Contains(line, "runs") {
+	if line := stdout.next(t, "9999000"); !strings.Contains(line, "99990002") || strings.Contains(line, "runs") {
 		t.Error(line)
 	}
 	f.send(event("BOOKMARK", request(9, "", 0)))
@@ -228,7 +228,7 @@ func TestFollow(t *testing.T) {
 	stderr.next(t, "the server dropped requests")
 	f.nextWatch()
 	f.send(event("ADDED", request(3, "Complete", 500)))
-	stdout.next(t, "00000003")
+	stdout.next(t, "99990003")
 	if code := end(); code != 0 {
 		t.Errorf("ends with %d", code)
 	}

@@ -57,6 +57,13 @@ func (t *Table) Add(cells ...Cell) {
 	t.rows = append(t.rows, cells)
 }
 
+// Fit widens the columns for a row that will be added after a Flush.
+func (t *Table) Fit(cells ...Cell) {
+	for i, cell := range cells[:len(cells)-1] {
+		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(Escape(cell.Text)))
+	}
+}
+
 // Empty reports whether there are no rows to write.
 func (t *Table) Empty() bool { return len(t.rows) == 0 }
 
