@@ -78,7 +78,6 @@ func TestFlags(t *testing.T) {
 		"-n x":                    "https://one x true ",
 		"-s https://two --as joe": "https://two shop false joe",
 		"--context none":          `context "none" does not exist`,
-		"--server :":              "",
 	} {
 		var flags Flags
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
