@@ -1,6 +1,9 @@
 package kubectl
 
 import (
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/lab/kubectl/terminal"
@@ -12,6 +15,9 @@ func (e *explanation) cause(c *v1alpha1.Cause) {
 	e.title("Refused by " + terminal.Escape(strings.TrimSpace(c.By+" "+c.Name)))
 	if c.Expression != "" {
 		e.line("  expression: %s", c.Expression)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Variables)) {
+		e.line("    %s = %s", name, terminal.Cut(c.Variables[name], maxValue))
 	}
 	for _, f := range c.Fields {
 		var parts []string
@@ -39,11 +45,31 @@ func (e *explanation) missing(m *v1alpha1.MissingPermission) {
 		e.line("  nearest rules of the user:")
 	}
 	for _, n := range m.Nearest {
-		e.line("    %s", n.Rule)
+		e.line("    %s", shortRule(n.Rule, m))
 		e.line("      by %s, %s", n.Binding, n.Role)
 		e.line("      lacks the %s", strings.Join(n.Lacks, ", the "))
 	}
 	e.line("  A role that allows it: kubectl lab explain %s --suggest-role", shortID(e.request.Name))
+}
+
+// shortRule returns a rule such as "get,list pods in namespace a" with the first of its resources, or with the wanted one if it
+// has that: roles such as view have rules for dozens.
+func shortRule(rule string, m *v1alpha1.MissingPermission) string {
+	const shown = 3
+	parts := strings.SplitN(rule, " ", 3)
+	if len(parts) < 2 {
+		return rule
+	}
+	resources := strings.Split(parts[1], ",")
+	if len(resources) <= shown+1 {
+		return rule
+	}
+	kept := resources[:shown]
+	if wanted := qualified(m.Group, m.Resource); slices.Contains(resources, wanted) {
+		kept = []string{wanted}
+	}
+	parts[1] = strings.Join(kept, ",") + " and " + strconv.Itoa(len(resources)-len(kept)) + " more"
+	return strings.Join(parts, " ")
 }
 
 // permission describes a permission: delete pods "web" in namespace shop.

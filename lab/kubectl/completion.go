@@ -112,7 +112,7 @@ func (o *options) completeRequests(cmd *cobra.Command, args []string, start stri
 		}
 		for _, r := range slices.Backward(newest.sorted()) {
 			s := &r.Spec
-			found = append(found, r.Name+"\t"+terminal.Escape(strings.TrimSpace(s.User+" "+s.Verb+" "+resourceName(s)+" "+objectName(s)+" "+answer(r.Status.Code))))
+			found = append(found, r.Name+"\t"+terminal.Escape(strings.Join(strings.Fields(s.User+" "+s.Verb+" "+resourceName(s)+" "+objectName(s)+" "+answer(r.Status.Code)), " ")))
 		}
 		return found
 	})(cmd, args, start)

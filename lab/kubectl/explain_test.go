@@ -26,6 +26,9 @@ func TestExplain(t *testing.T) {
 		}
 		golden(t, "explain-"+name+".txt", got.stdout)
 	}
+	if got := f.run("explain", "last"); !strings.Contains(got.stdout, "Owners of fields") {
+		t.Errorf("last is without details: %+v", got)
+	}
 	if got := f.run("explain", createdID, "-o", "yaml"); !strings.Contains(got.stdout, "\nkind: Request\n") {
 		t.Errorf("%+v", got)
 	}
@@ -70,6 +73,23 @@ func TestFind(t *testing.T) {
 	f.requests = f.requests[1:]
 	if got := f.run("explain", "last"); !strings.Contains(got.stderr, "the server remembers no request of jane") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestShortRule checks that a rule for many resources stays a line.
+func TestShortRule(t *testing.T) {
+	m := &v1alpha1.MissingPermission{Group: "apps", Resource: "deployments"}
+	for rule, want := range map[string]string{
+		"get pods in namespace a":           "get pods in namespace a",
+		"get a,b,c,d in namespace a":        "get a,b,c,d in namespace a",
+		"get,list a,b,c,d,e in namespace a": "get,list a,b,c and 2 more in namespace a",
+		"get a,b,c,d,deployments.apps":      "get deployments.apps and 4 more",
+		"get":                               "get",
+		"":                                  "",
+	} {
+		if got := shortRule(rule, m); got != want {
+			t.Errorf("%q: %q, want %q", rule, got, want)
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ func (e *explanation) write() {
 	}
 	e.steps()
 	e.changes()
+	e.owners()
 	e.watch()
 }
 
@@ -72,8 +73,14 @@ func (e *explanation) header() {
 	if body := e.body(); body != "" {
 		e.field("Body", "%s", body)
 	}
+	if s.Patch != "" {
+		e.field("Patch", "%s", terminal.Cut(s.Patch, maxPatch))
+	}
 	e.answer()
 }
+
+// maxPatch is the number of characters of a patch that are shown; -o yaml shows all.
+const maxPatch = 400
 
 // body describes the body of the request.
 func (e *explanation) body() string {
@@ -200,6 +207,33 @@ func (e *explanation) changes() {
 	}
 	e.title("Changed fields, by what changed them")
 	e.fieldChanges("  ", status.Changes)
+}
+
+// owners writes which field managers gained and lost fields.
+func (e *explanation) owners() {
+	owners := e.request.Status.Owners
+	if len(owners) == 0 {
+		return
+	}
+	e.title("Owners of fields")
+	for _, o := range owners {
+		e.b.WriteString("  " + e.out.Paint(terminal.Cyan, terminal.Escape(o.Manager)) + "\n")
+		e.paths(terminal.Green, "+ ", o.Gained)
+		e.paths(terminal.Red, "- ", o.Lost)
+	}
+}
+
+// maxPaths is the number of paths of a manager that are shown; -o yaml shows all.
+const maxPaths = 20
+
+func (e *explanation) paths(style terminal.Style, sign string, paths []string) {
+	for i, path := range paths {
+		if i == maxPaths {
+			e.line("    and %d more", len(paths)-maxPaths)
+			return
+		}
+		e.b.WriteString("    " + e.out.Paint(style, sign+terminal.Escape(path)) + "\n")
+	}
 }
 
 // fieldChanges writes changed fields, those of an author below its name.

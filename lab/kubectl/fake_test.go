@@ -102,7 +102,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost:
 		body = f.created[path]
 	case path == labPath+"requests" && f.requests != nil:
-		body = page(f.requests, r, requestFields)
+		body = page(withoutDetails(f.requests), r, requestFields)
 	case path == labPath+"changes" && f.changes != nil:
 		body = page(f.changes, r, func(c *v1alpha1.Change) fields.Set { return fields.Set{"object": c.Spec.Object} })
 	default:
@@ -112,6 +112,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.mu.Unlock()
 	f.write(w, body)
+}
+
+// withoutDetails returns Requests as lists have them.
+func withoutDetails(requests []v1alpha1.Request) []v1alpha1.Request {
+	requests = slices.Clone(requests)
+	for i := range requests {
+		requests[i].Spec.Patch, requests[i].Status.Changes, requests[i].Status.Owners = "", nil, nil
+	}
+	return requests
 }
 
 // object returns a single Request or Change.

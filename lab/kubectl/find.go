@@ -76,7 +76,7 @@ func findLast(ctx context.Context, c *client.Client, failed bool) (*v1alpha1.Req
 		return nil, err
 	}
 	o := client.ListOptions{FieldSelector: fields.OneTermEqualSelector("user", user).String()}
-	var newest *v1alpha1.Request
+	var newest *v1alpha1.Request // without its details
 	_, err = c.List(ctx, requestsTarget, o, func(item json.RawMessage) error {
 		var r v1alpha1.Request
 		if err := json.Unmarshal(item, &r); err != nil {
@@ -98,7 +98,7 @@ func findLast(ctx context.Context, c *client.Client, failed bool) (*v1alpha1.Req
 	case newest == nil:
 		return nil, fmt.Errorf("the server remembers no request of %s besides those of kubectl lab", user)
 	}
-	return newest, nil
+	return getRequest(ctx, c, newest.Name) // a list does not have all
 }
 
 // isPreparation reports whether a request is one for discovery, with which clients prepare the one that the user means.

@@ -170,6 +170,9 @@ func (v *historyView) follow(ctx context.Context, c *client.Client, object clien
 			newest, err = v.writeSince(ctx, c, object, newest)
 			return err
 		})
+		if ctx.Err() != nil {
+			return nil // the user has seen enough
+		}
 		if !errors.Is(err, client.ErrExpired) {
 			return err
 		}
@@ -178,7 +181,7 @@ func (v *historyView) follow(ctx context.Context, c *client.Client, object clien
 
 // writeSince writes the Changes after a resourceVersion and returns the newest one.
 func (v *historyView) writeSince(ctx context.Context, c *client.Client, object client.Object, newest string) (string, error) {
-	changes, err := changesOf(ctx, c, object)
+	changes, err := v.changesWithRequest(ctx, c, object, newest)
 	if err != nil {
 		return newest, err
 	}
@@ -195,6 +198,27 @@ func (v *historyView) writeSince(ctx context.Context, c *client.Client, object c
 		return newest, v.table.Flush()
 	}
 	return newest, nil
+}
+
+// An event of a write comes before the Request of the write is there, which has the user.
+const (
+	requestPause = 20 * time.Millisecond
+	requestTries = 10
+)
+
+// changesWithRequest reads the Changes of an object, until the newest has the request that made it or has none after a while.
+func (v *historyView) changesWithRequest(ctx context.Context, c *client.Client, object client.Object, newest string) ([]v1alpha1.Change, error) {
+	for try := 1; ; try++ {
+		changes, err := changesOf(ctx, c, object)
+		if err != nil || len(changes) == 0 || changes[0].Spec.Request != "" || changes[0].Spec.ResourceVersion == newest || try == requestTries {
+			return changes, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(requestPause):
+		}
+	}
 }
 
 func (v *historyView) write(c *v1alpha1.Change) error {
