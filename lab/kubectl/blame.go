@@ -21,8 +21,9 @@ import (
 func (o *options) blame() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "blame KIND/NAME [flags]", Aliases: []string{"annotate"}, Short: "Show who set each line of an object", Args: objectArgs,
-		Long: `blame shows an object as YAML. Before each line are the field manager, the user, the time and the request of the change that set
-the value last. Values that are older than the history of the server have the owner and time from managedFields, if any.`,
+		Long: `blame shows an object as YAML. Before each line are the field manager, the user, the time
+and the request of the change that set the value last. Values that are older than the
+history of the server have the owner and time from managedFields, if any.`,
 		Example: `  kubectl lab blame deploy/web
   kubectl lab blame cm settings -n shop`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +56,8 @@ func (o *options) blamedLines(ctx context.Context, c *client.Client, object clie
 	live, err := readStored(ctx, c, object, changes)
 	if apierrors.IsNotFound(err) && len(changes) > 0 && changes[0].Spec.Type == v1alpha1.ChangeDeleted {
 		s := &changes[0].Spec
-		return nil, fmt.Errorf("%s was deleted by %s at %s; kubectl lab history and diff show what it was", object.Key(), userText(s.User), o.changeTime(s))
+		return nil, fmt.Errorf("%s was deleted by %s at %s; kubectl lab history and diff show what it was",
+			object.Key(), userText(s.User), o.changeTime(s))
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +143,9 @@ func (o *options) writeBlame(lines []document.BlamedLine) error {
 	var authors []author
 	widths := [4]int{len("MANAGER"), len("USER"), len("TIME"), len("REQUEST")}
 	cells := func(a author) [4]string {
-		return [4]string{terminal.Cut(terminal.Escape(a.Manager), 32), terminal.Cut(terminal.Escape(shownUser(a.User)), 32), a.Time, shortID(terminal.Escape(a.Request))}
+		const longest = 32
+		return [4]string{terminal.Cut(terminal.Escape(a.Manager), longest), terminal.Cut(terminal.Escape(shownUser(a.User)), longest),
+			a.Time, shortID(terminal.Escape(a.Request))}
 	}
 	for _, l := range lines {
 		a := o.authorOf(l.Origin)

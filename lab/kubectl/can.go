@@ -18,12 +18,15 @@ import (
 
 func (o *options) can() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "can [USER] [--as-group GROUP]... [flags]", Short: "Show what a user may do in a namespace, and by which bindings", Args: cobra.MaximumNArgs(1),
-		Long: `can shows the rules by which a user may do something in the namespace, as the server's authorizers give them, with the binding and
-the role of each, if you may read those. Without a user it shows what you may do.
+		Use: "can [USER] [--as-group GROUP]... [flags]", Args: cobra.MaximumNArgs(1),
+		Short: "Show what a user may do in a namespace, and by which bindings",
+		Long: `can shows the rules by which a user may do something in the namespace, as the server's
+authorizers give them, with the binding and the role of each, if you may read those.
+Without a user it shows what you may do.
 
-The user is impersonated, which you need to be allowed to. The groups of a user are known to its authenticator alone: name those that
-matter with --as-group. A service account is sa/NAMESPACE:NAME or system:serviceaccount:NAMESPACE:NAME; its groups are known.`,
+The user is impersonated, which you need to be allowed to. The groups of a user are known
+to its authenticator alone: name those that matter with --as-group. A service account is
+sa/NAMESPACE:NAME or system:serviceaccount:NAMESPACE:NAME; its groups are known.`,
 		Example: `  kubectl lab can
   kubectl lab can jane --as-group dev -n shop
   kubectl lab can sa/kube-system:default`,
@@ -125,7 +128,8 @@ func (o *options) writeRules(status *authorization.SubjectRulesReviewStatus, by 
 			}
 		}
 		rule := rbac.PolicyRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, ResourceNames: r.ResourceNames}
-		resources.Add(terminal.Text(cutList(names)), terminal.Text(cutList(r.ResourceNames)), terminal.Text(strings.Join(r.Verbs, ",")), by.cell(rule))
+		verbs := terminal.Text(strings.Join(r.Verbs, ","))
+		resources.Add(terminal.Text(cutList(names)), terminal.Text(cutList(r.ResourceNames)), verbs, by.cell(rule))
 	}
 	paths := o.out.NewTable("PATHS", "VERBS", "BY")
 	for _, r := range status.NonResourceRules {

@@ -112,7 +112,8 @@ func (o *options) completeRequests(cmd *cobra.Command, args []string, start stri
 		}
 		for _, r := range slices.Backward(newest.sorted()) {
 			s := &r.Spec
-			found = append(found, r.Name+"\t"+terminal.Escape(strings.Join(strings.Fields(s.User+" "+s.Verb+" "+resourceName(s)+" "+objectName(s)+" "+answer(r.Status.Code)), " ")))
+			words := strings.Fields(strings.Join([]string{s.User, s.Verb, resourceName(s), objectName(s), answer(r.Status.Code)}, " "))
+			found = append(found, r.Name+"\t"+terminal.Escape(strings.Join(words, " ")))
 		}
 		return found
 	})(cmd, args, start)
@@ -210,7 +211,8 @@ func (o *options) completeVersions(cmd *cobra.Command, flags ...string) {
 // completeAction completes VERB RESOURCE NAME.
 func (o *options) completeAction(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate"}, cobra.ShellCompDirectiveNoFileComp
+		verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate"}
+		return verbs, cobra.ShellCompDirectiveNoFileComp
 	}
 	return o.fromServer(func(ctx context.Context, c *client.Client, args []string, start string) []string {
 		switch len(args) {

@@ -19,9 +19,10 @@ func (o *options) diff() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "diff KIND/NAME [--from RV] [--to RV]", Short: "Show what differs between two states of an object", Args: objectArgs,
-		Long: `diff shows the difference between two states of an object as YAML, without managedFields and resourceVersion. "kubectl lab history" shows the
-resourceVersions. A resourceVersion that is none of the object's means its state at that moment. Without --to it is
-the newest state, without --from the state before.`,
+		Long: `diff shows the difference between two states of an object as YAML, without managedFields
+and resourceVersion. "kubectl lab history" shows the resourceVersions. A resourceVersion
+that is none of the object's means its state at that moment. Without --to it is the newest
+state, without --from the state before.`,
 		Example: `  kubectl lab diff deploy/web
   kubectl lab diff deploy/web --from 812
   kubectl lab diff deploy/web --from 812 --to 840`,

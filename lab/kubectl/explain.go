@@ -12,11 +12,13 @@ func (o *options) explainRequest() *cobra.Command {
 	var suggest, failed bool
 	cmd := &cobra.Command{
 		Use: "explain ID|last [flags]", Aliases: []string{"why"}, Short: "Tell how the server came to its answer to a request",
-		Long: `explain shows a request: who sent it, the way through the server step by step with what each step found out, the fields
-that the server changed, and, if it was refused, by what and why.
+		Long: `explain shows a request: who sent it, the way through the server step by step with what
+each step found out, the fields that the server changed, and, if it was refused, by what
+and why.
 
-The request is named by its audit ID, which the header Audit-Id of the answer has, or by the end of it as in the column ID of
-"kubectl lab requests". "last" is your newest request, and "last --failed" your newest one that failed.`,
+The request is named by its audit ID, which the header Audit-Id of the answer has, or by
+the end of it as in the column ID of "kubectl lab requests". "last" is your newest
+request, and "last --failed" your newest one that failed.`,
 		Example: `  kubectl lab explain last
   kubectl lab explain last --failed
   kubectl lab explain 3f2a81c0
@@ -50,7 +52,8 @@ The request is named by its audit ID, which the header Audit-Id of the answer ha
 			return e.err()
 		},
 	}
-	cmd.Flags().BoolVar(&suggest, "suggest-role", false, "Print a role and a binding that would allow a request that authorization refused, for kubectl apply -f -.")
+	cmd.Flags().BoolVar(&suggest, "suggest-role", false,
+		"Print a role and a binding that would allow a request that authorization refused, for kubectl apply -f -.")
 	cmd.Flags().BoolVar(&failed, "failed", false, "With last: the newest request that failed.")
 	o.addOutput(cmd)
 	cmd.ValidArgsFunction = o.completeRequests

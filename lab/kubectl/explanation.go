@@ -157,7 +157,8 @@ func (e *explanation) steps() {
 			if s.Facts[fact] == "" {
 				continue
 			}
-			e.b.WriteString("      " + indentOf(s.Name) + e.out.Paint(terminal.Faint, terminal.Escape(fact+":")) + " " + terminal.Escape(s.Facts[fact]) + "\n")
+			name := e.out.Paint(terminal.Faint, terminal.Escape(fact+":"))
+			e.b.WriteString("      " + indentOf(s.Name) + name + " " + terminal.Escape(s.Facts[fact]) + "\n")
 		}
 	}
 }

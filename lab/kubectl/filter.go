@@ -42,7 +42,8 @@ func (f *filter) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.resource, "resource", "", "Only requests for a resource, such as deploy, pods/status or 'pods*'.")
 	flags.StringVar(&f.name, "name", "", "Only requests for objects with these names or patterns.")
 	flags.StringVar(&f.code, "code", "", "Only requests with an HTTP status: 409, or 4xx for all from 400 to 499.")
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Requests for all namespaces and for objects without one, which is the default without -n.")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false,
+		"Requests for all namespaces and for objects without one, which is the default without -n.")
 	flags.BoolVar(&f.errors, "errors", false, "Only requests that failed (400 and above).")
 	flags.DurationVar(&f.slow, "slow", 0, "Only requests that took at least so long, such as 100ms.")
 }

@@ -77,8 +77,9 @@ func (o *options) history() *cobra.Command {
 	var watch, showFields bool
 	cmd := &cobra.Command{
 		Use: "history KIND/NAME [flags]", Aliases: []string{"log"}, Short: "Show who changed an object, and what", Args: objectArgs,
-		Long: `history shows the changes of an object, the newest last: when, by whom, with which field manager and request, and which fields.
-Objects that were deleted have a history too, as long as the server keeps it (--lab-history).`,
+		Long: `history shows the changes of an object, the newest last: when, by whom, with which field
+manager and request, and which fields. Objects that were deleted have a history too, as
+long as the server keeps it (--lab-history).`,
 		Example: `  kubectl lab history deploy/web
   kubectl lab history deployment web -n shop --fields
   kubectl lab history node/node-0 -w`,
@@ -207,7 +208,8 @@ const (
 )
 
 // changesWithRequest reads the Changes of an object, until the newest has the request that made it or has none after a while.
-func (v *historyView) changesWithRequest(ctx context.Context, c *client.Client, object client.Object, newest string) ([]v1alpha1.Change, error) {
+func (v *historyView) changesWithRequest(ctx context.Context, c *client.Client, object client.Object, newest string,
+) ([]v1alpha1.Change, error) {
 	for try := 1; ; try++ {
 		changes, err := changesOf(ctx, c, object)
 		if err != nil || len(changes) == 0 || changes[0].Spec.Request != "" || changes[0].Spec.ResourceVersion == newest || try == requestTries {

@@ -15,9 +15,10 @@ func (o *options) install() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "install [--dir DIR]", Short: "Put kubectl-lab into PATH, so that kubectl finds it", Args: cobra.NoArgs,
-		Long: `install makes the links kubectl-lab, which kubectl runs for "kubectl lab", and kubectl_complete-lab, which kubectl runs to complete
-a command line, in a directory of PATH. Both lead to this program. Without --dir it takes the first directory of PATH in your home
-directory.`,
+		Long: `install makes the links kubectl-lab, which kubectl runs for "kubectl lab", and
+kubectl_complete-lab, which kubectl runs to complete a command line, in a directory of
+PATH. Both lead to this program. Without --dir it takes the first directory of PATH in
+your home directory.`,
 		Example: `  miniapiserver kubectl-lab install
   miniapiserver kubectl-lab install --dir /usr/local/bin`,
 		RunE: func(*cobra.Command, []string) error {

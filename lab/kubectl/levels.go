@@ -21,8 +21,9 @@ func (o *options) levels() *cobra.Command {
 	var interval time.Duration
 	cmd := &cobra.Command{
 		Use: "levels [flags]", Short: "Show flow control: who executes, waits and is rejected", Args: cobra.NoArgs,
-		Long: `levels shows the priority levels of flow control: requests that execute and wait, the seats that they have, queues in which
-requests wait, and how many were dispatched, rejected, timed out and cancelled since the server started. With -w it does so again and
+		Long: `levels shows the priority levels of flow control: requests that execute and wait, the
+seats that they have, queues in which requests wait, and how many were dispatched,
+rejected, timed out and cancelled since the server started. With -w it does so again and
 again, with the number of dispatched requests per second.`,
 		Example: `  kubectl lab levels
   kubectl lab levels -w --interval 500ms`,
@@ -112,7 +113,8 @@ func readLevels(ctx context.Context, c *client.Client) ([]level, error) {
 	index := map[string]int{}
 	for _, row := range rows {
 		index[row["PriorityLevelName"]] = len(levels)
-		levels = append(levels, level{Name: row["PriorityLevelName"], Executing: row.number("ExecutingRequests"), Waiting: row.number("WaitingRequests"),
+		levels = append(levels, level{Name: row["PriorityLevelName"],
+			Executing: row.number("ExecutingRequests"), Waiting: row.number("WaitingRequests"),
 			Dispatched: row.number("DispatchedRequests"), Rejected: row.number("RejectedRequests"),
 			TimedOut: row.number("TimedoutRequests"), Cancelled: row.number("CancelledRequests")})
 	}
@@ -199,7 +201,8 @@ func (o *options) writeLevels(levels []level, watch bool) error {
 	if watch {
 		o.out.Clear()
 	}
-	table := o.out.NewTable("LEVEL", "EXECUTING", "SEATS", "WAITING", "QUEUES", "LONGEST", "PER-SECOND", "DISPATCHED", "REJECTED", "TIMED-OUT", "CANCELLED")
+	table := o.out.NewTable("LEVEL", "EXECUTING", "SEATS", "WAITING", "QUEUES", "LONGEST", "PER-SECOND", "DISPATCHED", "REJECTED",
+		"TIMED-OUT", "CANCELLED")
 	alarm := func(n int) terminal.Cell {
 		if n > 0 {
 			return terminal.Cell{Text: strconv.Itoa(n), Style: terminal.Red}
@@ -211,8 +214,9 @@ func (o *options) writeLevels(levels []level, watch bool) error {
 		if l.Rate != nil {
 			rate = fmt.Sprintf("%.1f", *l.Rate)
 		}
-		table.Add(terminal.Cell{Text: l.Name, Style: terminal.Cyan}, terminal.Text(strconv.Itoa(l.Executing)), terminal.Text(strconv.Itoa(l.Seats)),
-			waiting(l.Waiting), terminal.Text(strconv.Itoa(l.Queues)), terminal.Text(strconv.Itoa(l.Longest)), terminal.Text(rate),
+		table.Add(terminal.Cell{Text: l.Name, Style: terminal.Cyan}, terminal.Text(strconv.Itoa(l.Executing)),
+			terminal.Text(strconv.Itoa(l.Seats)), waiting(l.Waiting), terminal.Text(strconv.Itoa(l.Queues)),
+			terminal.Text(strconv.Itoa(l.Longest)), terminal.Text(rate),
 			terminal.Text(strconv.Itoa(l.Dispatched)), alarm(l.Rejected), alarm(l.TimedOut), terminal.Text(strconv.Itoa(l.Cancelled)))
 	}
 	return table.Flush()

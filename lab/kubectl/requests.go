@@ -23,9 +23,10 @@ func (o *options) requests() *cobra.Command {
 	var watch bool
 	var limit int
 	cmd := &cobra.Command{
-		Use: "requests [flags]", Aliases: []string{"request", "req"}, Short: "Show the requests that the server got, the newest last", Args: cobra.NoArgs,
-		Long: `requests shows what clients asked of the server and how it answered, the newest last. With -w it
-goes on as requests come. "kubectl lab explain" tells more about one of them.
+		Use: "requests [flags]", Aliases: []string{"request", "req"}, Args: cobra.NoArgs,
+		Short: "Show the requests that the server got, the newest last",
+		Long: `requests shows what clients asked of the server and how it answered, the newest last. With
+-w it goes on as requests come. "kubectl lab explain" tells more about one of them.
 
 The requests of kubectl lab itself are left out, unless --agent selects them.`,
 		Example: `  kubectl lab requests --errors

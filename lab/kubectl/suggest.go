@@ -14,10 +14,11 @@ import (
 // roleFor returns the YAML of a role and a binding that would allow a request which authorization refused, and nothing more.
 func roleFor(r *v1alpha1.Request) (string, error) {
 	cause := r.Status.Cause
-	if cause == nil || cause.Missing == nil {
-		if cause != nil {
-			return "", fmt.Errorf("no role would help: %s refused request %s (see kubectl lab explain %s)", cause.By, shortID(r.Name), shortID(r.Name))
-		}
+	if cause != nil && cause.Missing == nil {
+		id := shortID(r.Name)
+		return "", fmt.Errorf("no role would help: %s refused request %s (see kubectl lab explain %s)", cause.By, id, id)
+	}
+	if cause == nil {
 		return "", fmt.Errorf("request %s was not refused: the server answered %s", shortID(r.Name), answer(r.Status.Code))
 	}
 	user := r.Spec.User
@@ -35,7 +36,8 @@ func roleFor(r *v1alpha1.Request) (string, error) {
 	if m.Namespace == "" {
 		objects = []any{
 			rbac.ClusterRole{TypeMeta: typeMeta("ClusterRole"), ObjectMeta: meta, Rules: rules},
-			rbac.ClusterRoleBinding{TypeMeta: typeMeta("ClusterRoleBinding"), ObjectMeta: meta, Subjects: subjects, RoleRef: roleRef("ClusterRole", meta.Name)},
+			rbac.ClusterRoleBinding{TypeMeta: typeMeta("ClusterRoleBinding"), ObjectMeta: meta, Subjects: subjects,
+				RoleRef: roleRef("ClusterRole", meta.Name)},
 		}
 	}
 	text := fmt.Sprintf("# allows %q to %s\n", user, permission(m))

@@ -23,8 +23,9 @@ func (o *options) top() *cobra.Command {
 	var interval, window time.Duration
 	cmd := &cobra.Command{
 		Use: "top [flags]", Short: "Show which clients send the most requests", Args: cobra.NoArgs,
-		Long: `top shows the clients of the last minute by number of requests: how many per second, how many failed, how long they took, and how many
-bytes went each way. A client is a user with a User-Agent. With -w it does so again and again.`,
+		Long: `top shows the clients of the last minute by number of requests: how many per second, how
+many failed, how long they took, and how many bytes went each way. A client is a user with
+a User-Agent. With -w it does so again and again.`,
 		Example: `  kubectl lab top
   kubectl lab top -w --window 10s`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -99,7 +100,8 @@ func feed(ctx context.Context, c *client.Client, version string, events chan<- j
 		if !errors.Is(err, client.ErrExpired) {
 			return err
 		}
-		if version, err = c.List(ctx, requestsTarget, client.ListOptions{MetadataOnly: true}, func(json.RawMessage) error { return nil }); err != nil {
+		none := func(json.RawMessage) error { return nil }
+		if version, err = c.List(ctx, requestsTarget, client.ListOptions{MetadataOnly: true}, none); err != nil {
 			return err
 		}
 	}
@@ -212,8 +214,9 @@ func (o *options) writeClients(all []clientTraffic, watch bool) error {
 		if c.Errors > 0 {
 			failed.Style = terminal.Red
 		}
-		table.Add(terminal.Cell{Text: userText(c.User), Style: terminal.Cyan}, terminal.Text(terminal.Cut(orDash(c.Agent), 40)), terminal.Text(fmt.Sprint(c.Requests)),
-			terminal.Text(fmt.Sprintf("%.1f", c.PerSecond)), failed, terminal.Text(microseconds(c.Median)), terminal.Text(microseconds(c.Slowest)),
+		table.Add(terminal.Cell{Text: userText(c.User), Style: terminal.Cyan}, terminal.Text(terminal.Cut(orDash(c.Agent), 40)),
+			terminal.Text(fmt.Sprint(c.Requests)), terminal.Text(fmt.Sprintf("%.1f", c.PerSecond)),
+			failed, terminal.Text(microseconds(c.Median)), terminal.Text(microseconds(c.Slowest)),
 			terminal.Text(size(c.Received)), terminal.Text(size(c.Sent)))
 	}
 	return table.Flush()

@@ -17,8 +17,8 @@ import (
 func (o *options) watches() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "watches [flags]", Short: "Show the watches that run: of whom, on what, and how far behind", Args: cobra.NoArgs,
-		Long: `watches shows the watches that clients have open. LAG is the longest time between a change and its event in the last minute.
--n selects those of a namespace.`,
+		Long: `watches shows the watches that clients have open. LAG is the longest time between a change
+and its event in the last minute. -n selects those of a namespace.`,
 		Example: `  kubectl lab watches
   kubectl lab watches -n shop`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,8 +62,9 @@ func (o *options) writeWatches(all []v1alpha1.Request) error {
 			w = &v1alpha1.WatchStatus{}
 		}
 		table.Add(terminal.Cell{Text: shortID(r.Name), Style: terminal.Cyan}, terminal.Text(userText(r.Spec.User)),
-			terminal.Text(terminal.Cut(orDash(agent(r.Spec.UserAgent)), 40)), terminal.Text(resourceName(&r.Spec)), terminal.Text(orDash(r.Spec.Namespace)),
-			terminal.Text(o.sinceText(r.Spec.Time.Time)), terminal.Text(fmt.Sprint(w.Events)), terminal.Text(fmt.Sprint(w.Bookmarks)),
+			terminal.Text(terminal.Cut(orDash(agent(r.Spec.UserAgent)), 40)), terminal.Text(resourceName(&r.Spec)),
+			terminal.Text(orDash(r.Spec.Namespace)), terminal.Text(o.sinceText(r.Spec.Time.Time)),
+			terminal.Text(fmt.Sprint(w.Events)), terminal.Text(fmt.Sprint(w.Bookmarks)),
 			terminal.Text(size(r.Status.ResponseBytes)), terminal.Text(orDash(w.Lag)))
 	}
 	return table.Flush()

@@ -20,8 +20,9 @@ func (o *options) whoCan() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "who-can VERB RESOURCE [NAME] [flags]", Short: "Show who may do something, and by which binding and role",
-		Long: `who-can shows the subjects that RBAC allows to do something in a namespace, with the binding and the role that do. With -A, also
-those that may do it in some namespaces alone. What other authorizers than RBAC allow is not shown: a member of system:masters may do
+		Long: `who-can shows the subjects that RBAC allows to do something in a namespace, with the
+binding and the role that do. With -A, also those that may do it in some namespaces alone.
+What other authorizers than RBAC allow is not shown: a member of system:masters may do
 anything, and nodes may do what their pods need.`,
 		Example: `  kubectl lab who-can delete pods -n shop
   kubectl lab who-can get secret/db-password
@@ -144,7 +145,8 @@ func (o *options) writeGrants(grants []grant, a *action, namespaced bool, namesp
 		if g.Subject.Kind == rbac.ServiceAccountKind {
 			name = g.Subject.Namespace + "/" + name
 		}
-		table.Add(terminal.Text(g.Subject.Kind), terminal.Cell{Text: name, Style: terminal.Cyan}, terminal.Text(where), terminal.Text(g.Binding), terminal.Text(g.Role))
+		table.Add(terminal.Text(g.Subject.Kind), terminal.Cell{Text: name, Style: terminal.Cyan}, terminal.Text(where),
+			terminal.Text(g.Binding), terminal.Text(g.Role))
 	}
 	return table.Flush()
 }
