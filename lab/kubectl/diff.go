@@ -36,7 +36,7 @@ state, without --from the state before.`,
 				return err
 			}
 			if text == "" {
-				o.note("the two states are equal")
+				o.note("the two states are equal, as far as values are kept")
 			}
 			return o.writeDiff(text)
 		},

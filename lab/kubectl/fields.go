@@ -21,6 +21,9 @@ func (o *options) fieldChange(c *v1alpha1.FieldChange) string {
 	case after == "":
 		return o.out.Paint(terminal.Red, "- "+path) + ": " + before
 	}
+	if c.Before == c.After { // confidential values are not kept
+		return o.out.Paint(terminal.Yellow, "~ "+path) + ": " + after
+	}
 	return o.out.Paint(terminal.Yellow, "~ "+path) + ": " + before + " -> " + after
 }
 

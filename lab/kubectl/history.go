@@ -282,6 +282,8 @@ func summary(s *v1alpha1.ChangeSpec) string {
 		}
 		f := &fields[i]
 		switch before, after := brief(f.Before), brief(f.After); {
+		case before == after:
+			parts = append(parts, f.Path+" changed") // confidential values are not kept
 		case before == "":
 			parts = append(parts, f.Path+": "+after)
 		case after == "":

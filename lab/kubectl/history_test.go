@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 )
 
 const webPath = "/apis/apps/v1/namespaces/shop/deployments/web"
@@ -37,6 +39,39 @@ func TestHistory(t *testing.T) {
 	if got := f.run("history", "deploy/web", "-n", "shop", "-o", "yaml"); !strings.HasPrefix(got.stdout, "apiVersion: lab.miniapiserver.io/v1alpha1\nitems:\n") {
 		t.Errorf("%+v", got)
 	}
+}
+
+// TestSummary checks what a line tells of a change.
+func TestSummary(t *testing.T) {
+	for want, c := range map[string]v1alpha1.ChangeSpec{
+		"created":                            {Type: v1alpha1.ChangeCreated},
+		"deleted":                            {Type: v1alpha1.ChangeDeleted},
+		"hidden: no":                         {Type: v1alpha1.ChangeCreated, Hidden: "no"},
+		"changed nothing but managedFields":  {Type: v1alpha1.ChangeModified},
+		"data.a changed":                     change("data.a (not kept) (not kept)"),
+		"metadata.generation: 1 -> 2":        change("metadata.generation 1 2"),
+		"spec.a: 1":                          change("metadata.generation 1 2", "spec.a  1"),
+		"a: 1 -> 2, b removed, c: 3, 2 more": change("a 1 2", "b 2 ", "c  3", "d  4", "e  5"),
+		"a: {...} -> [...]":                  change(`a {"a":"` + strings.Repeat("x", 40) + `"} ["` + strings.Repeat("x", 40) + `"]`),
+	} {
+		if got := summary(&c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// change returns a change of fields, each "path before after".
+func change(fields ...string) v1alpha1.ChangeSpec {
+	c := v1alpha1.ChangeSpec{Type: v1alpha1.ChangeModified}
+	for _, f := range fields {
+		path, values, _ := strings.Cut(f, " ")
+		half := strings.Index(values, " ")
+		if strings.HasPrefix(values, "(") {
+			half = strings.Index(values, ") ") + 1
+		}
+		c.Fields = append(c.Fields, v1alpha1.FieldChange{Path: path, Before: values[:half], After: values[half+1:]})
+	}
+	return c
 }
 
 // TestObjectNames checks what is said about names that mean no object.

@@ -45,17 +45,22 @@ func Undo(object any, fields []v1alpha1.FieldChange) (any, error) {
 		if e.removes {
 			object, err = remove(object, e.path)
 		} else {
-			var value any
-			if err := json.Unmarshal([]byte(e.before), &value); err != nil {
-				return nil, fmt.Errorf("%s: %w", e.path, err)
-			}
-			object, err = set(object, e.path, value)
+			object, err = set(object, e.path, formerValue(e.before))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("undoing %s: %w", e.path, err)
 		}
 	}
 	return object, nil
+}
+
+// formerValue returns the value before a change. Of a confidential value the server keeps a remark alone, which takes its place.
+func formerValue(text string) any {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return text
+	}
+	return value
 }
 
 // compare orders paths, elements of lists by index.
