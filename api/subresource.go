@@ -2,13 +2,14 @@ package api
 
 import (
 	"context"
+	"io"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Subresource is a path below an object, or what replaces storage for a virtual kind: a *Field, *View,
-// *Action or *Connection. No other package implements it.
+// *Action, *Connection or *Download. No other package implements it.
 type Subresource interface {
 	// Path returns the last part of the path and the served verbs.
 	Path() (name string, verbs []string)
@@ -117,6 +118,19 @@ func (a *Action) Path() (name string, verbs []string) { return a.Name, []string{
 // Path returns the last part of the path and the served verbs.
 func (c *Connection) Path() (name string, verbs []string) { return c.Name, c.Verbs }
 
+// Download is a file that belongs to an object and is not one, such as the data of a checkpoint.
+type Download struct {
+	Name string
+	// ContentType is the media type of the file.
+	ContentType string
+	// Write writes the file of an object. An error before the first byte is the response; one after it cuts the connection.
+	Write func(ctx context.Context, obj Object, w io.Writer) error
+}
+
+// Path returns the last part of the path and the served verbs.
+func (d *Download) Path() (name string, verbs []string) { return d.Name, []string{VerbGet} }
+
+func (*Download) sealed()   {}
 func (*Field) sealed()      {}
 func (*View) sealed()       {}
 func (*Action) sealed()     {}

@@ -323,6 +323,9 @@ func (h *Handler) dispatch(c *call) error {
 	if to, ok := c.Sub.(*api.Connection); ok {
 		return h.connect(c, to)
 	}
+	if file, ok := c.Sub.(*api.Download); ok {
+		return h.download(c, file)
+	}
 	switch c.info.Verb {
 	case api.VerbGet:
 		return h.get(c)

@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -62,6 +64,7 @@ func (l *Lab) newCheckpoints() *api.Resource {
 		row.Text("Bytes", "Size of the objects in bytes.", text(obj, "status", "bytes"))
 		row.Age(obj)
 	})
+	res.Subresources = []api.Subresource{&api.Download{Name: "snapshot", ContentType: "application/octet-stream", Write: l.writeSnapshot}}
 	res.Prepare = l.takeCheckpoint
 	res.Checks = api.Checks(api.ObjectMeta, func(w *api.Write[api.Object]) {
 		if w.IsNew() && text(w.Object, "status", "resourceVersion") == "" {
@@ -133,6 +136,18 @@ func (l *Lab) checkpoint(ctx context.Context, name string) (*storage.Mark, error
 		return nil, apierrors.NewGone(fmt.Sprintf("the state of checkpoint %s is not kept any more", name))
 	}
 	return m.Mark, nil
+}
+
+// writeSnapshot writes the state of a Checkpoint as an etcd snapshot, from which another server can start.
+func (l *Lab) writeSnapshot(ctx context.Context, obj api.Object, w io.Writer) error {
+	if l.connections.Save == nil {
+		return apierrors.NewConflict(l.checkpoints.GroupResource(), obj.GetName(), errors.New("the etcd of the server is not embedded"))
+	}
+	m, err := l.checkpoint(ctx, obj.GetName())
+	if err != nil {
+		return err
+	}
+	return l.connections.Save(ctx, m, w)
 }
 
 // dropMarks drops the states that no Checkpoint has.

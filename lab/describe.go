@@ -109,14 +109,9 @@ func (d *description) describeObject(info *request.Info) {
 		}
 		d.ref.Name = cut(cmp.Or(d.found.Stored.Name, d.ref.Name), maxAgent)
 	}
-	switch info.Verb {
-	case api.VerbCreate, api.VerbUpdate, api.VerbPatch, api.VerbDelete, api.VerbDeleteCollection:
-		d.dryRun = info.Query.Has("dryRun")
-		d.manager = cut(info.Query.Get("fieldManager"), maxName)
-		if d.manager == "" && info.Verb != api.VerbDelete && info.Verb != api.VerbDeleteCollection {
-			d.manager, _, _ = strings.Cut(d.userAgent, "/") // as field management does
-		}
-	}
+	// A write that was refused early did not say so.
+	d.dryRun = d.found.DryRun || info.Query.Has("dryRun")
+	d.manager = cut(cmp.Or(d.found.Manager, info.Query.Get("fieldManager")), maxName)
 }
 
 // describeWatch sets what a watch has sent.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -34,6 +35,8 @@ const DefaultMemory = 64 << 20
 type Connections struct {
 	// Registry serves the resources of the lab, and has the history of all others.
 	Registry *registry.Registry
+	// Save writes a state as an etcd snapshot; nil means that the server cannot.
+	Save func(ctx context.Context, m Mark, w io.Writer) error
 	// Settle returns when the server has followed a rewind that changed objects; nil returns at once.
 	Settle func(ctx context.Context, objects []registry.Rewound)
 	// Find returns a resource of the API, and whether objects of it may contain secrets, which the lab does not keep.

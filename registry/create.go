@@ -65,7 +65,7 @@ type creation struct {
 // it. If a generated name is taken, the steps from generateName on are repeated.
 func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error) {
 	w.prepareCopy = w.prepareOther
-	request.From(ctx).Account.BeginAttempt(w.t.Resource)
+	request.From(ctx).Account.BeginAttempt(w.t.Resource, w.o.Manager, w.o.DryRun)
 	if err := inOrder(ctx,
 		w.setNamespace,
 		w.clearSystemFields,

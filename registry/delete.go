@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -53,6 +54,9 @@ func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outco
 }
 
 func (r *Registry) delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
+	if o.DryRun {
+		request.From(ctx).Account.SetDryRun()
+	}
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
 	for n := attempts(0); ; {

@@ -112,7 +112,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
 	w.prepareCopy = w.prepareOther
-	request.From(ctx).Account.BeginAttempt(t.Resource)
+	request.From(ctx).Account.BeginAttempt(t.Resource, o.Manager, o.DryRun)
 	err := w.finish(ctx, inOrder(ctx,
 		w.readStored,
 		w.checkPreconditions,

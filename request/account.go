@@ -44,6 +44,8 @@ type Account struct {
 	attempts, sent          int
 	written, sentKind, kind any
 	stored                  Stored
+	dryRun                  bool
+	manager                 string
 	patch                   Patch
 	watch                   func() WatchCounts
 }
@@ -221,8 +223,8 @@ func (a *Account) DropStates() {
 }
 
 // BeginAttempt is called when an attempt of a write of an object of a kind begins. A further attempt drops the states of the one
-// before it. Writes of other kinds, which a layer makes meanwhile, do not count.
-func (a *Account) BeginAttempt(kind any) {
+// before it. Writes of other kinds, which a layer makes meanwhile, do not count. The manager is the field manager.
+func (a *Account) BeginAttempt(kind any, manager string, dryRun bool) {
 	if a == nil {
 		return
 	}
@@ -233,6 +235,7 @@ func (a *Account) BeginAttempt(kind any) {
 	}
 	if a.attempts++; a.attempts == 1 {
 		a.written, a.sent, a.sentKind = kind, len(a.states), a.kind
+		a.manager, a.dryRun = manager, dryRun
 	}
 	a.states, a.kind = a.states[:a.sent], a.sentKind
 }
@@ -289,6 +292,16 @@ func (a *Account) SetPatch(mediaType string, data []byte) {
 	a.patch = Patch{mediaType, data}
 }
 
+// SetDryRun records that a request without attempts, a deletion, must store nothing.
+func (a *Account) SetDryRun() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dryRun = true
+}
+
 // FollowWatch records how to read what the watch has sent.
 func (a *Account) FollowWatch(counts func() WatchCounts) {
 	if a == nil {
@@ -307,6 +320,8 @@ type Found struct {
 	Status  *metav1.Status // in the response if the audit record has none
 	Retries int
 	Stored  Stored
+	DryRun  bool
+	Manager string
 	Patch   Patch
 	Watch   func() WatchCounts // nil unless the request is a watch that has begun
 }
@@ -315,7 +330,7 @@ type Found struct {
 func (a *Account) Found() Found {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return Found{a.span, a.states, a.refusal, a.status, max(a.attempts-1, 0), a.stored, a.patch, a.watch}
+	return Found{a.span, a.states, a.refusal, a.status, max(a.attempts-1, 0), a.stored, a.dryRun, a.manager, a.patch, a.watch}
 }
 
 // SpanStep is a step of a span: an event, or a span in it.

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/lab"
@@ -63,12 +67,32 @@ func (s *Server) Fork(ctx context.Context, f ForkOptions) (*Server, error) {
 	return fork, nil
 }
 
+// saveState writes a state as an etcd snapshot: that of a fork which went back to it, unless it is the present one.
+func (s *Server) saveState(ctx context.Context, m lab.Mark, w io.Writer) error {
+	now, err := s.lab.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	if len(m.Differences(now, nil)) == 0 {
+		return s.store.WriteSnapshot(w)
+	}
+	fork, err := s.Fork(ctx, ForkOptions{To: m})
+	if err != nil {
+		return err
+	}
+	return errors.Join(fork.store.WriteSnapshot(w), fork.Stop(context.WithoutCancel(ctx)))
+}
+
 // copyCertificates copies the certificates and keys that the origin of a fork has generated.
 func (p *builder) copyCertificates() error {
 	if p.o.forkOf == nil || p.o.Serving.CertDir != p.o.defaultCertDir() {
 		return nil // the two share a directory
 	}
-	from, to := p.o.forkOf.o.Serving.CertDir, p.o.Serving.CertDir
+	return copyFiles(p.o.forkOf.o.Serving.CertDir, p.o.Serving.CertDir)
+}
+
+// copyFiles copies the files of a directory, which only their owner may read.
+func copyFiles(from, to string) error {
 	files, err := os.ReadDir(from)
 	if err == nil {
 		err = safefile.MakeDir(to, 0o700)
@@ -83,4 +107,100 @@ func (p *builder) copyCertificates() error {
 		}
 	}
 	return err
+}
+
+// Fork begins a server as a fork of one in another process.
+type Fork struct {
+	Of         string // --fork-of: kubeconfig file of the other server, which has a lab
+	Checkpoint string // --fork-checkpoint; empty means the present state
+}
+
+// originFile is the file in the data directory with the objects of --fork-of, until etcd has them.
+const originFile = "origin.db"
+
+// downloadOrigin gets the objects of the server that --fork-of names, and its certificates and keys if they are where that server
+// keeps them, beside the kubeconfig file.
+func (p *builder) downloadOrigin() error {
+	if p.o.Fork.Of == "" {
+		return nil
+	}
+	p.waiting.begin("the server of --fork-of")
+	ctx, cancel := context.WithTimeout(p.lifetime, p.o.Etcd.InitializationTimeout)
+	defer cancel()
+	config, err := clientcmd.BuildConfigFromFlags("", p.o.Fork.Of)
+	if err == nil {
+		err = p.saveOrigin(ctx, config)
+	}
+	if err != nil {
+		return fmt.Errorf("--fork-of %s: %w", p.o.Fork.Of, err)
+	}
+	if keys := filepath.Join(filepath.Dir(p.o.Fork.Of), "pki"); p.o.Serving.CertDir == p.o.defaultCertDir() {
+		if err := copyFiles(keys, p.o.Serving.CertDir); errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+			p.logger.Warn("the fork has a certificate authority and keys of its own, because those of the other server cannot be read", "dir", keys)
+		} else if err != nil {
+			return fmt.Errorf("--fork-of: %w", err)
+		}
+	}
+	return nil
+}
+
+// saveOrigin saves the snapshot of a Checkpoint of another server, and has etcd begin with it.
+func (p *builder) saveOrigin(ctx context.Context, config *rest.Config) error {
+	origin, err := lab.NewRemote(config)
+	if err != nil {
+		return err
+	}
+	name := p.o.Fork.Checkpoint
+	if name == "" {
+		if name, err = origin.CreateCheckpoint(ctx); err != nil {
+			return err
+		}
+		defer func() {
+			if err := origin.DeleteCheckpoint(ctx, name); err != nil {
+				p.logger.Warn("the checkpoint for the fork was not deleted", "checkpoint", name, "error", err)
+			}
+		}()
+	}
+	file, err := safefile.Create(filepath.Join(p.o.Dir, originFile))
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
+	if err := origin.Snapshot(ctx, name, file); err != nil {
+		return err
+	}
+	if err := file.Commit(0o600, false); err != nil {
+		return err
+	}
+	p.o.Etcd.Snapshot = filepath.Join(p.o.Dir, originFile)
+	p.atEnd(func(context.Context) error { return removeIfExists(p.o.Etcd.Snapshot) })
+	return nil
+}
+
+func removeIfExists(file string) error {
+	if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// checkForkOf checks what cannot be together with --fork-of.
+func (o *Options) checkForkOf() error {
+	switch {
+	case o.Fork.Of == "":
+		return nil
+	case len(o.Etcd.Servers) > 0:
+		return errors.New("cannot be together with --etcd-servers: the fork has an etcd of its own")
+	case o.Etcd.Snapshot != "":
+		return errors.New("cannot be together with --etcd-snapshot")
+	}
+	return nil
+}
+
+// checkForkCheckpoint checks that there is a server of which the checkpoint is.
+func (o *Options) checkForkCheckpoint() error {
+	if o.Fork.Checkpoint != "" && o.Fork.Of == "" {
+		return errors.New("needs --fork-of, the server that has the checkpoint")
+	}
+	return nil
 }

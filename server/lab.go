@@ -71,6 +71,7 @@ func (p *builder) connectLab() error {
 	p.lab.Connect(lab.Connections{
 		Registry: p.reg,
 		Settle:   p.settle,
+		Save:     p.saveState,
 		Find: func(r schema.GroupVersionResource) (*api.Resource, bool) {
 			res, _, ok := p.catalogue.Lookup(r.GroupVersion(), r.Resource)
 			return res, ok
@@ -165,6 +166,10 @@ func labFlags(o *Options) []Flag {
 			Help: "If true, the server explains what it does: it serves the API group lab.miniapiserver.io, with the requests of the last minutes and the history of objects."},
 		{Name: "lab-page", Value: orZero(number(&o.Lab.Page, -1, port(-1, "1 to 65535, 0 for none, or -1 for a free one"))),
 			Help: "Port of 127.0.0.1 for the page of --lab, whose address with a token is printed at the start. If -1, a free port. If 0, there is no page."},
+		{Name: "fork-of", Value: text(&o.Fork.Of, ""), Check: o.checkForkOf,
+			Help: "File containing a kubeconfig of a server with --lab, with whose objects this server begins. It uses the certificates and keys in the directory pki beside the file, if it can read them. --data-dir must not have data yet."},
+		{Name: "fork-checkpoint", Value: text(&o.Fork.Checkpoint, ""), Check: o.checkForkCheckpoint,
+			Help: "Name of a Checkpoint of the server of --fork-of, with whose state this server begins. If empty, the present one."},
 		{Name: "lab-memory", Value: number(&o.Lab.Memory, lab.DefaultMemory, labMemory),
 			Help: "Maximum memory of --lab in bytes. The oldest requests are dropped."},
 		{Name: "lab-history", Value: duration(&o.Lab.History, defaultLabHistory, notNegative),

@@ -54,6 +54,7 @@ type Options struct {
 	Elections   Elections
 	Signing     Signing
 	Lab         Lab
+	Fork        Fork
 
 	Metrics           Metrics
 	TracingConfigFile string // --tracing-config-file

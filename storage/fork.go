@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -34,4 +36,23 @@ func (s *Store) copyDatabase(dir string) (err error) {
 		return fmt.Errorf("copying the database: %w", err)
 	}
 	return resetDatabase(file.Name())
+}
+
+// WriteSnapshot writes the database of the embedded etcd, with its history, in the format of "etcdctl snapshot save".
+func (s *Store) WriteSnapshot(w io.Writer) (err error) {
+	if !s.CanFork() {
+		return ErrNotEmbedded
+	}
+	if !s.hold() {
+		return ErrClosed
+	}
+	defer s.wg.Done()
+	snapshot := s.embedded.server.Backend().Snapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	sum := sha256.New()
+	if _, err := snapshot.WriteTo(io.MultiWriter(w, sum)); err != nil {
+		return fmt.Errorf("writing a snapshot: %w", err)
+	}
+	_, err = w.Write(sum.Sum(nil))
+	return err
 }
