@@ -55,7 +55,7 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 	details := l.newDetails(r, d.found, resource, d.ref)
 	if rev, err := strconv.ParseInt(d.found.Stored.ResourceVersion, 10, 64); err == nil && !r.ended.IsZero() && !d.dryRun {
 		k.object, k.rev = d.ref, rev
-		details.write = indexedWrite{user: userName(r.scope), manager: d.writer(), verb: info.Verb, at: r.received}
+		details.write = indexedWrite{user: userName(r.scope), manager: d.writer(), verb: info.Verb, at: r.received, ended: r.ended}
 	}
 	if k.rev == 0 && details.isEmpty() && d.cause == nil {
 		details = k.detail

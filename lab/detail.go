@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -188,13 +189,13 @@ func (l *Lab) detail(ctx context.Context, obj api.Object) (api.Object, error) {
 		d = k.detail
 	}
 	l.mu.Unlock()
-	if d == nil {
-		return obj, nil
-	}
-	out := obj.DeepCopyObject().(*untyped.Object)
 	var r v1alpha1.Request
-	if err := recode(out.Object, &r); err != nil {
+	if err := recode(obj, &r); err != nil {
 		return nil, err
+	}
+	l.explainAllowed(&r)
+	if d == nil {
+		return encode(&r)
 	}
 	if mayRead := l.connections.MayRead; mayRead != nil && !mayRead(ctx, d.ref.Group, d.ref.Resource, d.ref.Namespace, d.ref.Name) {
 		r.Status.Hidden = fmt.Sprintf("you may not get %s", d.ref)
@@ -226,6 +227,9 @@ func (l *Lab) show(ctx context.Context, r *v1alpha1.Request, d *details) {
 	if d.patch.Type != "" {
 		r.Status.Owners = ownersOf(d.states)
 	}
+	if s := r.Status.Stored; s != nil && s.Retries > 0 {
+		s.Writes = l.collided(d, s.ResourceVersion)
+	}
 	if len(d.patch.Data) > 0 {
 		r.Spec.Patch = patchText(d.patch)
 	}
@@ -245,6 +249,43 @@ func (l *Lab) show(ctx context.Context, r *v1alpha1.Request, d *details) {
 		}
 		if c.Writes = append(c.Writes, w); len(c.Writes) == maxWrites {
 			return
+		}
+	}
+}
+
+// collided returns the kept writes of the object of a request from its arrival until its own write.
+func (l *Lab) collided(d *details, resourceVersion string) (out []v1alpha1.ConflictingWrite) {
+	rev, err := strconv.ParseInt(resourceVersion, 10, 64)
+	if err != nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.writes[d.ref] {
+		if w.rev < rev && w.ended.After(d.write.at) && len(out) < maxWrites {
+			out = append(out, v1alpha1.ConflictingWrite{Request: w.request, User: w.user, Manager: w.manager,
+				Time: metav1.NewMicroTime(w.at), ResourceVersion: strconv.FormatInt(w.rev, 10)})
+		}
+	}
+	return out
+}
+
+// explainAllowed adds to the step of authorization the rule that allows the request now, if it is one of RBAC.
+func (l *Lab) explainAllowed(r *v1alpha1.Request) {
+	for i := range r.Status.Steps {
+		s := &r.Status.Steps[i]
+		if s.Name != stepAuthorization || s.Facts["decision"] != "allow" || s.Facts["mode"] != "RBAC" || l.connections.Allowing == nil {
+			continue
+		}
+		resource, subresource, _ := strings.Cut(r.Spec.Resource, "/")
+		path, _, _ := strings.Cut(r.Spec.URI, "?")
+		info := &request.Info{Verb: r.Spec.Verb, IsResource: resource != "", Path: path, Group: r.Spec.Group, Version: r.Spec.Version,
+			Resource: resource, Subresource: subresource, Namespace: r.Spec.Namespace}
+		if r.Spec.Verb != api.VerbCreate {
+			info.Name = r.Spec.ObjectName
+		}
+		if rule := l.connections.Allowing(&request.User{Name: r.Spec.User, Groups: r.Spec.Groups}, info); rule != "" {
+			s.Facts["rule"] = rule
 		}
 	}
 }

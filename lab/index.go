@@ -27,7 +27,7 @@ type writeIndex map[ObjectRef][]indexedWrite
 type indexedWrite struct {
 	rev                          int64
 	request, user, manager, verb string
-	at                           time.Time
+	at, ended                    time.Time
 	kept                         *keptRequest
 }
 

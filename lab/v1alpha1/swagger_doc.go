@@ -204,6 +204,7 @@ var map_StoredObject = map[string]string{
 	"uid":             "Its uid.",
 	"resourceVersion": "Its resourceVersion.",
 	"retries":         "How often the write was repeated because other writes came first.",
+	"writes":          "The writes that came first, the oldest first. Only if a single Request is read.",
 }
 
 func (StoredObject) SwaggerDoc() map[string]string {

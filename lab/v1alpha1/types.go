@@ -160,6 +160,8 @@ type StoredObject struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// How often the write was repeated because other writes came first.
 	Retries int32 `json:"retries,omitempty"`
+	// The writes that came first, the oldest first. Only if a single Request is read.
+	Writes []ConflictingWrite `json:"writes,omitempty"`
 }
 
 // Layers that refuse requests (Cause.By).
