@@ -12,20 +12,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// withheldMessage stands for messages that may quote an object with secrets.
-const withheldMessage = "(left out, because it may quote an object with secrets)"
-
 // cause returns what refused a request, nil if it was not refused: what a layer said, else what the Status in the response
 // says.
-func (l *Lab) cause(r *record, found request.Found, isConfidential bool) *v1alpha1.Cause {
+func (l *Lab) cause(r *record, found request.Found) *v1alpha1.Cause {
 	if r.code < http.StatusBadRequest {
 		return nil
 	}
 	refusal, status := found.Refusal, cmp.Or(r.scope.Audit.ResponseStatus, found.Status)
 	c := &v1alpha1.Cause{By: refusal.By, Name: refusal.Name, Expression: refusal.Expression, Variables: refusal.Variables}
-	if isConfidential {
-		c.Variables = nil
-	}
 	if c.By == "" {
 		c.By = causeOf(r.code, status)
 	}

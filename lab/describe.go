@@ -27,6 +27,7 @@ type description struct {
 	phase, reason, message, why string
 	took                        time.Duration
 	cause                       *v1alpha1.Cause
+	warnings                    []string
 	watch                       *v1alpha1.WatchStatus
 }
 
@@ -46,13 +47,9 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 	d.describeWatch(k)
 	resource := l.find(info)
 	isConfidential := resource != nil && len(resource.Confidential) > 0
-	d.cause = l.cause(r, d.found, isConfidential)
-	if isConfidential && d.cause != nil && d.cause.By != v1alpha1.CauseAuthorization {
-		d.message = withheldMessage // it may quote the object
-		d.cause.Fields = nil
-	}
-	d.why = d.whyInOneLine()
+	d.cause = l.cause(r, d.found)
 	details := l.newDetails(r, d.found, resource, d.ref)
+	details.quoted = d.takeQuoted(isConfidential)
 	if rev, err := strconv.ParseInt(d.found.Stored.ResourceVersion, 10, 64); err == nil && !r.ended.IsZero() && !d.dryRun {
 		k.object, k.rev = d.ref, rev
 		details.write = indexedWrite{user: userName(r.scope), manager: d.writer(), verb: info.Verb, at: r.received, ended: r.ended}
@@ -158,20 +155,17 @@ const slow = 100 * time.Millisecond
 
 // whyInOneLine returns the explanation of the answer in one line.
 func (d *description) whyInOneLine() string {
-	warnings := d.scope.Warnings()
-	switch c := d.cause; {
-	case c != nil && c.Name != "":
-		return cut(fmt.Sprintf("%s %s: %s", c.By, c.Name, d.message), maxAgent)
-	case c != nil:
-		return cut(c.By+": "+cmp.Or(d.message, d.reason, http.StatusText(d.code)), maxAgent)
+	switch {
+	case d.cause != nil:
+		return d.causeInOneLine()
 	case d.found.Retries > 0:
 		return fmt.Sprintf("written at attempt %d, because other writes came first", d.found.Retries+1)
 	case d.watch != nil && d.watch.Ended != "":
 		return "watch ended: " + d.watch.Ended
 	case d.watch == nil && d.took >= slow:
 		return "slow: " + d.longestStep()
-	case len(warnings) > 0:
-		return cut("warning: "+warnings[0], maxAgent)
+	case len(d.warnings) > 0:
+		return cut("warning: "+d.warnings[0], maxAgent)
 	}
 	return ""
 }

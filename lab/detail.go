@@ -32,6 +32,7 @@ type details struct {
 	ref     ObjectRef
 	sent    string // resourceVersion in the body of an update that met a conflict
 	write   indexedWrite
+	quoted  quoted
 }
 
 // maxStates is the size of the states of an object up to which they are kept as they are, in bytes.
@@ -90,12 +91,12 @@ func sentVersion(states []request.ObjectState) string {
 
 // isEmpty reports whether a get shows no more than a list.
 func (d *details) isEmpty() bool {
-	return len(d.states) == 0 && len(d.changes) == 0 && len(d.patch.Data) == 0 && d.digest == ""
+	return len(d.states) == 0 && len(d.changes) == 0 && len(d.patch.Data) == 0 && d.digest == "" && d.quoted.isEmpty()
 }
 
 // size estimates the memory of the details in bytes.
 func (d *details) size() int64 {
-	n := int64(400 + len(d.patch.Data))
+	n := int64(400+len(d.patch.Data)) + d.quoted.size()
 	for i := range d.states {
 		n += int64(120 + len(d.states[i].Data))
 	}
@@ -199,26 +200,15 @@ func (l *Lab) detail(ctx context.Context, obj api.Object) (api.Object, error) {
 	}
 	if mayRead := l.connections.MayRead; mayRead != nil && !mayRead(ctx, d.ref.Group, d.ref.Resource, d.ref.Namespace, d.ref.Name) {
 		r.Status.Hidden = fmt.Sprintf("you may not get %s", d.ref)
-		r.Status.Message, r.Status.Why = hideMessage(&r), ""
-		if c := r.Status.Cause; c != nil {
-			c.Fields, c.Variables = nil, nil
-		}
 	} else {
 		l.show(ctx, &r, d)
 	}
 	return encode(&r)
 }
 
-// hideMessage returns the message of a response without what may quote the object.
-func hideMessage(r *v1alpha1.Request) string {
-	if c := r.Status.Cause; c == nil || c.By == v1alpha1.CauseAuthorization {
-		return r.Status.Message
-	}
-	return withheldMessage
-}
-
 // show adds the details to a Request.
 func (l *Lab) show(ctx context.Context, r *v1alpha1.Request, d *details) {
+	d.quoted.show(r)
 	r.Spec.BodyDigest = d.digest
 	r.Status.Changes = d.changes
 	if len(d.states) > 0 {

@@ -150,7 +150,7 @@ func (w *writer) status(d *description) {
 		w.number("microseconds", d.took.Microseconds())
 		w.number("responseBytes", int64(d.written))
 	}
-	w.texts("warnings", d.scope.Warnings())
+	w.texts("warnings", d.warnings)
 	w.array("steps")
 	w.steps(d)
 	w.end()
@@ -172,11 +172,9 @@ func (w *writer) status(d *description) {
 // maxSteps is the maximum number of steps of a Request.
 const maxSteps = 200
 
-// steps writes the steps: those of the chain, of the spans behind it, of encoding and writing the response, and the audit
-// annotations that belong to none.
+// steps writes the steps: those of the chain, of the spans behind it, and of encoding and writing the response.
 func (w *writer) steps(d *description) {
 	chain, notes := d.scope.Account.Chain(), d.scope.Annotations()
-	rest := notes[:0]
 	for i := range chain {
 		c := &chain[i]
 		w.element()
@@ -195,11 +193,6 @@ func (w *writer) steps(d *description) {
 		}
 		facts.close()
 		w.endElement()
-	}
-	for _, a := range notes {
-		if authorizationFact(a.Key) == "" {
-			rest = append(rest, a)
-		}
 	}
 	var path [16]string
 	left := maxSteps
@@ -236,18 +229,6 @@ func (w *writer) steps(d *description) {
 			w.endElement()
 		}
 	})
-	if len(rest) == 0 {
-		return
-	}
-	w.element()
-	w.text("name", "audit annotations")
-	w.step(0, 0)
-	facts := facts{w: w}
-	for _, a := range rest {
-		facts.add(a.Key, cut(a.Value, maxText))
-	}
-	facts.close()
-	w.endElement()
 }
 
 // step writes when a step began, and how long it took.

@@ -110,12 +110,37 @@ func isName(id string) bool {
 	return true
 }
 
-// safeURI returns the path and the query of a request, without a query that has a token.
+// safeURI returns the path and the query of a request. Of the query it has the parameters of the API whose values are no
+// contents: others may be credentials, the query of a proxied request, or the command of an exec.
 func safeURI(r *http.Request) string {
-	if strings.Contains(strings.ToLower(r.URL.RawQuery), "token") {
-		return r.URL.Path + "?(left out)"
+	if r.URL.RawQuery == "" {
+		return r.URL.RequestURI()
 	}
-	return r.URL.RequestURI()
+	var out strings.Builder
+	out.WriteString(r.URL.EscapedPath())
+	separator := "?"
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if !shownParameters[name] {
+			pair = "(left out)"
+		}
+		out.WriteString(separator + pair)
+		if separator = "&"; out.Len() > maxURI {
+			break
+		}
+	}
+	return out.String()
+}
+
+// shownParameters are the parameters of a query that the lab keeps.
+var shownParameters = map[string]bool{
+	"allowWatchBookmarks": true, "continue": true, "fieldSelector": true, "labelSelector": true, "limit": true, "resourceVersion": true,
+	"resourceVersionMatch": true, "sendInitialEvents": true, "shardSelector": true, "timeoutSeconds": true, "timeout": true, "watch": true,
+	"dryRun": true, "fieldManager": true, "fieldValidation": true, "force": true, "pretty": true, "includeObject": true, "export": true,
+	"exact": true, "gracePeriodSeconds": true, "orphanDependents": true, "propagationPolicy": true,
+	"ignoreStoreReadErrorWithClusterBreakingPotential": true, "container": true, "follow": true, "insecureSkipTLSVerifyBackend": true,
+	"limitBytes": true, "ports": true, "previous": true, "sinceSeconds": true, "sinceTime": true, "stderr": true, "stdin": true,
+	"stdout": true, "stream": true, "tailLines": true, "timestamps": true, "tty": true, "verbose": true, "exclude": true,
 }
 
 // cut returns the beginning of a text of more than n bytes.

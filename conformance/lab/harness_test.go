@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,8 +240,8 @@ var paths = map[string]string{
 	"PersistentVolumeClaim": "/api/v1/namespaces/%s/persistentvolumeclaims",
 }
 
-// load creates the objects of a file in testdata.
-func (w *world) load(file string) {
+// load creates the objects of a file in testdata: all, or those of some kinds.
+func (w *world) load(file string, kinds ...string) {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
@@ -251,7 +252,7 @@ func (w *world) load(file string) {
 		if err := yaml.Unmarshal([]byte(w.expand(document)), &obj.Object); err != nil {
 			w.t.Fatalf("%v in %s", err, document)
 		}
-		if len(obj.Object) > 0 {
+		if len(obj.Object) > 0 && (len(kinds) == 0 || slices.Contains(kinds, obj.GetKind())) {
 			w.create(&obj)
 		}
 	}
@@ -294,6 +295,8 @@ var answers = map[string]hook.Spec{
 	"patch": {Response: map[string]any{"allowed": true, "patchType": "JSONPatch",
 		"patch": []byte(`[{"op":"add","path":"/metadata/annotations","value":{"hook":"was here"}}]`)}},
 	"broken-patch": {Response: map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": []byte(`[{"op":"remove","path":"/none"}]`)}},
+	"quote":        {Response: map[string]any{"allowed": false}, Echo: []string{"request.object.data", "request.object.stringData"}},
+	"warn":         {Response: map[string]any{"allowed": true, "auditAnnotations": map[string]any{"k": "v"}}, Echo: []string{"request.object.data"}},
 	"convert":      {Convert: &hook.Conversion{Failure: "cannot convert"}},
 }
 

@@ -53,7 +53,7 @@ func TestFlowControl(t *testing.T) {
 func TestInflight(t *testing.T) {
 	w := start(t, server.Options{Lab: server.Lab{Enabled: true}, Limits: server.Limits{NoPriorityAndFairness: true,
 		MaxMutatingRequestsInflight: 1, MaxRequestsInflight: 1}})
-	w.load("world.yaml")
+	w.load("world.yaml", "Namespace", "ValidatingWebhookConfiguration")
 	w.do("POST /apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings", `{"metadata":{"name":"queued"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"admin"},"subjects":[{"kind":"User","name":"queued"}]}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

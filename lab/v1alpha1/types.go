@@ -36,7 +36,7 @@ type RequestSpec struct {
 	Verb string `json:"verb"`
 	// HTTP method.
 	Method string `json:"method"`
-	// Path and query as the client sent them. A query with a token is left out.
+	// Path and query as the client sent them. Parameters that are not of the API are left out, since they may be credentials.
 	URI string `json:"uri"`
 	// Name of the user that was authorized, after impersonation.
 	User string `json:"user,omitempty"`
@@ -88,7 +88,7 @@ type RequestStatus struct {
 	Code int32 `json:"code,omitempty"`
 	// Reason of the Status in the response, such as NotFound.
 	Reason string `json:"reason,omitempty"`
-	// Message of the Status in the response.
+	// Message of the Status in the response. If it may quote the object, only a get of the Request shows it.
 	Message string `json:"message,omitempty"`
 	// Why the server answered so, in one line: what refused the request, or what is remarkable about its success.
 	Why string `json:"why,omitempty"`
@@ -98,7 +98,7 @@ type RequestStatus struct {
 	Microseconds int64 `json:"microseconds,omitempty"`
 	// Size of the response in bytes.
 	ResponseBytes int64 `json:"responseBytes,omitempty"`
-	// Warnings in the response.
+	// Warnings in the response, only if a single Request is read.
 	Warnings []string `json:"warnings,omitempty"`
 	// Steps of the request, in the order in which they began.
 	Steps []Step `json:"steps,omitempty"`
@@ -107,7 +107,7 @@ type RequestStatus struct {
 	Changes []FieldChange `json:"changes,omitempty"`
 	// Field managers that own other fields after a patch or an apply than before. Only if a single Request is read.
 	Owners []OwnerChange `json:"owners,omitempty"`
-	// Set instead of Changes and of the values in Steps if the user who reads the Request may not read the object.
+	// Set if the user who reads the Request may not read the object. Then there are no Changes, and nothing that may quote the object.
 	Hidden string `json:"hidden,omitempty"`
 	// Object after a write.
 	Stored *StoredObject `json:"stored,omitempty"`
