@@ -105,7 +105,7 @@ func (c *Changes) target(object string) (registry.Target, error) {
 		return fault("a part is missing")
 	case err != nil:
 		return fault("there is no resource %q in the API group %q", shorten(resource, maxAgent), shorten(group, maxAgent))
-	case res.Virtual != nil:
+	case res.Virtual != nil || group == v1alpha1.GroupVersion.Group:
 		return fault("objects of %s are not stored", parts[0])
 	case res.Namespaced && len(parts) != 3:
 		return fault("%s have a namespace", parts[0])

@@ -308,13 +308,14 @@ func (l *Lab) evict(changes []storage.LocalChange) []storage.LocalChange {
 // maxRefreshed is the maximum number of objects that one refresh writes.
 const maxRefreshed = 500
 
-// refresh writes the objects of running watches that have sent something since.
+// refresh writes the objects of running watches that have sent something since. Those of watches of requests wait until the watch
+// ends, because what is written is an event of each of these watches.
 func (l *Lab) refresh() {
 	var changes []storage.LocalChange
 	l.mu.Lock()
 	for _, k := range l.running {
 		watch := k.record.found().Watch
-		if watch == nil {
+		if info := &k.record.scope.Info; watch == nil || info.Group == v1alpha1.GroupVersion.Group {
 			continue
 		}
 		counts := watch()

@@ -11,6 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // TestRequest checks what a Request says of a request that was served.
@@ -117,6 +118,34 @@ func TestRunning(t *testing.T) {
 	}
 	if len(l.running) != 0 || l.runningBytes != 0 {
 		t.Errorf("%d requests are running, with %d bytes", len(l.running), l.runningBytes)
+	}
+}
+
+// TestWatchOfRequests checks that a watch of requests does not feed itself: its own Request changes when it ends, and not before.
+func TestWatchOfRequests(t *testing.T) {
+	l := startLab(t, 0)
+	counts := request.WatchCounts{}
+	scope, recording := l.begin("GET", "/apis/lab.miniapiserver.io/v1alpha1/requests?watch=1", func(_ *http.Request, s *request.Scope) {
+		s.Account.FollowWatch(func() request.WatchCounts { counts.Events++; return counts })
+	})
+	recording.Started(200)
+	revision := func() string {
+		item, err := l.registry.Get(t.Context(), l.target(scope.ID), storage.Read{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return item.ResourceVersion()
+	}
+	l.get(scope.ID, nil)
+	before := revision()
+	l.refresh()
+	if after := revision(); after != before {
+		t.Errorf("a refresh wrote %s after %s", after, before)
+	}
+	recording.Ended(200, 1000)
+	ended := l.get(scope.ID, func(r *v1alpha1.Request) bool { return r.Status.Phase == v1alpha1.PhaseComplete })
+	if ended.Status.Watch.Events == 0 {
+		t.Errorf("at the end: %+v", ended.Status)
 	}
 }
 
