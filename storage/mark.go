@@ -16,7 +16,7 @@ import (
 // the items that were changed or deleted since. A Mark is immutable.
 type Mark struct {
 	rev    int64
-	states map[string]markedState // by CollectionConfig.Prefix
+	states []markedState // of the collections that have objects
 }
 
 // markedState is a collection in a Mark. Its configuration is the one at that time, for collections that end.
@@ -24,6 +24,16 @@ type markedState struct {
 	config *itemConfig
 	items  *itemTree
 	bytes  int64
+}
+
+// of returns the state of the collection with a prefix; the zero value if it had no objects.
+func (m *Mark) of(prefix string) markedState {
+	for _, s := range m.states {
+		if s.config.Prefix == prefix {
+			return s
+		}
+	}
+	return markedState{}
 }
 
 // Revision returns the revision of the state.
@@ -35,13 +45,6 @@ func (m *Mark) Size() (objects int, bytes int64) {
 		objects, bytes = objects+s.items.Len(), bytes+s.bytes
 	}
 	return objects, bytes
-}
-
-// Items calls f with all items of a collection; none if there was no such collection.
-func (m *Mark) Items(prefix string, f func(*Item) bool) {
-	if s, ok := m.states[prefix]; ok {
-		s.items.Scan(func(_ string, i *Item) bool { return f(i) })
-	}
 }
 
 // Mark returns the state of all collections that includes every write which etcd acknowledged before the call.
@@ -60,10 +63,16 @@ func (s *Store) Mark(ctx context.Context) (*Mark, error) {
 func (s *Store) currentMark() *Mark {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	m := &Mark{rev: s.applied.rev.Load(), states: make(map[string]markedState, len(s.routes))}
-	for prefix, c := range s.routes {
+	n := 0
+	for _, c := range s.routes {
+		if objects, _ := c.Size(); objects > 0 {
+			n++
+		}
+	}
+	m := &Mark{rev: s.applied.rev.Load(), states: make([]markedState, 0, n)}
+	for _, c := range s.routes {
 		if st := c.current.Load(); st != nil && st.items.Len() > 0 {
-			m.states[prefix] = markedState{c.config(), st.items, st.bytes}
+			m.states = append(m.states, markedState{c.config(), st.items, st.bytes})
 		}
 	}
 	return m
@@ -72,7 +81,7 @@ func (s *Store) currentMark() *Mark {
 // MarkAt returns the state of all collections at a revision of etcd's history. It reads all keys. Collections that ended since
 // are missing. It returns a CompactedError or a FutureRevisionError if there is no such state.
 func (s *Store) MarkAt(ctx context.Context, rev int64) (*Mark, error) {
-	m := &Mark{rev: rev, states: map[string]markedState{}}
+	m := &Mark{rev: rev}
 	s.applyMu.Lock()
 	routes := maps.Clone(s.routes)
 	s.applyMu.Unlock()
@@ -92,7 +101,7 @@ func (s *Store) MarkAt(ctx context.Context, rev int64) (*Mark, error) {
 		return nil, s.markError(err, rev)
 	}
 	for c, st := range states {
-		m.states[c.config().Prefix] = markedState{c.config(), st.items, st.bytes}
+		m.states = append(m.states, markedState{c.config(), st.items, st.bytes})
 	}
 	return m, nil
 }
@@ -131,18 +140,16 @@ func (d *Difference) Names() (namespace, name string) {
 // order of prefixes and keys.
 func (m *Mark) Differences(now *Mark, in func(prefix string) bool) []Difference {
 	var out []Difference
-	prefixes := slices.Collect(maps.Keys(m.states))
-	for prefix := range now.states {
-		if _, ok := m.states[prefix]; !ok {
-			prefixes = append(prefixes, prefix)
-		}
+	var prefixes []string
+	for _, s := range append(slices.Clone(m.states), now.states...) {
+		prefixes = append(prefixes, s.config.Prefix)
 	}
 	slices.Sort(prefixes)
-	for _, prefix := range prefixes {
+	for _, prefix := range slices.Compact(prefixes) {
 		if in != nil && !in(prefix) {
 			continue
 		}
-		was, is := m.states[prefix], now.states[prefix]
+		was, is := m.of(prefix), now.of(prefix)
 		config := is.config
 		if config == nil {
 			config = was.config

@@ -94,7 +94,7 @@ func TestRewrite(t *testing.T) {
 func TestRewriteHistories(t *testing.T) {
 	s, c := startStore(t, Options{})
 	rapid.Check(t, func(rt *rapid.T) {
-		rewindTo(t, s, &Mark{states: map[string]markedState{}})
+		rewindTo(t, s, &Mark{})
 		type mark struct {
 			*Mark
 			content map[string]string
