@@ -69,7 +69,6 @@ func newRequests() *api.Resource {
 		"objectName": {"spec", "objectName"}, "code": {"status", "code"}, "userAgent": {"spec", "userAgent"},
 		"phase": {"status", "phase"},
 	}, requestRow)
-	res.Table.Order = func(a, b api.Object) int { return cmp.Compare(text(a, "spec", "time"), text(b, "spec", "time")) }
 	return res
 }
 

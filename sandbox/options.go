@@ -43,7 +43,8 @@ type Options struct {
 	// Forward names, for ports of pods, the addresses that kubectl port-forward reaches, such as
 	// "127.0.0.1:8080". Whoever may forward ports of pods reaches them.
 	Forward map[int32]string
-	// Scene is what New loads: one of Scenes, or a file or directory of manifests; see Load.
+	// Scene is what New loads: one of Scenes, a file or directory of manifests (see Load), or an etcd snapshot, such as a file of
+	// "kubectl lab save", with whose objects the sandbox starts.
 	Scene string
 	// Without turns components off, for a component that runs elsewhere.
 	Without []string
@@ -98,6 +99,9 @@ func (o Options) runs(component string) bool { return !slices.Contains(o.Without
 func (o Options) withDefaults() Options {
 	if o.Nodes == 0 && o.NodesFile == "" {
 		o.Nodes = max(1, sceneNodes[o.Scene])
+	}
+	if isSnapshot(o.Scene) {
+		o.Server.Etcd.Snapshot, o.Scene = o.Scene, ""
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -72,6 +73,19 @@ func readScene(name string) ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("--scene %s: no manifest", name)
 	}
 	return objects, nil
+}
+
+// isSnapshot reports whether a file is an etcd snapshot: a database of bbolt, which has this number in its first page.
+func isSnapshot(file string) bool {
+	const at, magic = 16, 0xED0CDAED
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var number [4]byte
+	_, err = f.ReadAt(number[:], at)
+	return err == nil && binary.LittleEndian.Uint32(number[:]) == magic
 }
 
 // sceneFile is a file of manifests.

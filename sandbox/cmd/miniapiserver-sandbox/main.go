@@ -160,7 +160,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	f.StringVar(&o.NodePreset, "node-preset", "small", "Size of the nodes: "+strings.Join(sandbox.NodePresets(), ", ")+".")
 	f.StringVar(&o.NodesFile, "nodes-file", "", "File of manifests of Nodes to create as well. What they leave out, such as their capacity, is the preset's.")
 	f.StringVar(&o.Pods, "pods", sandbox.PodPresets()[0], "How pods behave: "+strings.Join(sandbox.PodPresets(), ", ")+", or a file of kwok Stages.")
-	f.StringVar(&o.Scene, "scene", "", "What to load: "+strings.Join(sandbox.Scenes(), ", ")+", or a file or directory of manifests.")
+	f.StringVar(&o.Scene, "scene", "", "What to load: "+strings.Join(sandbox.Scenes(), ", ")+", a file or directory of manifests, or a file of kubectl lab save.")
 	f.StringSliceVar(&o.Without, "without", nil, "Components that do not run here, of "+strings.Join(sandbox.Components(), ", ")+": for your own.")
 	f.StringSliceVar(&forward, "forward", nil, "PORT=ADDRESS: kubectl port-forward to this port of any pod reaches the address.")
 	f.StringArrayVar(&o.ControllerManagerArgs, "controller-manager-arg", nil, "Flag of the kube-controller-manager, such as --node-monitor-grace-period=20s. Can be repeated.")
