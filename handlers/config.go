@@ -36,6 +36,8 @@ type Config struct {
 	Authorizer   authz.Authorizer
 	// Recorder records requests for the lab; nil records none.
 	Recorder request.Recorder
+	// Faults has requests misbehave on purpose; nil has none.
+	Faults request.Faults
 	// Auditor records requests; nil records nothing.
 	Auditor *audit.Auditor
 	// Decisions counts and times the decisions of the Authorizer; nil counts nothing.

@@ -121,6 +121,7 @@ func (h *Handler) steps() []step {
 		h.boundTime,                              // before limits: a request waits for a part of its time
 		h.traced("priorityandfairness", h.limit), // before authorization, which may be costly
 		h.traced("authorization", h.authorize),   // no request reaches a resource without it
+		h.misbehave,                              // after authorization: a fault gives nobody an answer who may not have one
 		h.refuseDuringShutdown,                   // long requests begin only while BeginShutdown would end them
 	}
 }

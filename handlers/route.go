@@ -35,6 +35,8 @@ type call struct {
 	gates features.Gates
 	// uncached is Config.Uncached.
 	uncached func(schema.GroupResource) bool
+	// broken is the fault of a watch; nil for an ordinary one.
+	broken *brokenWatch
 	// initialSent, if set, must be called when a watch has sent its initial events.
 	initialSent func()
 }

@@ -53,6 +53,7 @@ func (h *Handler) watch(c *call) error {
 		h.fail(c, s, err)
 		return nil
 	}
+	c.broken = breakWatch(ctx, &opts)
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	if watcher != nil {
 		defer watcher.Stop()
@@ -121,6 +122,9 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 	var pace pace
 	defer pace.stop()
 	counts := recordWatch(c.r.Context())
+	if !c.broken.begin(ctx, s, h, c) {
+		return
+	}
 	initialEventsSent := request.From(c.r.Context()).InitialEventsSent
 	for {
 		if initialEventsSent != nil && watcher.InitialSent() {
@@ -148,6 +152,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			}
 			return
 		}
+		events, goesOn := c.broken.next(ctx, events)
 		err = sendConverted(ctx, s, events)
 		counts.add(events)
 		var conversionErr *representation.ConversionError
@@ -158,6 +163,9 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		}
 		if err != nil {
 			h.responder.RequestLogger(c.r).Debug("watch ended", "error", err)
+			return
+		}
+		if !goesOn {
 			return
 		}
 		pace.rest(ctx)

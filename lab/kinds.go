@@ -22,6 +22,7 @@ const (
 	resourceChanges     = "changes"
 	resourceCheckpoints = "checkpoints"
 	resourceRewinds     = "rewinds"
+	resourceFaults      = "faults"
 )
 
 // newKind returns the resource of a kind whose objects are JSON of the Go type T. Like custom kinds it has objects without a Go

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -61,11 +62,13 @@ const (
 
 // Lab keeps the requests of a server. It is safe for concurrent use.
 type Lab struct {
-	config                                  Config
-	store                                   *storage.Store
-	requests, changes, checkpoints, rewinds *api.Resource
-	connections                             Connections
-	marks                                   marks
+	config                                          Config
+	store                                           *storage.Store
+	requests, changes, checkpoints, rewinds, faults *api.Resource
+	connections                                     Connections
+	marks                                           marks
+	armed                                           faults
+	ctx                                             atomic.Pointer[context.Context] // of Run
 
 	wake chan struct{} // holds one signal: there are pending records
 
@@ -103,7 +106,7 @@ func New(c Config) *Lab {
 		kept: map[string]*keptRequest{}, running: map[string]*keptRequest{}, writes: writeIndex{},
 	}
 	l.requests.Detail, l.checkpoints, l.rewinds = l.detail, l.newCheckpoints(), newRewinds()
-	l.marks.byUID = map[types.UID]*mark{}
+	l.marks.byUID, l.faults = map[types.UID]*mark{}, newFaults()
 	l.store = storage.NewLocal(storage.Options{WindowBytes: l.share(shareOfWindow), Logger: c.Logger, Now: c.Now})
 	return l
 }
@@ -112,12 +115,16 @@ func (l *Lab) share(part float64) int64 { return int64(float64(l.config.Memory) 
 
 // Resources returns the resources of the lab.
 func (l *Lab) Resources() []*api.Resource {
-	return []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds}
+	return []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds, l.faults}
 }
 
 // Stores returns the store of the resources whose objects the lab keeps.
 func (l *Lab) Stores() map[schema.GroupResource]*storage.Store {
-	return map[schema.GroupResource]*storage.Store{l.requests.GroupResource(): l.store, l.checkpoints.GroupResource(): l.store}
+	stores := map[schema.GroupResource]*storage.Store{}
+	for _, res := range []*api.Resource{l.requests, l.checkpoints, l.faults} {
+		stores[res.GroupResource()] = l.store
+	}
+	return stores
 }
 
 // Connect connects the lab with the other parts of the server. It must be called before Run.
@@ -135,7 +142,16 @@ const (
 
 // Run keeps the records that arrive until ctx is done.
 func (l *Lab) Run(ctx context.Context) {
+	l.ctx.Store(&ctx)
 	recovery.RestartOnPanic(ctx, l.config.Logger, "keeping requests", func() { l.run(ctx) })
+}
+
+// lifetime returns the context of Run.
+func (l *Lab) lifetime() context.Context {
+	if ctx := l.ctx.Load(); ctx != nil {
+		return *ctx
+	}
+	return context.Background()
 }
 
 func (l *Lab) run(ctx context.Context) {
@@ -153,6 +169,7 @@ func (l *Lab) run(ctx context.Context) {
 			l.dropMarks(ctx)
 		case <-second.C:
 			l.noteTime(ctx)
+			l.writeFaultCounts()
 		case <-l.wake:
 			batch.Reset(batchEvery)
 			select {

@@ -52,6 +52,9 @@ func (r *Registry) MarkAt(ctx context.Context, rev int64) (*storage.Mark, error)
 	return r.store.MarkAt(ctx, rev)
 }
 
+// Compact compacts the history of etcd to the present.
+func (r *Registry) Compact(ctx context.Context) error { return r.store.CompactNow(ctx) }
+
 // Rewind makes the stored objects what they were, and returns what it changed and the revision of the last write.
 func (r *Registry) Rewind(ctx context.Context, to *storage.Mark, o RewindOptions) ([]Rewound, int64, error) {
 	if len(r.allStores()) > 1 {

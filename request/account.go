@@ -149,6 +149,7 @@ const (
 	RefusedByConflict       = "conflict"
 	RefusedByValidation     = "validation"
 	RefusedByStorage        = "storage"
+	RefusedByFault          = "fault"
 )
 
 // Refusal is what refused a request.

@@ -60,6 +60,8 @@ type Scope struct {
 	Audit *AuditRecord
 	// Account explains the answer; nil unless the server has a lab.
 	Account *Account
+	// WatchFault is what the lab has happen to the watch; nil for nothing.
+	WatchFault *WatchFault
 	// Durations has the durations of parts of the work.
 	Durations Durations
 	// InitialEventsSent, if set, must be called when a watch has sent its initial events.

@@ -236,6 +236,7 @@ func (p *builder) buildHandler() error {
 		ExternalAddress:             p.advertisedAddress(),
 		Authorizer:                  p.access.decide,
 		Recorder:                    p.recorder(),
+		Faults:                      p.faults(),
 		Auditor:                     p.auditor,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),

@@ -133,6 +133,14 @@ func (p *builder) mayRead(ctx context.Context, group, resource, namespace, name 
 	return err == nil && decision == authz.Allow
 }
 
+// faults returns the lab as the source of faults; nil if there is none.
+func (p *builder) faults() request.Faults {
+	if p.lab == nil {
+		return nil
+	}
+	return p.lab
+}
+
 // recorder returns the lab as the recorder of requests; nil if there is none.
 func (p *builder) recorder() request.Recorder {
 	if p.lab == nil {

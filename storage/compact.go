@@ -71,6 +71,27 @@ func (s *Store) compactOnce(ctx context.Context) error {
 	return nil
 }
 
+// CompactNow compacts the history of etcd to the present. Reads and watches of earlier states fail from then on.
+func (s *Store) CompactNow(ctx context.Context) error {
+	rev, err := s.Revision(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.caughtUp(ctx, rev); err != nil {
+		return err
+	}
+	if _, err := s.client.Compact(ctx, rev); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return fmt.Errorf("compacting to revision %d: %w", rev, err)
+	}
+	s.noteCompaction(rev)
+	for {
+		oldest := s.oldestWatch.Load()
+		if oldest >= rev || s.oldestWatch.CompareAndSwap(oldest, rev) {
+			return nil
+		}
+	}
+}
+
 // electCompactor reports whether this server has to compact to rev. The server that finds the
 // key at the version that it read last increments the version and compacts; the others read
 // the new version.

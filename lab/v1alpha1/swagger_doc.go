@@ -4,7 +4,7 @@ package v1alpha1
 
 var map_Cause = map[string]string{
 	"":           "Cause is what refused a request.",
-	"by":         "Layer that refused the request: authentication, impersonation, flow control, authorization, routing, decoding, admission plugin, admission webhook, admission policy, conversion webhook, field management, conflict, precondition, validation, storage or server.",
+	"by":         "Layer that refused the request: authentication, impersonation, flow control, authorization, routing, decoding, admission plugin, admission webhook, admission policy, conversion webhook, field management, conflict, precondition, validation, storage, server or fault (of a Fault of the lab).",
 	"name":       "Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING).",
 	"expression": "Expression of a policy or of a validation rule that was not fulfilled.",
 	"variables":  "Variables of the policy with their values.",
@@ -252,6 +252,154 @@ var map_CheckpointStatus = map[string]string{
 
 func (CheckpointStatus) SwaggerDoc() map[string]string {
 	return map_CheckpointStatus
+}
+
+var map_Fault = map[string]string{
+	"":         "Fault has the server misbehave, as a real one does now and then: it says which requests, when, and what happens to them. It acts from the moment of its creation until it is deleted, or the server ends. Requests for the group of the lab match only a Fault that names their resource.",
+	"metadata": "Standard object's metadata.",
+	"spec":     "What happens to which requests.",
+	"status":   "How often it happened. It is brought up to date every second.",
+}
+
+func (Fault) SwaggerDoc() map[string]string {
+	return map_Fault
+}
+
+var map_FaultClose = map[string]string{
+	"":            "FaultClose says when a watch ends.",
+	"afterEvents": "Number of events after which the watch ends.",
+}
+
+func (FaultClose) SwaggerDoc() map[string]string {
+	return map_FaultClose
+}
+
+var map_FaultCompact = map[string]string{
+	"": "FaultCompact is a compaction of etcd. It has no fields.",
+}
+
+func (FaultCompact) SwaggerDoc() map[string]string {
+	return map_FaultCompact
+}
+
+var map_FaultConflict = map[string]string{
+	"": "FaultConflict is another write of the object. It has no fields.",
+}
+
+func (FaultConflict) SwaggerDoc() map[string]string {
+	return map_FaultConflict
+}
+
+var map_FaultDelay = map[string]string{
+	"":    "FaultDelay is a time, at random between two.",
+	"min": "Shortest time, such as 100ms.",
+	"max": "Longest time; empty means min.",
+}
+
+func (FaultDelay) SwaggerDoc() map[string]string {
+	return map_FaultDelay
+}
+
+var map_FaultError = map[string]string{
+	"":                  "FaultError is an error.",
+	"code":              "HTTP status: 400 to 599.",
+	"message":           "Message instead of that of the server.",
+	"retryAfterSeconds": "Seconds after which the client may try again.",
+}
+
+func (FaultError) SwaggerDoc() map[string]string {
+	return map_FaultError
+}
+
+var map_FaultExpire = map[string]string{
+	"": "FaultExpire has no fields.",
+}
+
+func (FaultExpire) SwaggerDoc() map[string]string {
+	return map_FaultExpire
+}
+
+var map_FaultInjection = map[string]string{
+	"":         "FaultInjection is what happens to a request.",
+	"error":    "The request is refused with an error, as the server sends it for that code.",
+	"delay":    "The request waits.",
+	"lose":     "The connection breaks: Request before the request has an effect, Response after it.",
+	"conflict": "Another writer changes the object before this write of it, so that an update of an older state is a conflict.",
+	"watch":    "What happens to a watch.",
+	"compact":  "Etcd is compacted before the request: continue tokens and watches of older states end with 410.",
+}
+
+func (FaultInjection) SwaggerDoc() map[string]string {
+	return map_FaultInjection
+}
+
+var map_FaultMatch = map[string]string{
+	"":           "FaultMatch selects requests.",
+	"users":      "Names of users.",
+	"userAgents": "User-Agents.",
+	"verbs":      "API verbs: get, list, watch, create, update, patch, delete, deletecollection.",
+	"resources":  "Resources with the group and the subresource: pods, deployments.apps, deployments.apps/status.",
+	"namespaces": "Namespaces of the objects.",
+	"names":      "Names of the objects.",
+}
+
+func (FaultMatch) SwaggerDoc() map[string]string {
+	return map_FaultMatch
+}
+
+var map_FaultNoBookmarks = map[string]string{
+	"": "FaultNoBookmarks has no fields.",
+}
+
+func (FaultNoBookmarks) SwaggerDoc() map[string]string {
+	return map_FaultNoBookmarks
+}
+
+var map_FaultSpec = map[string]string{
+	"":       "FaultSpec says what happens to which requests.",
+	"match":  "Requests that match. A list that is empty matches all. An entry may end in a star.",
+	"when":   "Which of the requests that match.",
+	"inject": "What happens: exactly one of its fields.",
+}
+
+func (FaultSpec) SwaggerDoc() map[string]string {
+	return map_FaultSpec
+}
+
+var map_FaultStatus = map[string]string{
+	"":         "FaultStatus is how often a Fault acted.",
+	"matched":  "Number of requests that matched.",
+	"injected": "Number of requests that were hit.",
+}
+
+func (FaultStatus) SwaggerDoc() map[string]string {
+	return map_FaultStatus
+}
+
+var map_FaultWatch = map[string]string{
+	"":            "FaultWatch is what happens to a watch: exactly one of its fields.",
+	"close":       "The watch ends, without an error.",
+	"freeze":      "Nothing is sent for a time, such as 30s, from the beginning of the watch.",
+	"delay":       "Each event is sent so much later, such as 2s.",
+	"expire":      "The watch ends at once with 410.",
+	"noBookmarks": "No bookmarks are sent.",
+}
+
+func (FaultWatch) SwaggerDoc() map[string]string {
+	return map_FaultWatch
+}
+
+var map_FaultWhen = map[string]string{
+	"":        "FaultWhen selects some of the requests that match. The same seed and the same sequence of requests have the same requests hit.",
+	"skip":    "Number of requests that are let pass at first.",
+	"times":   "Number of requests that are hit; 0 means no limit.",
+	"percent": "Share of the requests that are hit, in percent, at random; 0 means all.",
+	"seed":    "Seed of what is random.",
+	"per":     "What is counted: Fault (the default) counts all requests together, Client those of each user and User-Agent, Object those of each object.",
+}
+
+func (FaultWhen) SwaggerDoc() map[string]string {
+	return map_FaultWhen
 }
 
 var map_Rewind = map[string]string{

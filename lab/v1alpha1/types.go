@@ -182,13 +182,14 @@ const (
 	CauseValidation       = "validation"
 	CauseStorage          = "storage"
 	CauseServer           = "server"
+	CauseFault            = "fault"
 )
 
 // Cause is what refused a request.
 type Cause struct {
 	// Layer that refused the request: authentication, impersonation, flow control, authorization, routing, decoding, admission
 	// plugin, admission webhook, admission policy, conversion webhook, field management, conflict, precondition, validation,
-	// storage or server.
+	// storage, server or fault (of a Fault of the lab).
 	By string `json:"by"`
 	// Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING).
 	Name string `json:"name,omitempty"`

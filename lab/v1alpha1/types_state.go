@@ -92,3 +92,144 @@ const (
 	ActionChanged  = "Changed"
 	ActionRemoved  = "Removed"
 )
+
+// Fault has the server misbehave, as a real one does now and then: it says which requests, when, and what happens to them. It acts
+// from the moment of its creation until it is deleted, or the server ends. Requests for the group of the lab match only a Fault that
+// names their resource.
+type Fault struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// What happens to which requests.
+	Spec FaultSpec `json:"spec"`
+	// How often it happened. It is brought up to date every second.
+	Status FaultStatus `json:"status,omitempty"`
+}
+
+// FaultSpec says what happens to which requests.
+type FaultSpec struct {
+	// Requests that match. A list that is empty matches all. An entry may end in a star.
+	Match FaultMatch `json:"match,omitempty"`
+	// Which of the requests that match.
+	When FaultWhen `json:"when,omitempty"`
+	// What happens: exactly one of its fields.
+	Inject FaultInjection `json:"inject"`
+}
+
+// FaultMatch selects requests.
+type FaultMatch struct {
+	// Names of users.
+	Users []string `json:"users,omitempty"`
+	// User-Agents.
+	UserAgents []string `json:"userAgents,omitempty"`
+	// API verbs: get, list, watch, create, update, patch, delete, deletecollection.
+	Verbs []string `json:"verbs,omitempty"`
+	// Resources with the group and the subresource: pods, deployments.apps, deployments.apps/status.
+	Resources []string `json:"resources,omitempty"`
+	// Namespaces of the objects.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Names of the objects.
+	Names []string `json:"names,omitempty"`
+}
+
+// FaultWhen selects some of the requests that match. The same seed and the same sequence of requests have the same requests hit.
+type FaultWhen struct {
+	// Number of requests that are let pass at first.
+	Skip int64 `json:"skip,omitempty"`
+	// Number of requests that are hit; 0 means no limit.
+	Times int64 `json:"times,omitempty"`
+	// Share of the requests that are hit, in percent, at random; 0 means all.
+	Percent int64 `json:"percent,omitempty"`
+	// Seed of what is random.
+	Seed int64 `json:"seed,omitempty"`
+	// What is counted: Fault (the default) counts all requests together, Client those of each user and User-Agent, Object those of
+	// each object.
+	Per string `json:"per,omitempty"`
+}
+
+// What FaultWhen counts.
+const (
+	PerFault  = "Fault"
+	PerClient = "Client"
+	PerObject = "Object"
+)
+
+// FaultInjection is what happens to a request.
+type FaultInjection struct {
+	// The request is refused with an error, as the server sends it for that code.
+	Error *FaultError `json:"error,omitempty"`
+	// The request waits.
+	Delay *FaultDelay `json:"delay,omitempty"`
+	// The connection breaks: Request before the request has an effect, Response after it.
+	Lose string `json:"lose,omitempty"`
+	// Another writer changes the object before this write of it, so that an update of an older state is a conflict.
+	Conflict *FaultConflict `json:"conflict,omitempty"`
+	// What happens to a watch.
+	Watch *FaultWatch `json:"watch,omitempty"`
+	// Etcd is compacted before the request: continue tokens and watches of older states end with 410.
+	Compact *FaultCompact `json:"compact,omitempty"`
+}
+
+// Values of FaultInjection.Lose.
+const (
+	LoseRequest  = "Request"
+	LoseResponse = "Response"
+)
+
+// FaultError is an error.
+type FaultError struct {
+	// HTTP status: 400 to 599.
+	Code int32 `json:"code"`
+	// Message instead of that of the server.
+	Message string `json:"message,omitempty"`
+	// Seconds after which the client may try again.
+	RetryAfterSeconds int32 `json:"retryAfterSeconds,omitempty"`
+}
+
+// FaultDelay is a time, at random between two.
+type FaultDelay struct {
+	// Shortest time, such as 100ms.
+	Min string `json:"min"`
+	// Longest time; empty means min.
+	Max string `json:"max,omitempty"`
+}
+
+// FaultConflict is another write of the object. It has no fields.
+type FaultConflict struct{}
+
+// FaultCompact is a compaction of etcd. It has no fields.
+type FaultCompact struct{}
+
+// FaultWatch is what happens to a watch: exactly one of its fields.
+type FaultWatch struct {
+	// The watch ends, without an error.
+	Close *FaultClose `json:"close,omitempty"`
+	// Nothing is sent for a time, such as 30s, from the beginning of the watch.
+	Freeze string `json:"freeze,omitempty"`
+	// Each event is sent so much later, such as 2s.
+	Delay string `json:"delay,omitempty"`
+	// The watch ends at once with 410.
+	Expire *FaultExpire `json:"expire,omitempty"`
+	// No bookmarks are sent.
+	NoBookmarks *FaultNoBookmarks `json:"noBookmarks,omitempty"`
+}
+
+// FaultClose says when a watch ends.
+type FaultClose struct {
+	// Number of events after which the watch ends.
+	AfterEvents int64 `json:"afterEvents,omitempty"`
+}
+
+// FaultExpire has no fields.
+type FaultExpire struct{}
+
+// FaultNoBookmarks has no fields.
+type FaultNoBookmarks struct{}
+
+// FaultStatus is how often a Fault acted.
+type FaultStatus struct {
+	// Number of requests that matched.
+	Matched int64 `json:"matched"`
+	// Number of requests that were hit.
+	Injected int64 `json:"injected"`
+}

@@ -1,0 +1,303 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// faults are the Faults as requests meet them. They follow the stored objects: a request that begins after the creation or the
+// deletion of a Fault was answered sees it, or not.
+type faults struct {
+	state atomic.Pointer[faultState]
+	mu    sync.Mutex // held while state is replaced
+}
+
+// faultState is the Faults of a state of their collection.
+type faultState struct {
+	of   any // the state, of which it is made
+	list []*armedFault
+}
+
+// armedFault is a Fault that acts.
+type armedFault struct {
+	name, uid         string
+	spec              v1alpha1.FaultSpec
+	make              func(*armedFault, *request.Scope) *request.Fault
+	matched, injected atomic.Int64
+	written           v1alpha1.FaultStatus // the counts in the stored object
+
+	mu     sync.Mutex
+	counts map[string]*faultCount // by what FaultWhen.Per counts
+}
+
+// faultCount counts the requests that matched, and those that were hit.
+type faultCount struct {
+	matched, injected int64
+	random            *rand.Rand
+}
+
+// maxCounted is the maximum number of clients or objects that a Fault counts; others are not hit.
+const maxCounted = 10000
+
+// newFaults returns the resource of Faults.
+func newFaults() *api.Resource {
+	res := newKind[v1alpha1.Fault](api.Names{
+		Name: resourceFaults, Singular: "fault", Kind: "Fault", Categories: []string{"lab"},
+		Verbs: []string{api.VerbCreate, api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbUpdate, api.VerbWatch},
+	}, nil, func(row *table.Row, obj api.Object) {
+		row.Name(obj.GetName())
+		inject := ""
+		if f, err := faultOf(obj); err == nil {
+			inject = injectionText(&f.Spec.Inject)
+		}
+		row.Text("Inject", "What happens to the requests.", inject)
+		row.Text("Matched", "Number of requests that matched.", text(obj, "status", "matched"))
+		row.Text("Injected", "Number of requests that were hit.", text(obj, "status", "injected"))
+		row.Age(obj)
+	})
+	res.Checks = api.Checks(api.ObjectMeta, func(w *api.Write[api.Object]) {
+		f, err := faultOf(w.Object)
+		if err != nil {
+			w.Add(field.Invalid(field.NewPath("spec"), "", err.Error()))
+			return
+		}
+		w.Add(checkFault(&f.Spec, field.NewPath("spec"))...)
+	})
+	return res
+}
+
+// faultOf decodes a Fault, which may have no other fields than those of the kind.
+func faultOf(obj api.Object) (*v1alpha1.Fault, error) {
+	data, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	f := &v1alpha1.Fault{}
+	return f, d.Decode(f)
+}
+
+// For implements request.Faults.
+func (l *Lab) For(r *http.Request, s *request.Scope) *request.Fault {
+	state := l.faultState()
+	if len(state.list) == 0 {
+		return nil
+	}
+	for _, f := range state.list {
+		if !f.matches(r, s) {
+			continue
+		}
+		f.matched.Add(1)
+		if f.hits(r, s) {
+			f.injected.Add(1)
+			return f.make(f, s)
+		}
+	}
+	return nil
+}
+
+// faultState returns the Faults that exist now.
+func (l *Lab) faultState() *faultState {
+	now := l.connections.Registry.CacheState(l.faults)
+	state := l.armed.state.Load()
+	if state != nil && state.of == now {
+		return state
+	}
+	l.armed.mu.Lock()
+	defer l.armed.mu.Unlock()
+	if state = l.armed.state.Load(); state != nil && state.of == now {
+		return state
+	}
+	next := &faultState{of: now}
+	for _, obj := range l.listFaults() {
+		f, err := faultOf(obj)
+		if err != nil {
+			l.config.Logger.Error("a fault cannot be used", "fault", obj.GetName(), "error", err)
+			continue
+		}
+		next.list = append(next.list, l.arm(f, state))
+	}
+	l.armed.state.Store(next)
+	return next
+}
+
+func (l *Lab) listFaults() []api.Object {
+	t := registry.Target{Resource: l.faults, Version: &l.faults.Versions[0]}
+	list, err := l.connections.Registry.List(request.AsServer(l.lifetime()), t, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+	if err != nil {
+		return nil // the server ends
+	}
+	objects, err := list.Objects()
+	if err != nil {
+		l.config.Logger.Error("faults cannot be read", "error", err)
+	}
+	return objects
+}
+
+// arm returns a Fault that acts: the one that did, if only its status differs, so that it goes on counting.
+func (l *Lab) arm(f *v1alpha1.Fault, before *faultState) *armedFault {
+	if before != nil {
+		for _, old := range before.list {
+			if old.uid == string(f.UID) && equalJSON(&old.spec, &f.Spec) {
+				return old
+			}
+		}
+	}
+	a := &armedFault{name: f.Name, uid: string(f.UID), spec: f.Spec, counts: map[string]*faultCount{}}
+	a.make = l.injection(&a.spec.Inject)
+	return a
+}
+
+func equalJSON(a, b any) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// matches reports whether a request is one of those that a Fault is about.
+func (f *armedFault) matches(r *http.Request, s *request.Scope) bool {
+	m, info := &f.spec.Match, &s.Info
+	resource := resourceOf(info)
+	switch {
+	case info.Group == v1alpha1.GroupVersion.Group && !slices.Contains(m.Resources, resource):
+		return false // nobody locks himself out
+	case len(m.Verbs) > 0 && !slices.Contains(m.Verbs, info.Verb):
+		return false
+	case f.spec.Inject.Watch != nil && !info.Watch:
+		return false
+	case f.spec.Inject.Conflict != nil && (info.Verb != api.VerbUpdate && info.Verb != api.VerbPatch || info.Name == ""):
+		return false
+	}
+	return matchesAny(m.Resources, resource) && matchesAny(m.Namespaces, info.Namespace) && matchesAny(m.Names, info.Name) &&
+		matchesAny(m.Users, userName(s)) && matchesAny(m.UserAgents, r.UserAgent())
+}
+
+// resourceOf returns RESOURCE.GROUP/SUBRESOURCE of a request; empty if it is not for a resource.
+func resourceOf(info *request.Info) string {
+	out := info.Resource
+	if info.Group != "" {
+		out += "." + info.Group
+	}
+	if info.Subresource != "" {
+		out += "/" + info.Subresource
+	}
+	return out
+}
+
+// matchesAny reports whether a text is one of a list, whose entries may end in a star. An empty list has all texts.
+func matchesAny(list []string, s string) bool {
+	if len(list) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		prefix, isPrefix := strings.CutSuffix(pattern, "*")
+		return pattern == s || isPrefix && strings.HasPrefix(s, prefix)
+	})
+}
+
+// hits reports whether a request that matches is hit, and counts it.
+func (f *armedFault) hits(r *http.Request, s *request.Scope) bool {
+	key := ""
+	switch f.spec.When.Per {
+	case v1alpha1.PerClient:
+		key = userName(s) + "\x00" + r.UserAgent()
+	case v1alpha1.PerObject:
+		key = resourceOf(&s.Info) + "\x00" + s.Info.Namespace + "\x00" + s.Info.Name
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.counts[key]
+	if c == nil {
+		if len(f.counts) >= maxCounted {
+			return false
+		}
+		c = &faultCount{random: rand.New(rand.NewPCG(uint64(f.spec.When.Seed), hashOf(key)))}
+		f.counts[key] = c
+	}
+	w := &f.spec.When
+	c.matched++
+	if c.matched <= w.Skip || w.Times > 0 && c.injected >= w.Times {
+		return false
+	}
+	if w.Percent > 0 && c.random.Int64N(100) >= w.Percent {
+		return false
+	}
+	c.injected++
+	return true
+}
+
+// hashOf returns a number that depends on a text alone (FNV-1a).
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// random returns a duration between two, that follows from the seed of the Fault and the number of requests that it has hit.
+func (f *armedFault) random(from, to time.Duration) time.Duration {
+	if to <= from {
+		return from
+	}
+	r := rand.New(rand.NewPCG(uint64(f.spec.When.Seed), uint64(f.injected.Load())))
+	return from + time.Duration(r.Int64N(int64(to-from)+1))
+}
+
+// writeFaultCounts brings the status of Faults up to date.
+func (l *Lab) writeFaultCounts() {
+	state := l.armed.state.Load()
+	if state == nil {
+		return
+	}
+	for _, f := range state.list {
+		now := v1alpha1.FaultStatus{Matched: f.matched.Load(), Injected: f.injected.Load()}
+		if now == f.written {
+			continue
+		}
+		t := registry.Target{Resource: l.faults, Version: &l.faults.Versions[0], Name: f.name}
+		err := l.setStatus(t, f.uid, &now)
+		if err != nil {
+			l.config.Logger.Debug("the counts of a fault were not written", "fault", f.name, "error", err)
+			continue
+		}
+		f.written = now
+	}
+}
+
+// injectionText describes an injection in a few words.
+func injectionText(i *v1alpha1.FaultInjection) string {
+	switch {
+	case i.Error != nil:
+		return fmt.Sprint("error ", i.Error.Code)
+	case i.Delay != nil:
+		return "delay " + i.Delay.Min
+	case i.Lose != "":
+		return "lose " + i.Lose
+	case i.Conflict != nil:
+		return "conflict"
+	case i.Compact != nil:
+		return "compact"
+	case i.Watch != nil:
+		return "watch"
+	}
+	return ""
+}
