@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -281,6 +283,18 @@ func (l *Lab) writeFaultCounts() {
 		}
 		f.written = now
 	}
+}
+
+// countsOf returns a Fault with the present counts, which a list has from the last second.
+func (l *Lab) countsOf(_ context.Context, obj api.Object) (api.Object, error) {
+	for _, f := range l.faultState().list {
+		if f.uid == string(obj.GetUID()) {
+			out := obj.DeepCopyObject().(*untyped.Object)
+			out.Object["status"] = map[string]any{"matched": f.matched.Load(), "injected": f.injected.Load()}
+			return out, nil
+		}
+	}
+	return obj, nil
 }
 
 // injectionText describes an injection in a few words.

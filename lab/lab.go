@@ -107,6 +107,7 @@ func New(c Config) *Lab {
 	}
 	l.requests.Detail, l.checkpoints, l.rewinds = l.detail, l.newCheckpoints(), newRewinds()
 	l.marks.byUID, l.faults = map[types.UID]*mark{}, newFaults()
+	l.faults.Detail = l.countsOf
 	l.store = storage.NewLocal(storage.Options{WindowBytes: l.share(shareOfWindow), Logger: c.Logger, Now: c.Now})
 	return l
 }
