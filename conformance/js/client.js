@@ -1,5 +1,5 @@
 // Lists, watches and patches with @kubernetes/client-node, against the server of
-// the kubeconfig that KUBECONFIG names. Ends with status 0 when all was as it
+// the kubeconfig that KUBECONFIG names, and reads what its lab has of that. Ends with status 0 when all was as it
 // should be.
 import assert from 'node:assert/strict';
 import * as k8s from '@kubernetes/client-node';
@@ -42,4 +42,27 @@ const controller = await new Promise((resolve, reject) => {
 });
 controller.abort();
 assert.deepEqual(seen, ['MODIFIED patched', 'DELETED patched']);
+// The lab of the server has those requests, and shows new ones in a watch.
+const custom = config.makeApiClient(k8s.CustomObjectsApi);
+const lab = { group: 'lab.miniapiserver.io', version: 'v1alpha1', plural: 'requests' };
+const fieldSelector = `resource=configmaps,objectName=${name},user=kubernetes-admin`;
+const verbs = async () => (await custom.listClusterCustomObject({ ...lab, fieldSelector })).items.map((item) => item.spec.verb);
+const kept = async () => (await verbs()).length < 3 ? new Promise((done) => setTimeout(done, 20)).then(kept) : verbs();
+assert.deepEqual(await kept(), ['create', 'patch', 'delete']);
+const requests = await custom.listClusterCustomObject({ ...lab, fieldSelector });
+const patch = await custom.getClusterCustomObject({ ...lab, name: requests.items[1].metadata.name });
+assert.equal(patch.status.phase, 'Complete');
+assert.ok(patch.status.changes.some((c) => c.path === 'data.step' && c.after === '"patched"' && c.by === 'the patch'));
+const refused = await new Promise((resolve, reject) => {
+  const watch = new k8s.Watch(config);
+  const query = { fieldSelector: 'code=404,objectName=missing', resourceVersion: requests.metadata.resourceVersion };
+  let aborter;
+  const onEvent = (type, object) => { aborter?.abort(); resolve(object); };
+  watch.watch(`/apis/${lab.group}/${lab.version}/${lab.plural}`, query, onEvent, (err) => err && err.name !== 'AbortError' && reject(err))
+    .then((a) => {
+      aborter = a;
+      return core.readNamespacedConfigMap({ namespace, name: 'missing' }).catch((err) => assert.equal(err.code, 404));
+    }).catch(reject);
+});
+assert.equal(refused.status.cause.by, 'storage');
 console.log('listed, watched and patched');

@@ -1,6 +1,6 @@
 //go:build javascript
 
-// Package js has the JavaScript client of Kubernetes list, watch and patch.
+// Package js has the JavaScript client of Kubernetes list, watch and patch, and read what the lab has of it.
 package js
 
 import (
@@ -33,7 +33,7 @@ func TestJavaScriptClient(t *testing.T) {
 	if out, err := command(ctx, dir, nil, "npm", "ci", "--ignore-scripts"); err != nil {
 		t.Fatalf("npm ci: %v: %s", err, out)
 	}
-	s, err := server.Start(ctx, server.Options{})
+	s, err := server.Start(ctx, server.Options{Lab: server.Lab{Enabled: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

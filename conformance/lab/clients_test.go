@@ -168,7 +168,7 @@ func TestBookmarks(t *testing.T) {
 		t.Fatal("no bookmark")
 	}
 	next := w.do("GET "+configs, "").id
-	again, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: at, FieldSelector: "resource=configmaps"})
+	again, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: at, FieldSelector: "resource=configmaps,userAgent=tester/1.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
