@@ -31,6 +31,7 @@ type indexedWrite struct {
 	kept                         *keptRequest
 }
 
+// add adds a request that wrote an object. A request that changed nothing answers with the revision of an earlier write, and is left out.
 func (x writeIndex) add(k *keptRequest) {
 	if k.rev == 0 {
 		return
@@ -38,7 +39,13 @@ func (x writeIndex) add(k *keptRequest) {
 	w := k.detail.write
 	w.rev, w.request, w.kept = k.rev, k.name, k
 	list := x[k.object]
-	at, _ := slices.BinarySearchFunc(list, k.rev, func(w indexedWrite, rev int64) int { return int(min(max(w.rev-rev, -1), 1)) })
+	at, found := slices.BinarySearchFunc(list, k.rev, func(w indexedWrite, rev int64) int { return int(min(max(w.rev-rev, -1), 1)) })
+	if found {
+		if list[at].at.After(w.at) { // the requests came out of order
+			list[at] = w
+		}
+		return
+	}
 	x[k.object] = slices.Insert(list, at, w)
 }
 
