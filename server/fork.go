@@ -28,6 +28,11 @@ type ForkOptions struct {
 // keys, on a free port. It returns when the fork is ready. The server goes on meanwhile, and neither sees later writes of the
 // other. Its etcd must be embedded.
 func (s *Server) Fork(ctx context.Context, f ForkOptions) (*Server, error) {
+	return s.fork(ctx, f, s.o.Lab.Enabled)
+}
+
+// fork starts a fork, with or without a lab.
+func (s *Server) fork(ctx context.Context, f ForkOptions, withLab bool) (*Server, error) {
 	if s.store == nil || !s.store.CanFork() {
 		return nil, fmt.Errorf("fork: %w", storage.ErrNotEmbedded)
 	}
@@ -42,7 +47,7 @@ func (s *Server) Fork(ctx context.Context, f ForkOptions) (*Server, error) {
 	o := s.o
 	o.forkOf, o.Dir, o.oneOfMany = s, f.Dir, false
 	o.Etcd.Snapshot, o.Etcd.SnapshotInterval = "", 0
-	o.Serving.Port, o.Lab.Page = 0, 0
+	o.Serving.Port, o.Lab.Page, o.Lab.Enabled = 0, 0, withLab
 	if o.Serving.InsecurePort != 0 {
 		o.Serving.InsecurePort = -1
 	}

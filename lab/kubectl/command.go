@@ -1,15 +1,17 @@
-// Package kubectl is the command kubectl lab: it shows what the lab of a server has seen. requests, explain, watches and top read
-// the kind Request; history, blame and diff the kind Change; who-can and can the rules of RBAC; levels the dumps of flow
-// control. cmd/miniapiserver runs it if it is called as kubectl-lab.
+// Package kubectl is the command kubectl lab: it shows what the lab of a server has seen, and goes back to earlier states.
+// requests, explain, watches and top read the kind Request; history, blame and diff the kind Change; who-can and can the rules of
+// RBAC; levels the dumps of flow control. checkpoint, rewind, save and clock use the kinds of those names. fork and try run this
+// program as a second server. cmd/miniapiserver runs the package if it is called as kubectl-lab.
 //
-// Package client below it talks to the server, document treats objects as YAML, and terminal writes colours and tables. Of the
-// server it imports the types of the API alone, so it works against any server that has the lab, and who-can, can and
-// levels against any API server.
+// Package client below it talks to the server, document treats objects as YAML, terminal writes colours and tables, and lab/try
+// finds what a program changed. Of the server it imports the types of the API and the page alone, so it works against any server
+// that has the lab, and who-can, can, levels and try --against with any API server.
 package kubectl
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,19 +35,22 @@ const (
 
 // environment is what the commands have of the process.
 type environment struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	now            func() time.Time
 	location       *time.Location
 	executable     func() (string, error)
+	environ        func() []string
+	browse         func(address string) error
 }
 
 // Run runs the plugin with arguments and returns its exit status.
 func Run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return run(ctx, args, environment{stdout: stdout, stderr: stderr, getenv: os.Getenv, now: time.Now, location: time.Local,
-		executable: os.Executable})
+	return run(ctx, args, environment{stdin: os.Stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv, now: time.Now, location: time.Local,
+		executable: os.Executable, environ: os.Environ, browse: openBrowser})
 }
 
 // Complete prints how a command line goes on, as kubectl asks its plugins by the name CompletionName.
@@ -57,7 +62,11 @@ func run(ctx context.Context, args []string, env environment) int {
 	o := &options{environment: env}
 	root := o.root()
 	root.SetArgs(args)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if status := (*exitStatus)(nil); errors.As(err, &status) {
+		return status.code
+	}
+	if err != nil {
 		for i, line := range strings.Split(strings.TrimSpace(o.explain(err).Error()), "\n") {
 			fmt.Fprintln(env.stderr, [2]string{"error: ", "  "}[min(i, 1)]+terminal.Escape(line))
 		}
@@ -78,7 +87,8 @@ type options struct {
 }
 
 const long = `kubectl lab shows why an API server with --lab answered as it did, who changed an
-object, who may do what, and what the server is doing at the moment.
+object, who may do what, and what the server is doing at the moment. It goes back to
+earlier states, and tries commands on a copy of the server.
 
 kubectl finds it as a plugin if a program kubectl-lab is in PATH:
 
@@ -95,7 +105,9 @@ func (o *options) root() *cobra.Command {
   kubectl lab explain last --failed            # why my last request failed
   kubectl lab explain last --failed --suggest-role | kubectl apply -f -
   kubectl lab blame deploy/web                 # who set each line
-  kubectl lab who-can delete pods -n shop`,
+  kubectl lab who-can delete pods -n shop
+  kubectl lab checkpoint clean                 # ... and later: kubectl lab rewind clean
+  kubectl lab try -- helm upgrade shop ./chart # what it would change`,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.prepare() },
 		Args:              noSuchCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -108,7 +120,8 @@ func (o *options) root() *cobra.Command {
 	o.flags.AddTo(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&o.color, "color", "auto", "When to use colours: auto, always or never.")
 	root.AddCommand(o.requests(), o.explainRequest(), o.watches(), o.top(), o.levels(),
-		o.history(), o.blame(), o.diff(), o.whoCan(), o.can(), o.install())
+		o.history(), o.blame(), o.diff(), o.whoCan(), o.can(),
+		o.checkpoint(), o.rewind(), o.fork(), o.try(), o.save(), o.clockCommand(), o.servePage(), o.install())
 	o.addFlagCompletion(root)
 	return root
 }
