@@ -164,3 +164,6 @@ func writeTemporary(config *rest.Config, namespace string) (string, func(), erro
 	}
 	return file, remove, nil
 }
+
+// client returns a client of the fork with the administrator's rights.
+func (f *forkProcess) client() (*client.Client, error) { return client.ReadKubeconfig(f.kubeconfig) }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
-	"github.com/miniapiserver/miniapiserver/lab/page"
+	labpage "github.com/miniapiserver/miniapiserver/lab/page"
 )
 
 func (o *options) servePage() *cobra.Command {
@@ -37,7 +37,7 @@ A server with --lab-page has the page itself, and prints its address at its star
 			if err != nil {
 				return err
 			}
-			served, err := page.Listen(page.Config{API: transport, URL: &url.URL{Scheme: address.Scheme, Host: address.Host}, Token: page.NewToken()}, port)
+			served, err := labpage.Listen(labpage.Config{API: transport, URL: &url.URL{Scheme: address.Scheme, Host: address.Host}, Token: labpage.NewToken()}, port)
 			if err != nil {
 				return err
 			}

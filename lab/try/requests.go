@@ -52,7 +52,19 @@ func (d *Diff) addRequests(ctx context.Context, c *client.Client, version string
 	}
 	slices.SortStableFunc(sent, func(a, b v1alpha1.Request) int { return a.Spec.Time.Compare(b.Spec.Time.Time) })
 	for i := range sent {
-		d.addRequest(&sent[i])
+		r := &sent[i]
+		if isRefusal(r) || len(r.Status.Warnings) > 0 { // a list leaves out what may quote the object
+			t := requests
+			t.Name = r.Name
+			var full v1alpha1.Request
+			switch err := c.Get(ctx, t, &full); {
+			case err == nil:
+				r = &full
+			case !apierrors.IsNotFound(err): // it may have been dropped since
+				return nil, err
+			}
+		}
+		d.addRequest(r)
 	}
 	slices.SortFunc(d.Webhooks, func(a, b Webhook) int { return cmp.Compare(a.Name, b.Name) })
 	return made, nil

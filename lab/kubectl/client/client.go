@@ -46,7 +46,8 @@ const Agent = "kubectl-lab"
 func New(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = Agent + "/v1alpha1"
-	config.QPS = -1 // flow control is the server's task
+	config.QPS = -1                           // flow control is the server's task
+	config.WarningHandler = rest.NoWarnings{} // the warnings of a command are in its Request
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"}) // has Status, the errors of servers
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()

@@ -75,3 +75,12 @@ func (f *Flags) Identity() rest.ImpersonationConfig {
 	a := &f.overrides.AuthInfo
 	return rest.ImpersonationConfig{UserName: a.Impersonate, UID: a.ImpersonateUID, Groups: a.ImpersonateGroups, Extra: a.ImpersonateUserExtra}
 }
+
+// Namespace returns the namespace of the flags or the kubeconfig.
+func (f *Flags) Namespace() string {
+	namespace, _, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, &f.overrides).Namespace()
+	if err != nil {
+		return "" // a command without a kubeconfig has no namespace of its own
+	}
+	return namespace
+}
