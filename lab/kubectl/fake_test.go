@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,8 +38,12 @@ type fake struct {
 	mu sync.Mutex
 	// answers are the bodies for GET requests, by path.
 	answers map[string]any
-	// created are the answers to POST requests, by path.
-	created map[string]any
+	// created are the answers to POST requests, by path, and written those to other writes, by method and path.
+	created, written map[string]any
+	// bodies are the bodies of the last writes, by method and path.
+	bodies map[string]string
+	// opened are the addresses for which a browser was opened.
+	opened []string
 	// requests and changes are what the lab has; nil if it is off.
 	requests []v1alpha1.Request
 	changes  []v1alpha1.Change
@@ -57,7 +62,7 @@ var now = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{t: t, answers: map[string]any{}, created: map[string]any{}, events: make(chan any), watched: make(chan string, 10)}
+	f := &fake{t: t, answers: map[string]any{}, created: map[string]any{}, written: map[string]any{}, bodies: map[string]string{}, events: make(chan any), watched: make(chan string, 10)}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	resource := func(name, kind string, namespaced bool, short ...string) discovery.APIResourceDiscovery {
@@ -93,6 +98,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		seen += " as " + user + " " + strings.Join(r.Header.Values("Impersonate-Group"), ",")
 	}
 	f.seen = append(f.seen, seen)
+	if r.Method != http.MethodGet {
+		sent, err := io.ReadAll(r.Body)
+		if err != nil {
+			f.t.Error(err)
+		}
+		f.bodies[r.Method+" "+r.URL.Path] = string(sent)
+	}
 	var body any
 	switch path := r.URL.Path; {
 	case r.URL.Query().Get("watch") != "":
@@ -101,6 +113,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method == http.MethodPost:
 		body = f.created[path]
+	case r.Method != http.MethodGet:
+		body = f.written[r.Method+" "+path]
 	case path == labPath+"requests" && f.requests != nil:
 		body = page(withoutDetails(f.requests), r, requestFields)
 	case path == labPath+"changes" && f.changes != nil:
@@ -277,7 +291,8 @@ func (f *fake) run(args ...string) result {
 func (f *fake) runWith(ctx context.Context, stdout, stderr interface{ Write([]byte) (int, error) }, args ...string) int {
 	return run(ctx, append([]string{"--server", f.URL, "--kubeconfig", os.DevNull}, args...), environment{
 		stdout: stdout, stderr: stderr, getenv: func(string) string { return "" }, now: func() time.Time { return now }, location: time.UTC,
-		executable: func() (string, error) { return "/opt/miniapiserver", nil }})
+		executable: func() (string, error) { return "/opt/miniapiserver", nil }, environ: os.Environ,
+		browse: func(address string) error { f.opened = append(f.opened, address); return nil }})
 }
 
 // golden compares an output with a file in testdata.
