@@ -26,6 +26,9 @@ import (
 const asCommand = "MINIAPISERVER_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asWriter) != "" {
+		os.Exit(writeObjects())
+	}
 	if os.Getenv(asCommand) != "" {
 		main()
 		return
