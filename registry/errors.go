@@ -63,6 +63,8 @@ func (r *Registry) StatusError(t Target, err error) error {
 		return apierrors.NewAlreadyExists(t.groupResource(), t.Name)
 	case errors.As(err, &conflict):
 		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
+	case errors.Is(err, storage.ErrRewritten):
+		return apierrors.NewConflict(t.groupResource(), t.Name, storage.ErrRewritten)
 	case errors.As(err, &future):
 		if t.Resource.Storage.Uncached {
 			return errFutureRevision(future, 0)

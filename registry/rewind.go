@@ -89,6 +89,13 @@ func (r *Registry) Rewind(ctx context.Context, to *storage.Mark, o RewindOptions
 	return out, rev, nil
 }
 
+// BeforeRewind returns a context whose writes meet a conflict if a rewind comes before them, for control loops: what they have read
+// is then outdated.
+func (r *Registry) BeforeRewind(ctx context.Context) context.Context { return r.store.BeforeRewrite(ctx) }
+
+// IsRewound reports whether a rewind came since BeforeRewind.
+func (r *Registry) IsRewound(ctx context.Context) bool { return r.store.IsRewritten(ctx) }
+
 // rewindSteps returns the order in which differences are written: scopes that exist then, the objects in them, and the end of
 // scopes that do not. The fence of a scope that ends has the creations fail that began before, and that of a scope which
 // exists again is removed.

@@ -94,6 +94,8 @@ func writeError(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, ErrRewritten):
+		return ErrRewritten
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return ErrTooLarge
 	case errors.Is(err, rpctypes.ErrNoSpace):

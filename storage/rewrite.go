@@ -18,6 +18,28 @@ import (
 // ErrOtherWriter means that another server changed a key while Rewrite made it what it was. The part that was written stays.
 var ErrOtherWriter = errors.New("another server writes to the same etcd")
 
+// ErrRewritten means that a Rewrite came between BeforeRewrite and the write.
+var ErrRewritten = errors.New("the state that the write follows from was replaced by an earlier one")
+
+// rewritesKey is the key of the number of Rewrites of a store in a context.
+type rewritesKey struct{ s *Store }
+
+// BeforeRewrite returns a context whose writes fail with ErrRewritten if a Rewrite comes before them. It is for writes without a
+// precondition that follow from what was read before, such as the deletion of all that is in a namespace.
+func (s *Store) BeforeRewrite(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rewritesKey{s}, s.rewrites.Load())
+}
+
+// IsRewritten reports whether a Rewrite came since BeforeRewrite.
+func (s *Store) IsRewritten(ctx context.Context) bool {
+	now := s.rewrites.Load()
+	if now == 0 {
+		return false
+	}
+	then, ok := ctx.Value(rewritesKey{s}).(int64)
+	return ok && then != now
+}
+
 // Rewrite is a step of going back to an earlier state: the differences to undo, and the fences of the scopes that end or exist again.
 type Rewrite struct {
 	Differences []Difference
@@ -55,6 +77,7 @@ func (s *Store) Rewrite(ctx context.Context, steps []Rewrite) (int64, error) {
 		batches = append(batches, more...)
 	}
 	rev := s.applied.rev.Load()
+	defer s.rewrites.Add(1) // when the caches have the earlier state: what was read before is outdated
 	if len(batches) > 1 {
 		if err := s.beginUndo(rev); err != nil {
 			return 0, err

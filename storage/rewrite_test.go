@@ -191,3 +191,29 @@ func BenchmarkMark(b *testing.B) {
 		}
 	})
 }
+
+// TestBeforeRewrite checks that a write which follows from the state before a Rewrite fails, and that others do not.
+func TestBeforeRewrite(t *testing.T) {
+	s, c := startStore(t, Options{})
+	m := mustMark(t, s)
+	outdated := s.BeforeRewrite(t.Context())
+	if _, err := c.Create(outdated, "a/before", configMap("a/before", "1")); err != nil || s.IsRewritten(outdated) {
+		t.Errorf("before the rewrite: %v", err)
+	}
+	rewindTo(t, s, m)
+	for name, fails := range map[string]bool{"outdated": true, "present": false, "other": false} {
+		ctx := t.Context()
+		switch name {
+		case "outdated":
+			ctx = outdated
+		case "present":
+			ctx = s.BeforeRewrite(ctx)
+		}
+		if _, err := c.Create(ctx, "a/"+name, configMap("a/"+name, "1")); errors.Is(err, ErrRewritten) != fails || (err != nil) != fails || s.IsRewritten(ctx) != fails {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := contents(t, c); len(got) != 2 {
+		t.Errorf("the store has %v", got)
+	}
+}

@@ -35,6 +35,8 @@ type Store struct {
 
 	// writes is held for reading by each write of a collection, and for writing by HoldWrites.
 	writes sync.RWMutex
+	// rewrites is the number of Rewrites. It changes while writes is held for writing.
+	rewrites atomic.Int64
 
 	// applyMu is held while events are applied, and while the set of collections or the
 	// whole content of a cache changes.

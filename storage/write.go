@@ -162,7 +162,10 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	}
 	start := time.Now()
 	c.store.writes.RLock()
-	rev, current, err := transact(ctx, w)
+	rev, current, err := int64(0), (*mvccpb.KeyValue)(nil), ErrRewritten
+	if !c.store.IsRewritten(ctx) {
+		rev, current, err = transact(ctx, w)
+	}
 	c.store.writes.RUnlock()
 	c.observeEtcd(ctx, w.op, start, err)
 	if err != nil || rev == 0 {

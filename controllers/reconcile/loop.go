@@ -145,9 +145,14 @@ func (s *Source[K]) feed(ctx context.Context, c BaseConfig, queue *Queue[K]) *re
 
 // syncKey syncs a key of a queue.
 func (l *Loop[K]) syncKey(ctx context.Context, q *Queue[K], key K) {
+	if l.Registry != nil {
+		ctx = l.Registry.BeforeRewind(ctx)
+	}
 	left, err := syncRecovering(ctx, q.log, key, l.Sync)
 	switch {
 	case ctx.Err() != nil:
+	case l.Registry != nil && l.Registry.IsRewound(ctx):
+		q.retry(key) // it may have decided by what is not there any more
 	case err != nil:
 		q.log.Info("sync failed, retrying", "key", key, "error", err)
 		q.retry(key)
