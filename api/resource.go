@@ -86,6 +86,8 @@ type Resource struct {
 	// Detail returns an object as a get shows it to the user of ctx, who may see more of it, or less, than lists and watches show.
 	// Nil means that there is no difference.
 	Detail func(ctx context.Context, obj Object) (Object, error)
+	// Written, if set, is called when an update of an object is stored, before the client gets its answer.
+	Written func(ctx context.Context)
 	// RefusesNew returns the reason for which no object can be created at present,
 	// or nil.
 	RefusesNew func() error

@@ -17,6 +17,8 @@ type Auditor struct {
 	backends []*backend
 	metrics  *metrics
 	now      func() time.Time
+	// isMovable: now may differ from the wall clock.
+	isMovable bool
 }
 
 // New returns an Auditor. It opens the log, and starts the goroutines of the backends,
@@ -35,10 +37,10 @@ func New(c Config) (*Auditor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Auditor{policy: c.Policy, metrics: m, now: c.Now}
-	faults := &faultLog{logger: c.Logger, errors: m.errors, now: c.Now}
+	a := &Auditor{policy: c.Policy, metrics: m, now: c.Now, isMovable: c.IsMovable}
+	faults := &faultLog{logger: c.Logger, errors: m.errors, now: time.Now}
 	if c.Log != nil {
-		log, err := openLog(c.Log, c.Now, faults)
+		log, err := openLog(c.Log, time.Now, faults)
 		if err != nil {
 			return nil, err
 		}

@@ -22,8 +22,10 @@ type Config struct {
 	// Metrics registers the metrics; nil means that they are not served.
 	Metrics prometheus.Registerer
 	Logger  *slog.Logger
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
+	// Now is the clock of the times in events; nil means time.Now. IsMovable: it may differ from the wall clock, in which the server
+	// measures.
+	Now       func() time.Time
+	IsMovable bool
 }
 
 // Modes of a backend.

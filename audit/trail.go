@@ -31,6 +31,7 @@ type Trail struct {
 	omit    stageSet
 	// longRunning requests have an event when their response starts, which is made once.
 	longRunning, started bool
+	received             time.Time     // in real time
 	status               metav1.Status // that of the event, unless the response has no header
 }
 
@@ -51,12 +52,15 @@ func (a *Auditor) Begin(r *http.Request, scope *request.Scope, received time.Tim
 
 // newTrail returns a trail with the metadata of the request.
 func (a *Auditor) newTrail(r *http.Request, scope *request.Scope, received time.Time, d decision) *Trail {
-	info := &scope.Info
+	info, arrived := &scope.Info, received
+	if a.isMovable {
+		arrived = a.now().Add(-time.Since(received))
+	}
 	scope.Audit = &request.AuditRecord{Level: d.level, OmitManagedFields: d.omitManagedFields}
 	t := trails.Get().(*Trail)
-	*t = Trail{auditor: a, scope: scope, omit: d.omit, longRunning: info.IsLongRunning(), event: Event{
+	*t = Trail{auditor: a, scope: scope, omit: d.omit, longRunning: info.IsLongRunning(), received: received, event: Event{
 		Level: d.level, ID: scope.ID, RequestURI: r.URL.RequestURI(), Verb: info.Verb, User: scope.User,
-		UserAgent: truncateUserAgent(r.UserAgent()), RequestReceivedTimestamp: received,
+		UserAgent: truncateUserAgent(r.UserAgent()), RequestReceivedTimestamp: arrived,
 		described: t.event.described[:0],
 	}}
 	t.event.SourceIPs = sourceIPs(r)
@@ -121,7 +125,11 @@ func (t *Trail) Complete() {
 	}
 	now := t.auditor.now()
 	// The time of a watch is not that of work.
-	if took := now.Sub(t.event.RequestReceivedTimestamp); took > slow && !t.scope.Info.Watch {
+	took := now.Sub(t.event.RequestReceivedTimestamp)
+	if t.auditor.isMovable {
+		took = time.Since(t.received)
+	}
+	if took > slow && !t.scope.Info.Watch {
 		t.annotateDurations(took)
 	}
 	t.recordAt(StageResponseComplete, now)

@@ -20,6 +20,9 @@ type TokenTTLs struct {
 	Success time.Duration
 	// Failure is for tokens that the authenticator does not accept.
 	Failure time.Duration
+	// Moves returns the number of moves of the clock by which tokens expire. Results from before a move are not used. Nil means that
+	// the clock does not move.
+	Moves func() uint64
 }
 
 // NewTokenCache caches the results for tokens that an external server authenticates, and sends one
@@ -166,6 +169,9 @@ func (c *tokenCache) key(ctx context.Context, token string) (key cacheKey) {
 		mac.Write([]byte(s))
 	}
 	write(token)
+	if c.ttl.Moves != nil {
+		mac.Write(binary.BigEndian.AppendUint64(nil, c.ttl.Moves()))
+	}
 	audiences, _ := audiencesIn(ctx)
 	for _, audience := range audiences {
 		write(audience)

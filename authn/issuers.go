@@ -22,6 +22,7 @@ type JWTIssuers struct {
 	refuse  Restrictions
 	metrics *JWTMetrics
 	logger  *slog.Logger
+	now     func() time.Time // nil means time.Now
 	first   *issuerSet
 	current atomic.Pointer[issuerSet]
 }
@@ -49,6 +50,14 @@ func NewJWTIssuers(c *Config, path string, data []byte, refuse Restrictions, met
 	return o, nil
 }
 
+// WithClock has tokens judged by a clock. It must be called before Run.
+func (o *JWTIssuers) WithClock(now func() time.Time) {
+	o.now = now
+	for _, tokens := range o.first.all {
+		tokens.now = now
+	}
+}
+
 func (o *JWTIssuers) build(c *Config) (*issuerSet, error) {
 	rules, errs := c.validate(newExpressions(), o.refuse)
 	if err := errs.ToAggregate(); err != nil {
@@ -60,6 +69,7 @@ func (o *JWTIssuers) build(c *Config) (*issuerSet, error) {
 		if err != nil {
 			return nil, err
 		}
+		tokens.now = o.now
 		set.all, set.tokens = append(set.all, tokens), append(set.tokens, tokens)
 	}
 	return set, nil

@@ -40,6 +40,7 @@ func (j JWT) WithAlgorithms(algorithms []string) JWT {
 type oidcTokens struct {
 	config JWT
 	rules  jwtRules
+	now    func() time.Time // by which tokens expire; nil means time.Now
 	client *http.Client
 	// keys records the fetches of keys by client.
 	keys   *measuredKeys
@@ -157,7 +158,7 @@ func (o *oidcTokens) verifierConfig() *oidc.Config {
 	if algorithms == nil {
 		algorithms = safeAlgorithms
 	}
-	return &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms}
+	return &oidc.Config{SkipClientIDCheck: true, SupportedSigningAlgs: algorithms, Now: o.now}
 }
 
 // claims are the raw claims of a token.

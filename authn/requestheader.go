@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -30,6 +31,12 @@ type ProxyHeaders struct{ Users, UIDs, Groups, Extra []string }
 func NewProxy(cas *CAFile, own *OwnCertificates, names []string, headers ProxyHeaders) *Proxy {
 	common := func(c *x509.Certificate) (string, error) { return c.Subject.CommonName, own.checkMarks(c) }
 	return &Proxy{chains: newChains(cas, common), own: own, names: names, ProxyHeaders: headers}
+}
+
+// WithClock has certificates judged by a clock, and returns p.
+func (p *Proxy) WithClock(now func() time.Time) *Proxy {
+	p.chains.now = now
+	return p
 }
 
 // Authenticate implements Authenticator. It removes the headers from r.

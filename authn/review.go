@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,7 +38,7 @@ func (r *reviewer) selfSubjectReview(ctx context.Context, _ registry.Target, _ a
 		return nil, apierrors.NewBadRequest("no user present on request")
 	}
 	return &authenticationv1.SelfSubjectReview{
-		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(time.Now())},
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(r.tokens.Issuer.now())},
 		Status:     authenticationv1.SelfSubjectReviewStatus{UserInfo: userInfo(user)},
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -37,6 +38,12 @@ func NewX509(cas *CAFile, own *OwnCertificates, metrics *TokenMetrics, withUIDs 
 		}
 		return userOfCertificate(c, uidOf)
 	})}
+}
+
+// WithClock has certificates judged by a clock, and returns x.
+func (x *X509) WithClock(now func() time.Time) *X509 {
+	x.chains.now = now
+	return x
 }
 
 // Authenticate implements Authenticator. A certificate without a common name is not a credential.

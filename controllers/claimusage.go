@@ -32,7 +32,7 @@ func (u *claimUsage) sync(ctx context.Context, key objectName) (reconcile.Result
 		return reconcile.Done, err
 	}
 	want := corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimUnused, Status: corev1.ConditionTrue,
-		LastTransitionTime: metav1.Now(), Reason: "NoPodsUsingPVC", Message: "No pods are currently referencing this PVC"}
+		LastTransitionTime: metav1.NewTime(u.Now()), Reason: "NoPodsUsingPVC", Message: "No pods are currently referencing this PVC"}
 	if used {
 		want.Status, want.Reason, want.Message = corev1.ConditionFalse, "PodUsingPVC", "A pod is currently referencing this PVC"
 	}

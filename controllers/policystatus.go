@@ -56,11 +56,11 @@ func (s *policyStatus) sync(ctx context.Context, name string) (reconcile.Result,
 	}
 	due, waits := s.due[name]
 	if !waits {
-		due = s.Now().Add(policyStatusDelay)
+		due = time.Now().Add(policyStatusDelay)
 		s.due[name] = due
 	}
-	if left := due.Sub(s.Now()); left > 0 {
-		return reconcile.Result(left), nil
+	if left := time.Until(due); left > 0 {
+		return reconcile.Poll(left), nil
 	}
 	warnings, err := s.checker.Check(p)
 	if err != nil {

@@ -148,6 +148,8 @@ func (q *quotaController) recountLoop(ctx context.Context, queue quotaQueue) {
 			q.queueQuotas(ctx, queue, namespace)
 		case <-tick.C:
 			q.queueQuotas(ctx, queue, "")
+		case <-q.Clock.Changed(): // pods may be past their grace period
+			q.queueQuotas(ctx, queue, "")
 		}
 	}
 }

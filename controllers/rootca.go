@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,7 +69,7 @@ func (r *rootCAPublisher) sync(ctx context.Context, name string) (reconcile.Resu
 	if maps.Equal(have.Data, data) && have.Annotations[rootCADescriptionKey] != "" {
 		return reconcile.Done, nil
 	}
-	if left := r.repairs.UntilRepair(name, r.Now()); left != reconcile.Done {
+	if left := r.repairs.UntilRepair(name, time.Now()); left != reconcile.Done {
 		return left, nil
 	}
 	mended := have.DeepCopy()

@@ -62,7 +62,7 @@ func (m *storageMigrator) sync(ctx context.Context, name string) (reconcile.Resu
 	res := m.resource(migration.Spec.Resource)
 	if res == nil {
 		if left := absentResourceGrace - m.Now().Sub(migration.CreationTimestamp.Time); left > 0 {
-			return reconcile.Result(min(left, time.Second)), nil
+			return reconcile.Poll(min(left, time.Second)), nil
 		}
 		return reconcile.AfterWrite(m.fail(ctx, migration, "resource does not exist in discovery"))
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -145,7 +146,7 @@ func (t *tokenSecretController) fill(ctx context.Context, account *corev1.Servic
 	if !missing {
 		return reconcile.Done, nil
 	}
-	if left := t.repairs.UntilRepair(secret.Namespace+"/"+secret.Name, t.Now()); left != reconcile.Done {
+	if left := t.repairs.UntilRepair(secret.Namespace+"/"+secret.Name, time.Now()); left != reconcile.Done {
 		return left, nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)

@@ -37,7 +37,7 @@ func (h *Handler) identify(next http.HandlerFunc) http.HandlerFunc {
 		switch {
 		case id != "":
 		case h.Recorder != nil:
-			id = request.NewOrderedUUID(h.Now()) // in whose order the lab keeps the requests
+			id = request.NewOrderedUUID(time.Now()) // in whose order the lab keeps the requests
 		default:
 			id = request.NewUUID()
 		}

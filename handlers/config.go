@@ -109,6 +109,6 @@ type Config struct {
 	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
 	// results of health checks, which /metrics/slis serves. Nil means new registries.
 	Metrics, SLIs description.Metrics
-	// Now is the clock; nil means time.Now.
+	// Now is the clock by which tables show ages; nil means time.Now.
 	Now func() time.Time
 }

@@ -90,7 +90,7 @@ func New(c Config) (*Handler, error) {
 		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: h.shutdown.begun,
 		ExternalAddress: c.ExternalAddress, Gates: c.Gates, Version: c.Version, Limiter: c.Limiter,
 		Metrics: c.Metrics, SLIs: c.SLIs, Flags: c.Flags, ReportDeprecated: h.reportDeprecatedPage,
-		NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: c.Now,
+		NoProfiling: c.NoProfiling, SetVerbosity: c.SetVerbosity, Logger: c.Logger, Now: time.Now,
 	}); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -23,7 +24,7 @@ func TestDeclaredRulesCompile(t *testing.T) {
 	}
 	for _, gates := range []features.Gates{nil, all} {
 		found := 0
-		for _, r := range kindsOf(kubeversion.Binary(), gates, expression.Library{}, structural.Release{}) {
+		for _, r := range kindsOf(kubeversion.Binary(), gates, expression.Library{}, structural.Release{}, time.Now) {
 			for i := range r.Versions {
 				v := &r.Versions[i]
 				obj, err := r.Decoded(v, r.NewOf(v))

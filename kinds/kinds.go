@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"sync"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
@@ -36,28 +37,28 @@ import (
 )
 
 // groups returns the Kinds functions of all groups. A new group has a package of its own and
-// one line here. New expressions in objects may call some functions.
-func groups(functions expression.Library, schemas structural.Release) []func(features.Gates) []*api.Resource {
+// one line here. New expressions in objects may call some functions. now is the clock.
+func groups(functions expression.Library, schemas structural.Release, now func() time.Time) []func(features.Gates) []*api.Resource {
 	return []func(features.Gates) []*api.Resource{
-		core.Kinds,
-		func(features.Gates) []*api.Resource { return apiextensions.Kinds(functions, schemas) },
-		apiregistration.Kinds,
+		func(gates features.Gates) []*api.Resource { return core.Kinds(gates, now) },
+		func(features.Gates) []*api.Resource { return apiextensions.Kinds(functions, schemas, now) },
+		func(features.Gates) []*api.Resource { return apiregistration.Kinds(now) },
 		apps.Kinds,
 		authentication.Kinds,
 		authorization.Kinds,
 		autoscaling.Kinds,
 		batch.Kinds,
-		certificates.Kinds,
+		func(features.Gates) []*api.Resource { return certificates.Kinds(now) },
 		coordination.Kinds,
 		discovery.Kinds,
 		flowcontrol.Kinds,
 		apiserverinternal.Kinds,
-		lifecycle.Kinds,
+		func(features.Gates) []*api.Resource { return lifecycle.Kinds(now) },
 		networking.Kinds,
 		node.Kinds,
 		policy.Kinds,
 		rbac.Kinds,
-		func(gates features.Gates) []*api.Resource { return resource.Kinds(gates, functions) },
+		func(gates features.Gates) []*api.Resource { return resource.Kinds(gates, functions, now) },
 		scheduling.Kinds,
 		storage.Kinds,
 		storagemigration.Kinds,
@@ -71,25 +72,26 @@ func All() []*api.Resource { return For(features.Default()) }
 // For returns all built-in kinds for the feature gates. A version whose gate is disabled
 // is not served.
 func For(gates features.Gates) []*api.Resource {
-	return Beside(kubeversion.Default().MinCompatibility, gates, structural.Release{})
+	return Beside(kubeversion.Default().MinCompatibility, gates, structural.Release{}, time.Now)
 }
 
 // Beside is For of a server that may share its data with servers of other releases: new
 // expressions in objects may call only functions that the oldest of these has. Schemas of definitions are
-// treated as in a release.
-func Beside(oldest kubeversion.Minor, gates features.Gates, schemas structural.Release) []*api.Resource {
+// treated as in a release. now is the clock for the stamps of the server.
+func Beside(oldest kubeversion.Minor, gates features.Gates, schemas structural.Release, now func() time.Time) []*api.Resource {
 	// The declarative rules are always those of the binary: while it emulates another release, the gate
 	// of the rules in beta has the state of that release, as in kube-apiserver.
-	return kindsOf(kubeversion.Binary(), gates, expression.NewExpressions(oldest), schemas)
+	return kindsOf(kubeversion.Binary(), gates, expression.NewExpressions(oldest), schemas, now)
 }
 
-func kindsOf(release kubeversion.Minor, gates features.Gates, functions expression.Library, schemas structural.Release) []*api.Resource {
+func kindsOf(release kubeversion.Minor, gates features.Gates, functions expression.Library, schemas structural.Release,
+	now func() time.Time) []*api.Resource {
 	rules := sync.OnceValue(func() *declarative.Table {
 		return declarative.New(declarative.Config{Release: release, Enabled: gates.Enabled})
 	})
 	fields := sync.OnceValues(func() (*gated.Table, error) { return gated.New(gates.Enabled) })
 	var kinds []*api.Resource
-	for _, group := range groups(functions, schemas) {
+	for _, group := range groups(functions, schemas, now) {
 		kinds = append(kinds, group(gates)...)
 	}
 	for _, r := range kinds {

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,7 @@ func TestPodConditions(t *testing.T) {
 		corev1.PodRunning: "", corev1.PodSucceeded: "Succeeded: The pod has completed successfully.", corev1.PodFailed: "Failed: The pod failed.",
 	} {
 		got := ""
-		for _, c := range pod.Pod(features.Default()).Row(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}).Conditions() {
+		for _, c := range pod.Pod(features.Default(), time.Now).Row(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}).Conditions() {
 			if c.Type == metav1.RowCompleted && c.Status == metav1.ConditionTrue {
 				got += c.Reason + ": " + c.Message
 			}
@@ -38,7 +39,7 @@ status: {phase: Running, podIPs: [{ip: 10.0.0.1}],
     lastState: {terminated: {finishedAt: 2026-05-04T11:50:00Z}}}]}`), p); err != nil {
 		b.Fatal(err)
 	}
-	kind := pod.Pod(features.Default())
+	kind := pod.Pod(features.Default(), time.Now)
 	b.ReportAllocs()
 	for b.Loop() {
 		kind.Row(p)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -89,7 +90,7 @@ const (
 func plain() map[*api.Resource]string {
 	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	return map[*api.Resource]string{
-		pod.Pod(features.Default()): plainPod, core.PodTemplate(features.Default()): `{` + plainTemplate + `}`,
+		pod.Pod(features.Default(), time.Now): plainPod, core.PodTemplate(features.Default()): `{` + plainTemplate + `}`,
 		apps.Deployment(features.Default()): workload, apps.ReplicaSet(features.Default()): workload, apps.StatefulSet(features.Default()): workload, apps.DaemonSet(features.Default()): workload,
 		core.ReplicationController(features.Default()):          `{"spec":{` + plainTemplate + `}}`,
 		apps.ControllerRevision():                               `{"data":{"a":1}}`,
@@ -140,13 +141,13 @@ func TestStoredTemplateGeneration(t *testing.T) {
 // TestPodChangeShowsDifference checks that the error of a refused change of a pod contains the
 // difference in the internal form.
 func TestPodChangeShowsDifference(t *testing.T) {
-	got := changeFaults(t, pod.Pod(features.Default()), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
+	got := changeFaults(t, pod.Pod(features.Default(), time.Now), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
 	for _, part := range []string{"spec: Forbidden: pod updates may not change fields other than", "\n- \"NodeName\": \"\",\n+ \"NodeName\": \"n\",\n", `"HostNetwork": false`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %s", part, got)
 		}
 	}
-	if got := changeFaults(t, pod.Pod(features.Default()), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n","initContainers":[],`)); strings.Contains(got, `+ "InitContainers"`) {
+	if got := changeFaults(t, pod.Pod(features.Default(), time.Now), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n","initContainers":[],`)); strings.Contains(got, `+ "InitContainers"`) {
 		t.Errorf("an empty list differs from none in %s", got)
 	}
 }
@@ -195,7 +196,7 @@ func FuzzValidate(f *testing.F) {
 }
 
 func BenchmarkCheckCreatePod(b *testing.B) {
-	r := pod.Pod(features.Default())
+	r := pod.Pod(features.Default(), time.Now)
 	obj := fixture(b, r, `{"metadata":{"labels":{"app":"x","tier":"y"}},"spec":{"volumes":[{"name":"v","configMap":{"name":"m"}}],"nodeSelector":{"a":"b"},
 		"containers":[{"name":"c","image":"i:1","ports":[{"name":"http","containerPort":80}],"env":[{"name":"A","value":"b"}],
 		"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"livenessProbe":{"httpGet":{"port":80}},"volumeMounts":[{"name":"v","mountPath":"/v"}]}]}}`)

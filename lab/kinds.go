@@ -23,6 +23,7 @@ const (
 	resourceCheckpoints = "checkpoints"
 	resourceRewinds     = "rewinds"
 	resourceFaults      = "faults"
+	resourceClocks      = "clocks"
 )
 
 // newKind returns the resource of a kind whose objects are JSON of the Go type T. Like custom kinds it has objects without a Go

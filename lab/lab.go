@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -25,7 +26,9 @@ type Config struct {
 	Memory int64
 	// Logger is the log; nil discards it.
 	Logger *slog.Logger
-	// Now is the clock; nil means time.Now.
+	// Clock is the clock of the server, which the kind Clock moves; nil means that there is no such kind.
+	Clock *clock.Clock
+	// Now is the real time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -65,6 +68,8 @@ type Lab struct {
 	config                                          Config
 	store                                           *storage.Store
 	requests, changes, checkpoints, rewinds, faults *api.Resource
+	clocks                                          *api.Resource // nil without a clock
+	moving                                          sync.Mutex    // held while the clock is moved as the Clock says
 	connections                                     Connections
 	marks                                           marks
 	armed                                           faults
@@ -106,6 +111,9 @@ func New(c Config) *Lab {
 		kept: map[string]*keptRequest{}, running: map[string]*keptRequest{}, writes: writeIndex{},
 	}
 	l.requests.Detail, l.checkpoints, l.rewinds = l.detail, l.newCheckpoints(), newRewinds()
+	if c.Clock != nil {
+		l.clocks = l.newClocks()
+	}
 	l.marks.byUID, l.faults = map[types.UID]*mark{}, newFaults()
 	l.faults.Detail = l.countsOf
 	l.store = storage.NewLocal(storage.Options{WindowBytes: l.share(shareOfWindow), Logger: c.Logger, Now: c.Now})
@@ -116,7 +124,11 @@ func (l *Lab) share(part float64) int64 { return int64(float64(l.config.Memory) 
 
 // Resources returns the resources of the lab.
 func (l *Lab) Resources() []*api.Resource {
-	return []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds, l.faults}
+	all := []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds, l.faults}
+	if l.clocks != nil {
+		all = append(all, l.clocks)
+	}
+	return all
 }
 
 // Stores returns the store of the resources whose objects the lab keeps.
@@ -125,11 +137,20 @@ func (l *Lab) Stores() map[schema.GroupResource]*storage.Store {
 	for _, res := range []*api.Resource{l.requests, l.checkpoints, l.faults} {
 		stores[res.GroupResource()] = l.store
 	}
+	if l.clocks != nil {
+		stores[l.clocks.GroupResource()] = l.store
+	}
 	return stores
 }
 
 // Connect connects the lab with the other parts of the server. It must be called before Run.
-func (l *Lab) Connect(c Connections) { l.connections = c }
+func (l *Lab) Connect(c Connections) error {
+	l.connections = c
+	if l.clocks == nil {
+		return nil
+	}
+	return l.createClock()
+}
 
 // Close closes the store.
 func (l *Lab) Close() error { return l.store.Close() }

@@ -75,7 +75,7 @@ func (r *Registry) checkConverted(ctx context.Context, t Target, e *UnconvertedE
 		errors.As(err, &e)
 	}
 	t.Name = ""
-	seconds := math.Exp(0.06 * r.o.Now().Sub(c.since).Seconds())
+	seconds := math.Exp(0.06 * time.Since(c.since).Seconds())
 	return apierrors.NewTooManyRequests(fmt.Sprintf("storage is (re)initializing: failed to list <unspecified>: %v",
 		r.errUnconverted(t, e)), int(min(seconds, 30)))
 }

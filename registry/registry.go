@@ -38,7 +38,7 @@ import (
 
 // Options configure a Registry, apart from its store and catalogue. The zero value works.
 type Options struct {
-	// Now is the clock; nil means time.Now.
+	// Now is the clock of the stamps in objects; nil means time.Now.
 	Now func() time.Time
 	// EventTTL is the lifetime of events; 0 means no limit.
 	EventTTL time.Duration
@@ -141,7 +141,7 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.collections[res.Storage.Prefix] = c
-	r.conversions.addResource(res, r.o.Now(), c.IsEmpty())
+	r.conversions.addResource(res, time.Now(), c.IsEmpty())
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (r *Registry) ReplaceResource(former, current *api.Resource, publish func()
 	// The collection comes first: requests with the current definition may store objects in a
 	// version that the former one cannot decode.
 	c.Reconfigure(r.collectionConfig(current))
-	r.conversions.addResource(current, r.o.Now(), c.IsEmpty())
+	r.conversions.addResource(current, time.Now(), c.IsEmpty())
 	if err := publish(); err != nil {
 		c.Reconfigure(r.collectionConfig(former))
 		return err

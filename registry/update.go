@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -80,7 +81,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 // updateMissing creates a missing object if the options allow it. The caller retries if
 // another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	mayCreate := t.Resource.AllowCreateOnUpdate || o.IsApply && (!t.Status || t.Resource.Status.CreatedByApply)
+	mayCreate := t.Resource.AllowCreateOnUpdate || o.IsApply && canCreate(t.Resource) && (!t.Status || t.Resource.Status.CreatedByApply)
 	if o.AuthorizeCreate == nil || !mayCreate || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
@@ -94,6 +95,11 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, fromUpdate: true, applied: o.IsApply}
 	w.o.authorize = o.AuthorizeCreate
 	return r.createOnce(ctx, w)
+}
+
+// canCreate reports whether clients can create objects of a resource.
+func canCreate(res *api.Resource) bool {
+	return len(res.Verbs) == 0 || slices.Contains(res.Verbs, api.VerbCreate)
 }
 
 // update is one attempt to change a stored object.
@@ -333,6 +339,9 @@ func (w *update) commit(ctx context.Context) (err error) {
 		w.out, err = w.r.replace(ctx, w.t, w.collection, w.item, w.obj)
 		if errors.Is(err, storage.ErrTooLarge) && w.dropManagedFields(w.options.IsApply) {
 			return w.commit(ctx)
+		}
+		if written := w.t.Resource.Written; written != nil && err == nil {
+			written(ctx)
 		}
 	}
 	return err

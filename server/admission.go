@@ -101,6 +101,7 @@ func (p *builder) buildPlugins(files map[string][]byte) error {
 		Dial:               p.webhookDialer(),
 		NotReadySeconds:    *p.o.Admission.NotReadyTolerationSeconds,
 		UnreachableSeconds: *p.o.Admission.UnreachableTolerationSeconds,
+		Now:                p.clock.Now,
 		Ledger:             p.ledger,
 		Metrics:            p.metrics,
 	})

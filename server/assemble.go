@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -130,7 +129,7 @@ func (p *builder) buildCatalogue() (err error) {
 	if p.gates, err = readGates(&p.o, p.logger, p.metrics); err != nil {
 		return err
 	}
-	if p.kinds, err = p.o.builtInKinds(p.gates); err != nil {
+	if p.kinds, err = p.o.builtInKinds(p.gates, p.clock); err != nil {
 		return err
 	}
 	if p.catalogue, err = api.New(append(p.buildLab(), p.kinds.resources...)...); err != nil {
@@ -152,11 +151,12 @@ func (p *builder) buildRegistry() (err error) {
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
 		EtcdPrefix:              p.o.Etcd.Prefix,
 		EventTTL:                p.o.Limits.EventTTL,
+		Now:                     p.clock.Now,
 		Transformer:             p.transformers(),
 		DeleteCollectionWorkers: p.o.Limits.DeleteCollectionWorkers,
 		PrefersIPv6:             len(pools.Addresses) > 0 && pools.Addresses[0].Addr().Is6(),
 		Allocators: func(r *registry.Registry) map[schema.GroupResource]registry.Allocator {
-			p.allocator = allocation.New(r, allocation.Options{Gates: p.gates, Pools: pools, Now: time.Now})
+			p.allocator = allocation.New(r, allocation.Options{Gates: p.gates, Pools: pools, Now: p.clock.Now})
 			return map[schema.GroupResource]registry.Allocator{allocation.ServiceResource(): p.allocator}
 		},
 		Schemas:              ssa.Published(p.catalogue),
@@ -256,6 +256,7 @@ func (p *builder) buildHandler() error {
 		Kubelets: api.Kubelets{AddressTypes: p.o.Kubelets.AddressTypes,
 			Port: int32(p.o.Kubelets.Port), WebSockets: p.gates.Enabled(features.ExtendWebSocketsToKubelet)},
 		Flags:                p.shownFlags(),
+		Now:                  p.clock.Now,
 		NoProfiling:          p.o.NoProfiling,
 		SetVerbosity:         p.o.SetVerbosity,
 		Proxy:                p.proxy,
@@ -281,7 +282,7 @@ func (p *builder) buildPublication() (err error) {
 			p.o.Serving.BindAddress))),
 		NodePort: int32(p.o.Services.KubernetesNodePort),
 		Port:     int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust(), Gates: p.gates,
-		KubeletClient: p.o.Kubelets.CertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: time.Now,
+		KubeletClient: p.o.Kubelets.CertFile == "" && !p.o.NoDataDir, Logger: p.logger, Now: p.clock.Now,
 	}
 	if p.o.Services.EndpointReconciler != "none" {
 		p.endpoints = &bootstrap.Endpoints{

@@ -72,7 +72,7 @@ func (w *AuditWebhook) config() *audit.WebhookConfig {
 // requests are not recorded.
 func (p *builder) buildAudit() (err error) {
 	a := &p.o.Audit
-	config := audit.Config{Metrics: p.metrics, Logger: p.logger}
+	config := audit.Config{Metrics: p.metrics, Logger: p.logger, Now: p.clock.Now, IsMovable: p.clock != nil}
 	if a.PolicyFile == "" {
 		if a.Log.Path != "" || a.Webhook.ConfigFile != "" {
 			p.logger.Warn("requests are not recorded: there is no audit policy", "flag", "--audit-policy-file")

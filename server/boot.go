@@ -87,6 +87,7 @@ func (p *builder) bootstrapObjects(ctx context.Context) error {
 	}
 	if p.lease != nil {
 		p.runEvery("the server's lease", bootstrap.RefreshInterval, p.lease.Renew)
+		p.keepWhenMoved("the server's lease", bootstrap.RefreshInterval, p.lease.Renew)
 	}
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil

@@ -122,7 +122,7 @@ func TestAuthorizationOptions(t *testing.T) {
 
 // TestBootstrapResources checks that the resources whose schemas are compiled early exist.
 func TestBootstrapResources(t *testing.T) {
-	builtIn, err := Options{}.builtInKinds(features.Default())
+	builtIn, err := Options{}.builtInKinds(features.Default(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestBootstrapResources(t *testing.T) {
 func TestSharedKinds(t *testing.T) {
 	kinds := func(o Options) *builtInKinds {
 		t.Helper()
-		k, err := o.builtInKinds(features.Default())
+		k, err := o.builtInKinds(features.Default(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn/externaljwt"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -54,7 +55,7 @@ func (p *builder) buildAuthentication() error {
 	own := p.ownCertificates()
 	var headers authn.ProxyHeaders
 	if p.proxyCAs != nil {
-		proxy := newProxy(o, p.proxyCAs, own)
+		proxy := newProxy(o, p.proxyCAs, own).WithClock(p.clock.Now)
 		headers = proxy.ProxyHeaders
 		methods = append(methods, proxy)
 	}
@@ -65,7 +66,7 @@ func (p *builder) buildAuthentication() error {
 	lookup := lookupIn(p.reg)
 	tokens, err := newTokens(o, &authn.ServiceAccounts{
 		Issuers: o.Authentication.Issuers, Keys: keys, Audiences: audiences, NoLookup: o.Authentication.NoLookup,
-		Objects: lookup, OnSecretTokenUse: recordTokenUse(p.reg), Metrics: counts,
+		Objects: lookup, OnSecretTokenUse: recordTokenUse(p.reg, p.clock), Metrics: counts, Now: p.clock.Now,
 		WebhookTokens: p.gates.Enabled(features.APIServerWebhookAuthenticationToken),
 	})
 	if err != nil {
@@ -75,18 +76,18 @@ func (p *builder) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer(), p.guard(), p.gates)
+	external, err := newExternalTokens(o, counts, jwt, p.webhookDialer(), p.guard(), p.gates, p.clock)
 	if err != nil {
 		return err
 	}
 	tokens = append(tokens, external.tokens...)
 	methods = append(methods, authn.NewX509(p.clientCAs, own, counts,
-		p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+		p.gates.Enabled(features.AllowParsingUserUIDFromCertAuth)).WithClock(p.clock.Now), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	authenticator, err := withAnonymous(methods, o, external.anonymous)
 	if err != nil {
 		return err
 	}
-	issuer := &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: keys}
+	issuer := &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: keys, Now: p.clock.Now}
 	p.identities = &identities{Authenticator: authenticator, issuer: issuer, lookup: lookup, headers: headers, issuers: external.issuers,
 		requests: &authn.TokenRequests{
 			Issuer:           issuer,
@@ -124,7 +125,7 @@ func newTokens(o *Options, accounts *authn.ServiceAccounts) (authn.Tokens, error
 	}
 	tokens = append(tokens, accounts)
 	if o.Authentication.BootstrapTokens {
-		tokens = append(tokens, authn.ForServer(accounts.Audiences, &authn.BootstrapTokens{Objects: accounts.Objects}))
+		tokens = append(tokens, authn.ForServer(accounts.Audiences, &authn.BootstrapTokens{Objects: accounts.Objects, Now: accounts.Now}))
 	}
 	return tokens, nil
 }
@@ -298,10 +299,10 @@ func lookupIn(reg *registry.Registry) authn.Lookup {
 // recordTokenUse returns a function that labels a Secret with the day on which its
 // token was last used. A user whose Secret cannot be written is authenticated all the
 // same.
-func recordTokenUse(reg *registry.Registry) func(context.Context, *corev1.Secret) {
+func recordTokenUse(reg *registry.Registry, now *clock.Clock) func(context.Context, *corev1.Secret) {
 	res, err := reg.FindResource(corev1.Resource("secrets"))
 	return func(ctx context.Context, secret *corev1.Secret) {
-		today := time.Now().UTC().Format(time.DateOnly)
+		today := now.Now().UTC().Format(time.DateOnly)
 		if err != nil || secret.Labels[authn.LabelLastUsed] == today {
 			return
 		}

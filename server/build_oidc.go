@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/internal/configfile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
@@ -25,7 +26,7 @@ type externalTokens struct {
 // newExternalTokens returns the authenticators of tokens of other issuers: those in an
 // AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
 func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMetrics, dial webhookDial,
-	guard outbound.Guard, gates features.Gates) (e externalTokens, err error) {
+	guard outbound.Guard, gates features.Gates, now *clock.Clock) (e externalTokens, err error) {
 	a := &o.Authentication
 	config, data, err := a.config()
 	if err != nil {
@@ -43,9 +44,10 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 		if err != nil {
 			return e, fmt.Errorf("--oidc-issuer-url: %w", err)
 		}
+		e.issuers.WithClock(now.Now)
 		e.anonymous = config.Anonymous
 		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers),
-			authn.TokenTTLs{Success: authn.DefaultTokenTTL}, counts))
+			authn.TokenTTLs{Success: authn.DefaultTokenTTL, Moves: now.Moves}, counts))
 	}
 	if a.WebhookFile != "" {
 		client, url, err := dial(a.WebhookFile)
@@ -53,7 +55,8 @@ func newExternalTokens(o *Options, counts *authn.TokenMetrics, jwt *authn.JWTMet
 			return e, fileError("authentication-token-webhook-config-file", a.WebhookFile, err)
 		}
 		webhook := &authn.Webhook{Client: client, URL: url, V1beta1: a.WebhookVersion != "v1", Audiences: a.audiences()}
-		e.tokens = append(e.tokens, authn.NewTokenCache(webhook, authn.TokenTTLs{Success: a.WebhookTTL, Failure: a.WebhookTTL}, counts))
+		e.tokens = append(e.tokens, authn.NewTokenCache(webhook,
+			authn.TokenTTLs{Success: a.WebhookTTL, Failure: a.WebhookTTL, Moves: now.Moves}, counts))
 	}
 	return e, nil
 }

@@ -65,7 +65,7 @@ func (p *builder) controllersConfig() (controllers.Config, error) {
 		return controllers.Config{}, fmt.Errorf("register metrics of queues: %w", err)
 	}
 	c := controllers.Config{
-		BaseConfig: reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue,
+		BaseConfig: reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Clock: p.clock,
 			Logger: p.logger, QueueMetrics: queues},
 		SigningDuration:         p.o.Signing.Duration,
 		NamespaceConditionDelay: p.o.Controllers.NamespaceConditionDelay,

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/authn"
@@ -28,11 +29,11 @@ func (p *builder) loadCredentials() (err error) {
 	p.names = names
 	switch {
 	case !p.o.NoDataDir:
-		p.own, err = credentials.Load(p.o.Serving.CertDir, names, time.Now(), !p.ephemeral)
+		p.own, err = credentials.Load(p.o.Serving.CertDir, names, p.clock.Now(), !p.ephemeral)
 	case p.o.TLS.CertFile != "":
-		p.own, err = credentials.Generate("", names, time.Now())
+		p.own, err = credentials.Generate("", names, p.clock.Now())
 	default:
-		p.own, err = credentials.Generate(p.o.Serving.CertDir, names, time.Now())
+		p.own, err = credentials.Generate(p.o.Serving.CertDir, names, p.clock.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
@@ -190,12 +191,17 @@ const expiryCheck = time.Hour
 // read certificates again when their files change.
 func (p *builder) renewCertificates(context.Context) error {
 	pairs := slices.Clone(p.presented)
-	credentials.WarnOfExpiry(p.logger, pairs, time.Now())
-	p.runEvery("expiry of certificates", expiryCheck, func(context.Context) error {
-		err := p.renew(time.Now())
-		credentials.WarnOfExpiry(p.logger, pairs, time.Now())
+	credentials.WarnOfExpiry(p.logger, pairs, p.clock.Now())
+	var mu sync.Mutex
+	check := func(context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		err := p.renew(p.clock.Now())
+		credentials.WarnOfExpiry(p.logger, pairs, p.clock.Now())
 		return err
-	})
+	}
+	p.runEvery("expiry of certificates", expiryCheck, check)
+	p.keepWhenMoved("expiry of certificates", expiryCheck, check)
 	return nil
 }
 

@@ -163,7 +163,7 @@ func withTimeout(timeout time.Duration, check func(context.Context) error) func(
 // checkLoopback fails if the certificates by which the server and its administrator connect
 // on this machine have expired.
 func (p *builder) checkLoopback(context.Context) error {
-	now, own := time.Now(), p.current.Load()
+	now, own := p.clock.Now(), p.current.Load()
 	for _, c := range []*x509.Certificate{own.CA.Cert, own.Serving.Cert, own.Admin.Cert} {
 		if now.After(c.NotAfter) {
 			return errors.New("loopback serving certificate is expired")

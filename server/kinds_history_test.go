@@ -145,7 +145,7 @@ func (h *history) scratch() (http.Handler, []string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	builtIn, err := h.s.o.newBuiltInKinds(gates)
+	builtIn, err := h.s.o.newBuiltInKinds(gates, nil)
 	if err != nil {
 		h.Fatal(err)
 	}

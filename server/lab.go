@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
 	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/lab/page"
@@ -34,12 +35,40 @@ type Lab struct {
 // defaultLabHistory is the minimum time for which a server with a lab keeps the history of etcd.
 const defaultLabHistory = time.Hour
 
+// makeClock makes the clock of a server with a lab. A fork begins with that of its origin, by which the objects are stamped.
+func (p *builder) makeClock() error {
+	if !p.o.Lab.Enabled {
+		return nil
+	}
+	p.clock = &clock.Clock{}
+	if p.o.forkOf != nil {
+		p.clock.Restore(p.o.forkOf.clock.Setting())
+	}
+	p.atEnd(func(context.Context) error { p.clock.Stop(); return nil })
+	return nil
+}
+
+// keepWhenMoved has f called by moves of the clock that skip an interval in which f would have been called.
+func (p *builder) keepWhenMoved(name string, interval time.Duration, f func(context.Context) error) {
+	last := p.clock.Now()
+	p.clock.Keep(func(ctx context.Context) {
+		now := p.clock.Now()
+		if now.Sub(last).Abs() < interval {
+			return
+		}
+		last = now
+		if err := f(request.AsServer(ctx)); err != nil && p.lifetime.Err() == nil {
+			p.logger.Warn("a periodic task failed", "task", name, "error", err)
+		}
+	})
+}
+
 // buildLab makes the lab, whose kinds the catalogue gets.
 func (p *builder) buildLab() []*api.Resource {
 	if !p.o.Lab.Enabled {
 		return nil
 	}
-	p.lab = lab.New(lab.Config{Memory: p.o.Lab.Memory, Logger: p.logger})
+	p.lab = lab.New(lab.Config{Memory: p.o.Lab.Memory, Logger: p.logger, Clock: p.clock})
 	p.atEnd(func(context.Context) error { return p.lab.Close() })
 	return p.lab.Resources()
 }
@@ -68,7 +97,7 @@ func (p *builder) connectLab() error {
 		return nil
 	}
 	p.changes.Registry, p.changes.MayRead = p.reg, p.mayRead
-	p.lab.Connect(lab.Connections{
+	if err := p.lab.Connect(lab.Connections{
 		Registry: p.reg,
 		Settle:   p.settle,
 		Save:     p.saveState,
@@ -89,7 +118,9 @@ func (p *builder) connectLab() error {
 			r, _ := p.access.roles.AllowedBy(p.lifetime, user, info)
 			return r.Rule
 		},
-	})
+	}); err != nil {
+		return fmt.Errorf("the lab: %w", err)
+	}
 	p.runLoop("the lab", func() { p.lab.Run(p.lifetime) })
 	return nil
 }

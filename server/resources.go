@@ -13,6 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 	"github.com/miniapiserver/miniapiserver/api/since"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/kinds"
@@ -34,27 +35,31 @@ var recentKinds = struct {
 	*lru.Cache
 }{Cache: lru.New(4)}
 
-// builtInKinds returns the kinds of some feature gates, each in the versions that --runtime-config enables.
-func (o Options) builtInKinds(gates features.Gates) (*builtInKinds, error) {
+// builtInKinds returns the kinds of some feature gates, each in the versions that --runtime-config enables. Those of a server whose
+// clock can be moved are its own.
+func (o Options) builtInKinds(gates features.Gates, now *clock.Clock) (*builtInKinds, error) {
+	if now != nil {
+		return o.newBuiltInKinds(gates, now)
+	}
 	key := fmt.Sprint(gates, o.RuntimeConfig, o.Emulation, o.Etcd.MediaType, o.Limits.MaxObjectBytes)
 	recentKinds.Lock()
 	defer recentKinds.Unlock()
 	if known, ok := recentKinds.Get(key); ok {
 		return known.(*builtInKinds), nil
 	}
-	k, err := o.newBuiltInKinds(gates)
+	k, err := o.newBuiltInKinds(gates, nil)
 	if err == nil {
 		recentKinds.Add(key, k)
 	}
 	return k, err
 }
 
-func (o Options) newBuiltInKinds(gates features.Gates) (*builtInKinds, error) {
+func (o Options) newBuiltInKinds(gates features.Gates, now *clock.Clock) (*builtInKinds, error) {
 	serving, err := o.serving(gates)
 	if err != nil {
 		return nil, err
 	}
-	resources, err := api.Enable(kinds.Beside(o.oldestCompatible(serving.Release), gates, o.schemaRelease(serving.Release)), serving)
+	resources, err := api.Enable(kinds.Beside(o.oldestCompatible(serving.Release), gates, o.schemaRelease(serving.Release), now.Now), serving)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}

@@ -49,6 +49,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
 	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -91,12 +92,14 @@ type Server struct {
 	reg          *registry.Registry
 	tokenKeys    *authn.Keys // that sign service account tokens; nil before they are read
 	lab          *lab.Lab    // nil without Options.Lab
-	proxy        *proxy.Proxy
-	handler      *handlers.Handler
-	endpoints    *bootstrap.Endpoints // nil if the server does not publish its address
-	servers      []*http.Server
-	idle         transport.IdleConns
-	controllers  *controllers.Set
+	// clock is the clock of all stamps and expiries; nil, the wall clock, without Options.Lab.
+	clock       *clock.Clock
+	proxy       *proxy.Proxy
+	handler     *handlers.Handler
+	endpoints   *bootstrap.Endpoints // nil if the server does not publish its address
+	servers     []*http.Server
+	idle        transport.IdleConns
+	controllers *controllers.Set
 	// closers close the other parts, in the order in which the parts were opened.
 	closers []func(context.Context) error
 

@@ -86,6 +86,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.openDataDir,
 		p.openListeners, // before anything slow, so that a port in use is reported at once
 		p.openLog,
+		p.makeClock,
 		p.downloadOrigin,
 		p.identify,
 		p.openTracing,

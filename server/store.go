@@ -87,6 +87,7 @@ func (p *builder) etcdOptions(servers []string) storage.Options {
 		KeyFile:            p.o.Etcd.KeyFile,
 		Prefix:             p.o.Etcd.Prefix,
 		CompactionInterval: p.o.compactionInterval(),
+		Clock:              p.clock,
 		Logger:             p.logger,
 		Tracer:             p.tracer(),
 		Calls:              p.etcdCalls,

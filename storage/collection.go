@@ -292,6 +292,7 @@ func (c *Collection) apply(batch []keyEvent) {
 			t.received = received
 			changes = append(changes, t)
 			c.window.add(t, now)
+			c.store.expiries.note(c, ch)
 		}
 	}
 	if len(changes) == 0 {

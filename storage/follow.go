@@ -26,11 +26,18 @@ func (s *Store) load(ctx context.Context) error {
 	for _, c := range s.routes {
 		fresh[c] = newCollectionState(len(c.config().Index))
 	}
+	var expiring []leased
 	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, false, func(kv *mvccpb.KeyValue) {
 		if c, key := s.route(kv.Key); c != nil {
 			fresh[c].appendLoaded(c.cachedOrNewItem(key, kv))
+			if s.expiries != nil && kv.Lease != 0 && !s.started { // later loads have the times of earlier
+				expiring = append(expiring, leased{c, key, kv.ModRevision, clientv3.LeaseID(kv.Lease)})
+			}
 		}
 	})
+	if err == nil && len(expiring) > 0 {
+		err = s.expiries.load(ctx, expiring)
+	}
 	if err != nil {
 		return err
 	}

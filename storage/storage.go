@@ -31,6 +31,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 )
 
 // Options configures a Store. One of Dir, Ephemeral and Servers is required.
@@ -86,7 +87,9 @@ type Options struct {
 	Tracer trace.TracerProvider
 	// Calls counts the requests to Servers; nil counts none.
 	Calls *CallMetrics
-	// Now is the clock; nil means time.Now.
+	// Clock is the clock by which objects with a TTL expire, if it can be moved; nil means that etcd's leases alone end them.
+	Clock *clock.Clock
+	// Now is the clock of ages within the store; nil means time.Now.
 	Now func() time.Time
 }
 

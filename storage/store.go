@@ -54,6 +54,7 @@ type Store struct {
 	cancelWatch       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
 	silence           watchSilence                       // whether that watch still responds
 	leases            leasePool
+	expiries          *expiries // nil without Options.Clock
 	compact           compactionState // used by compactPeriodically only
 	compacted         atomic.Int64    // the newest compaction known, below which etcd has no history
 	oldestWatch       atomic.Int64    // the oldest revision from which a watch can start
@@ -68,7 +69,7 @@ func NewStore(o Options) *Store {
 		connected: make(chan struct{}), watchStarted: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.metrics = newStoreMetrics(s)
-	s.leases.keysOfLease = s.metrics.leaseKeys
+	s.leases.keysOfLease, s.expiries = s.metrics.leaseKeys, newExpiries(s)
 	return s
 }
 
@@ -140,6 +141,9 @@ func (s *Store) Start(ctx context.Context) error {
 	}
 	s.started = true
 	s.spawn(s.follow)
+	if s.expiries != nil {
+		s.spawn(s.expiries.run)
+	}
 	// A watch that begins before the next write needs no history. etcd's synchronization of
 	// watches that need history runs only every 100 ms.
 	select {

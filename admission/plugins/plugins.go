@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -45,6 +46,8 @@ type Config struct {
 	Gates features.Gates
 	// Release is the emulated release of Kubernetes; the zero value is the binary's.
 	Release kubeversion.Minor
+	// Now is the clock by which pods are past their grace period, for ResourceQuota; nil means time.Now.
+	Now func() time.Time
 	// Ledger receives the charges of ResourceQuota; nil creates a private one.
 	Ledger *quota.Ledger
 	// Metrics registers the metrics of the chain; may be nil.
@@ -155,7 +158,7 @@ func registrations() []registration {
 		{"ValidatingAdmissionPolicy", true, nil},
 		{"ValidatingAdmissionWebhook", true, nil},
 		{"ResourceQuota", true, func(c *Config, file []byte) (admission.Plugin, error) {
-			return quota.New(c.Objects, c.Ledger, quota.ExclusionsOf(c.Gates), file)
+			return quota.New(c.Objects, c.Now, c.Ledger, quota.ExclusionsOf(c.Gates), file)
 		}},
 		{"AlwaysDeny", false, withoutConfig(alwaysDeny)},
 	}

@@ -19,15 +19,18 @@ import (
 )
 
 // New returns the plugin ResourceQuota. It charges writes to the quotas of their namespace, by updating the quotas' status
-// in etcd, and rejects writes that exceed a quota.
-func New(o *admission.Objects, ledger *Ledger, x Exclusions, file []byte) (admission.Plugin, error) {
+// in etcd, and rejects writes that exceed a quota. now is the clock; nil means time.Now.
+func New(o *admission.Objects, now func() time.Time, ledger *Ledger, x Exclusions, file []byte) (admission.Plugin, error) {
 	limited, err := readQuotaConfig(file)
 	if err != nil {
 		return admission.Plugin{}, err
 	}
 	r := &resourceQuota{
 		quotas:   admission.NewReader[*corev1.ResourceQuota](o, corev1.Resource("resourcequotas")),
-		registry: o.Registry(), ledger: ledger, excluded: x, limited: limited, queue: chargeQueue{busy: map[string]*namespaceQueue{}},
+		registry: o.Registry(), now: now, ledger: ledger, excluded: x, limited: limited, queue: chargeQueue{busy: map[string]*namespaceQueue{}},
+	}
+	if r.now == nil {
+		r.now = time.Now
 	}
 	if r.ledger == nil {
 		r.ledger = NewLedger()
@@ -46,6 +49,7 @@ func New(o *admission.Objects, ledger *Ledger, x Exclusions, file []byte) (admis
 type resourceQuota struct {
 	quotas   *admission.Reader[*corev1.ResourceQuota]
 	registry *registry.Registry
+	now      func() time.Time
 	ledger   *Ledger
 	excluded Exclusions
 	limited  []limitedResource
@@ -65,7 +69,7 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	if len(quotas) == 0 && len(limited) == 0 {
 		return nil
 	}
-	charge, err := newCharge(gr, a.Object, a.Old, time.Now(), r.excluded)
+	charge, err := newCharge(gr, a.Object, a.Old, r.now(), r.excluded)
 	if err != nil {
 		return admission.Forbidden(a, err)
 	}

@@ -76,7 +76,7 @@ func (e *Extensions) sync(ctx context.Context, _ string) (reconcile.Result, erro
 	if err != nil {
 		return reconcile.Retry, err
 	}
-	next := reconcile.Result(trustInterval)
+	next := reconcile.Poll(trustInterval)
 	if is == nil {
 		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust(), e.Now()),
 			registry.WriteOptions{Manager: reconcile.ServerManager})

@@ -92,7 +92,7 @@ func (r *RemoteServices) fetch(ctx context.Context, name string) (reconcile.Resu
 	case err != nil:
 		return reconcile.Retry, err
 	}
-	return reconcile.Result(refetchInterval), nil
+	return reconcile.Poll(refetchInterval), nil
 }
 
 // sync checks one APIService.
@@ -128,7 +128,7 @@ func (r *RemoteServices) sync(ctx context.Context, name string) (reconcile.Resul
 	case !found.OK():
 		return reconcile.Done, nil // a change of the service triggers a sync
 	}
-	return reconcile.Result(recheckInterval), nil
+	return reconcile.Poll(recheckInterval), nil
 }
 
 func availableCondition(f aggregation.CheckResult, now time.Time) apiregistrationv1.APIServiceCondition {

@@ -128,7 +128,7 @@ func (e *elector) sync(ctx context.Context, key types.NamespacedName) (reconcile
 	}
 	now := e.Now()
 	if needed, err := isElectionNeeded(lease, candidates, now); err != nil || !needed {
-		return reconcile.Result(recheck), err
+		return reconcile.Poll(recheck), err
 	}
 	waits := false
 	for _, c := range candidates {
@@ -144,7 +144,7 @@ func (e *elector) sync(ctx context.Context, key types.NamespacedName) (reconcile
 		}
 	}
 	if waits {
-		return reconcile.Result(recheck), nil
+		return reconcile.Poll(recheck), nil
 	}
 	var present []*coordinationv1beta1.LeaseCandidate
 	for _, c := range candidates {
@@ -163,7 +163,7 @@ func (e *elector) sync(ctx context.Context, key types.NamespacedName) (reconcile
 	if strategy == coordinationv1.OldestEmulationVersion {
 		holder = oldest(present).Name
 	}
-	return reconcile.Result(recheck), e.decide(ctx, key, strategy, holder)
+	return reconcile.Poll(recheck), e.decide(ctx, key, strategy, holder)
 }
 
 // candidatesFor returns the valid candidates for a Lease.

@@ -50,7 +50,7 @@ func (l *leadership) hold(ctx context.Context, work func(context.Context)) {
 	wg.Go(func() { recovery.RestartOnPanic(working, l.Logger, leadershipLease, func() { work(working) }) })
 	defer wg.Wait()
 	defer end()
-	for renewed := l.Now(); l.Now().Sub(renewed) < l.RenewDeadline; {
+	for renewed := time.Now(); time.Since(renewed) < l.RenewDeadline; { // in real time: a move of the clock ends wait
 		if l.wait(ctx); ctx.Err() != nil {
 			l.release(ctx)
 			return
@@ -58,16 +58,18 @@ func (l *leadership) hold(ctx context.Context, work func(context.Context)) {
 		err := l.renew(ctx)
 		switch {
 		case err == nil:
-			renewed = l.Now()
+			renewed = time.Now()
 		case errors.Is(err, errHeld):
 			return
 		}
 	}
 }
 
+// wait waits for the next attempt, which a move of the clock brings about at once.
 func (l *leadership) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
+	case <-l.Clock.Changed():
 	case <-time.After(l.RetryPeriod):
 	}
 }

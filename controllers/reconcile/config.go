@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -17,7 +18,9 @@ type BaseConfig struct {
 	Registry  *registry.Registry
 	Catalogue *api.Catalogue
 	Logger    *slog.Logger
-	Now       func() time.Time
+	// Clock is the clock of stamps and expiries; nil means the wall clock. Now is its Now unless a test sets another.
+	Clock *clock.Clock
+	Now   func() time.Time
 	// QueueMetrics measures the queues of loops; nil measures nothing.
 	QueueMetrics *QueueMetrics
 }
@@ -28,7 +31,7 @@ func (c BaseConfig) Complete() BaseConfig {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
-		c.Now = time.Now
+		c.Now = c.Clock.Now
 	}
 	return c
 }

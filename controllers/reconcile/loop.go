@@ -56,7 +56,8 @@ type Source[K comparable] struct {
 	Keys      func(Change) []K
 }
 
-// Result is the time after which a key is synced again.
+// Result is the time of the clock after which a key is synced again: that at which something in the object expires. A negative
+// one other than Retry is the interval of a Poll.
 type Result time.Duration
 
 const (
@@ -66,6 +67,10 @@ const (
 	// It is synced with increasing delays.
 	Retry Result = -1
 )
+
+// Poll has a key synced again after a time that is no expiry and passes by itself, whatever the clock shows. A move of the clock
+// syncs the key too.
+func Poll(d time.Duration) Result { return min(Result(-d), Retry-1) }
 
 // AfterWrite returns the result of a sync that ended with a write. A deleted object is done,
 // and a conflict is retried.
@@ -106,6 +111,9 @@ func (l *Loop[K]) Run(ctx context.Context) {
 			followers = append(followers, s.feed(ctx, c, queue))
 		}
 	}
+	if l.Clock != nil {
+		spawn(func() { queue.followClock(ctx) })
+	}
 	if l.ExtraSource != nil {
 		spawn(func() { l.ExtraSource(ctx, queue) })
 	}
@@ -119,7 +127,11 @@ func (l *Loop[K]) Run(ctx context.Context) {
 
 // newQueue returns a queue of the loop, and a function that ends its measurement.
 func (l *Loop[K]) newQueue(ctx context.Context, log *slog.Logger) (*Queue[K], func()) {
-	q := &Queue[K]{ctx: ctx, log: log, name: l.Name, now: l.Now, limit: max(l.Workers, 1), backoff: l.Backoff}
+	now := l.Now
+	if l.Clock != nil {
+		now = time.Now
+	}
+	q := &Queue[K]{ctx: ctx, log: log, name: l.Name, clock: l.Clock, now: now, limit: max(l.Workers, 1), backoff: l.Backoff}
 	if q.backoff == (BackoffRange{}) {
 		q.backoff = quickBackoff()
 	}
@@ -160,8 +172,11 @@ func (l *Loop[K]) syncKey(ctx context.Context, q *Queue[K], key K) {
 		q.retry(key)
 	default:
 		q.forget(key)
-		if left > Done {
-			q.AddAfter(key, time.Duration(left))
+		switch {
+		case left > Done:
+			q.AddAt(key, time.Duration(left))
+		case left < Retry:
+			q.AddPoll(key, -time.Duration(left))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/internal/metricset"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
@@ -22,7 +23,8 @@ type Queue[K comparable] struct {
 	ctx     context.Context // ends the queue
 	log     *slog.Logger
 	name    string
-	now     func() time.Time
+	clock   *clock.Clock             // of AddAt
+	now     func() time.Time         // in real time, for the metrics
 	sync    func(context.Context, K) // ends with calls of retry, forget or AddAfter
 	limit   int                      // maximum number of workers
 	backoff BackoffRange
@@ -35,15 +37,18 @@ type Queue[K comparable] struct {
 	added    map[K]time.Time // those of ready, and those of begun that were added again
 	begun    map[K]time.Time // keys in work
 	delayed  map[K]*delayedKey
-	failures map[K]int // failures since the last success
+	failures map[K]int      // failures since the last success
+	awaited  map[K][]func() // called when the next sync of the key ends
 	workers  int
 	ended    bool
 }
 
 // delayedKey is a key that is added at a time.
 type delayedKey struct {
-	at    time.Time
-	timer *time.Timer
+	at   time.Time // in real time, at which it is added if the clock does not move
+	stop func() bool
+	// isPoll: a move of the clock adds the key too.
+	isPoll bool
 }
 
 // queueMetrics are the metrics of one queue; nil measures nothing.
@@ -95,6 +100,18 @@ func (q *Queue[K]) AddAfter(key K, d time.Duration) {
 
 // addAfterLocked is AddAfter for callers that hold q.mu.
 func (q *Queue[K]) addAfterLocked(key K, d time.Duration) {
+	q.delayByLocked(key, &delayedKey{at: time.Now().Add(d)}, d)
+}
+
+// AddPoll adds a key after a time, or when the clock has moved.
+func (q *Queue[K]) AddPoll(key K, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.delayByLocked(key, &delayedKey{at: time.Now().Add(d), isPoll: true}, d)
+}
+
+// delayByLocked adds a key after d by k; the caller holds q.mu.
+func (q *Queue[K]) delayByLocked(key K, k *delayedKey, d time.Duration) {
 	if q.ended {
 		return
 	}
@@ -105,28 +122,83 @@ func (q *Queue[K]) addAfterLocked(key K, d time.Duration) {
 		q.addLocked(key)
 		return
 	}
-	at := time.Now().Add(d)
+	if q.delayLocked(key, k) {
+		k.stop = time.AfterFunc(d, func() { _ = recovery.Call(q.log, q.name, func() { q.addDelayed(key, k, nil) }) }).Stop
+	}
+}
+
+// AddAt adds a key after a time of the clock. Of several times for a key, the first one counts. A move of the clock waits until the
+// key is synced.
+func (q *Queue[K]) AddAt(key K, d time.Duration) {
+	if q.clock == nil {
+		q.AddAfter(key, d)
+		return
+	}
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.metrics.retries != nil {
+		q.metrics.retries.Inc()
+	}
+	k := &delayedKey{at: time.Now().Add(d)}
+	if q.delayLocked(key, k) {
+		k.stop = q.clock.AfterFunc(now.Add(d), func(done func()) { q.addDelayed(key, k, done) })
+	}
+}
+
+// delayLocked makes k what adds a key later, unless something else does so sooner; the caller holds q.mu.
+func (q *Queue[K]) delayLocked(key K, k *delayedKey) bool {
 	other := q.delayed[key]
 	switch {
-	case other == nil:
-	case !at.Before(other.at):
-		return
-	default:
-		other.timer.Stop()
+	case q.ended, other != nil && !k.at.Before(other.at):
+		return false
+	case other != nil:
+		other.stop()
 	}
 	if q.delayed == nil {
 		q.delayed = map[K]*delayedKey{}
 	}
-	k := &delayedKey{at: at}
-	k.timer = time.AfterFunc(d, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if q.delayed[key] == k {
-			delete(q.delayed, key)
-			q.addLocked(key)
-		}
-	})
 	q.delayed[key] = k
+	return true
+}
+
+// followClock adds the polled keys when the clock has moved, until ctx is done.
+func (q *Queue[K]) followClock(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.clock.Changed():
+		}
+		q.mu.Lock()
+		for key, k := range q.delayed {
+			if k.isPoll && k.stop() {
+				delete(q.delayed, key)
+				q.addLocked(key)
+			}
+		}
+		q.mu.Unlock()
+	}
+}
+
+// addDelayed adds the key of k, and calls done, unless it is nil, when it is synced.
+func (q *Queue[K]) addDelayed(key K, k *delayedKey, done func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.delayed[key] != k || q.ended {
+		if done != nil {
+			done()
+		}
+		return
+	}
+	delete(q.delayed, key)
+	q.addLocked(key)
+	if done != nil {
+		if q.awaited == nil {
+			q.awaited = map[K][]func(){}
+		}
+		q.awaited[key] = append(q.awaited[key], done)
+	}
 }
 
 // retry adds a key after a delay that grows with each failure.
@@ -209,7 +281,12 @@ func (q *Queue[K]) done(key K) {
 	delete(q.begun, key)
 	if _, again := q.added[key]; again && !q.ended {
 		q.readyLocked(key)
+		return // whoever waits for the key waits for the sync that begins now
 	}
+	for _, done := range q.awaited[key] {
+		done()
+	}
+	delete(q.awaited, key)
 }
 
 // underway implements queueState.
@@ -228,9 +305,15 @@ func (q *Queue[K]) end() {
 	q.mu.Lock()
 	q.ended, q.ready = true, nil
 	for _, k := range q.delayed {
-		k.timer.Stop()
+		k.stop()
 	}
 	q.delayed = nil
+	for _, waiting := range q.awaited {
+		for _, done := range waiting {
+			done()
+		}
+	}
+	q.awaited = nil
 	q.mu.Unlock()
 	q.wg.Wait()
 }

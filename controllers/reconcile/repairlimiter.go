@@ -18,11 +18,11 @@ const (
 	maxRepairPause = 10 * time.Minute
 )
 
-// UntilRepair returns the time until key may be repaired. 0 means now, and counts a repair.
+// UntilRepair returns the time until key may be repaired. Done means now, and counts a repair. now is the real time.
 func (m RepairLimiter) UntilRepair(key string, now time.Time) Result {
 	was := m[key]
 	if left := was.until.Sub(now); left > 0 {
-		return Result(left)
+		return Poll(left)
 	}
 	pause := min(max(2*was.pause, minRepairPause), maxRepairPause)
 	if now.Sub(was.until) > maxRepairPause {

@@ -21,14 +21,14 @@ func TestMending(t *testing.T) {
 			writes++
 			continue
 		}
-		now = now.Add(time.Duration(left))
+		now = now.Add(-time.Duration(left))
 	}
 	if writes < 20 || writes > 30 {
 		t.Errorf("repaired %d times in two hours of conflict", writes)
 	}
 	now = now.Add(time.Hour)
 	m.UntilRepair("a", now)
-	if left := m.UntilRepair("a", now); left != Result(minRepairPause) {
+	if left := m.UntilRepair("a", now); left != Poll(minRepairPause) {
 		t.Errorf("after an hour without conflict it waits for %v", time.Duration(left))
 	}
 }

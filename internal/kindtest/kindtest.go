@@ -58,7 +58,7 @@ func New(t testing.TB, name, example string, gates ...string) *Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, v := find(name, kinds.Beside(oldest, all, structural.Release{}))
+	r, v := find(name, kinds.Beside(oldest, all, structural.Release{}, time.Now))
 	if r == nil {
 		t.Fatalf("no kind %s", name)
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // Kinds returns the kinds of the group, in which new expressions may call some functions, and schemas are
-// treated as in a release.
-func Kinds(functions expression.Library, r structural.Release) []*api.Resource {
+// treated as in a release. now is the clock.
+func Kinds(functions expression.Library, r structural.Release, now func() time.Time) []*api.Resource {
 	return []*api.Resource{
-		CustomResourceDefinition(time.Now, functions, r),
+		CustomResourceDefinition(now, functions, r),
 	}
 }

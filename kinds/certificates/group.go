@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(_ features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group. now is the clock.
+func Kinds(now func() time.Time) []*api.Resource {
 	return []*api.Resource{
-		CertificateSigningRequest(time.Now),
+		CertificateSigningRequest(now),
 		ClusterTrustBundle(),
-		PodCertificateRequest(time.Now),
+		PodCertificateRequest(now),
 	}
 }

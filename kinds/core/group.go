@@ -18,8 +18,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/kinds/core/service"
 )
 
-// Kinds returns the kinds of the group.
-func Kinds(gates features.Gates) []*api.Resource {
+// Kinds returns the kinds of the group. now is the clock.
+func Kinds(gates features.Gates, now func() time.Time) []*api.Resource {
 	return []*api.Resource{
 		pod.Binding(),
 		ComponentStatus(),
@@ -29,9 +29,9 @@ func Kinds(gates features.Gates) []*api.Resource {
 		LimitRange(),
 		Namespace(),
 		Node(gates),
-		PersistentVolume(gates, time.Now),
+		PersistentVolume(gates, now),
 		claim.PersistentVolumeClaim(gates),
-		pod.Pod(gates),
+		pod.Pod(gates, now),
 		PodTemplate(gates),
 		ReplicationController(gates),
 		ResourceQuota(),

@@ -11,15 +11,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, in which new expressions may call some functions.
-func Kinds(gates features.Gates, functions expression.Library) []*api.Resource {
+// Kinds returns the kinds of the group, in which new expressions may call some functions. now is the clock.
+func Kinds(gates features.Gates, functions expression.Library, now func() time.Time) []*api.Resource {
 	rules := NewRules(gates, functions)
 	return []*api.Resource{
 		DeviceClass(rules),
-		DeviceTaintRule(time.Now),
+		DeviceTaintRule(now),
 		ResourceClaim(rules),
 		ResourceClaimTemplate(rules),
 		ResourcePoolStatusRequest(),
-		ResourceSlice(rules, time.Now),
+		ResourceSlice(rules, now),
 	}
 }

@@ -16,7 +16,7 @@ func TestCompletion(t *testing.T) {
 	f.answers["/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"] = `{"items":[]}`
 	f.answers["/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"] = `{"items":[]}`
 	for line, want := range map[string]string{
-		"req":                              "requests",
+		"req":                             "requests",
 		"explain |":                       "last " + discoverID + " " + watchID + " " + policyID + " " + conflictID + " " + createdID + " " + deniedID,
 		"explain 3":                       conflictID,
 		"explain last |":                  "",

@@ -254,6 +254,37 @@ func (CheckpointStatus) SwaggerDoc() map[string]string {
 	return map_CheckpointStatus
 }
 
+var map_Clock = map[string]string{
+	"":         "Clock is the clock of the server, by which it stamps objects and decides what has expired. There is one, called server. Timeouts of requests, intervals and other durations are not moved, and other programs have clocks of their own.",
+	"metadata": "Standard object's metadata.",
+	"spec":     "What the clock is to show. It goes forward only: to go back, remove everything from it, which has the clock show the real time.",
+	"status":   "What the clock shows.",
+}
+
+func (Clock) SwaggerDoc() map[string]string {
+	return map_Clock
+}
+
+var map_ClockSpec = map[string]string{
+	"":         "ClockSpec is what a Clock is to show.",
+	"offset":   "Time by which the clock is ahead of the real time, such as 24h or 90m; at most ten years. Empty or 0 means no time.",
+	"frozenAt": "Time at which the clock stands, whatever the offset is. If absent, the clock runs. A time that has passed a few seconds ago means the present one.",
+}
+
+func (ClockSpec) SwaggerDoc() map[string]string {
+	return map_ClockSpec
+}
+
+var map_ClockStatus = map[string]string{
+	"":         "ClockStatus is what a Clock shows.",
+	"now":      "Time of the clock. In lists and watches it is the time at the last change of the Clock.",
+	"realTime": "Real time at which the clock showed that time.",
+}
+
+func (ClockStatus) SwaggerDoc() map[string]string {
+	return map_ClockStatus
+}
+
 var map_Fault = map[string]string{
 	"":         "Fault has the server misbehave, as a real one does now and then: it says which requests, when, and what happens to them. It acts from the moment of its creation until it is deleted, or the server ends. Requests for the group of the lab match only a Fault that names their resource.",
 	"metadata": "Standard object's metadata.",

@@ -233,3 +233,32 @@ type FaultStatus struct {
 	// Number of requests that were hit.
 	Injected int64 `json:"injected"`
 }
+
+// Clock is the clock of the server, by which it stamps objects and decides what has expired. There is one, called server. Timeouts of
+// requests, intervals and other durations are not moved, and other programs have clocks of their own.
+type Clock struct {
+	metav1.TypeMeta `json:",inline"`
+	// Standard object's metadata.
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// What the clock is to show. It goes forward only: to go back, remove everything from it, which has the clock show the real time.
+	Spec ClockSpec `json:"spec,omitempty"`
+	// What the clock shows.
+	Status ClockStatus `json:"status,omitempty"`
+}
+
+// ClockSpec is what a Clock is to show.
+type ClockSpec struct {
+	// Time by which the clock is ahead of the real time, such as 24h or 90m; at most ten years. Empty or 0 means no time.
+	Offset string `json:"offset,omitempty"`
+	// Time at which the clock stands, whatever the offset is. If absent, the clock runs. A time that has passed a few seconds ago means the
+	// present one.
+	FrozenAt *metav1.MicroTime `json:"frozenAt,omitempty"`
+}
+
+// ClockStatus is what a Clock shows.
+type ClockStatus struct {
+	// Time of the clock. In lists and watches it is the time at the last change of the Clock.
+	Now metav1.MicroTime `json:"now,omitempty"`
+	// Real time at which the clock showed that time.
+	RealTime metav1.MicroTime `json:"realTime,omitempty"`
+}

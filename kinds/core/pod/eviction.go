@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -20,8 +21,8 @@ import (
 )
 
 // podEviction returns the subresource eviction, which deletes a pod if its disruption budget
-// allows that.
-func podEviction() *api.Action {
+// allows that. now is the clock.
+func podEviction(now func() time.Time) *api.Action {
 	return &api.Action{
 		Name: "eviction",
 		Kind: api.NewResource(api.Kind[*policyv1.Eviction]{
@@ -29,7 +30,9 @@ func podEviction() *api.Action {
 			Versions: evictionVersions(),
 		}),
 		Check: api.Checking(checkEviction),
-		Do:    api.Doing(evictPod),
+		Do: api.Doing(func(ctx context.Context, do api.Actions, name string, requested *policyv1.Eviction) error {
+			return evictPod(ctx, do, name, requested, now)
+		}),
 	}
 }
 
@@ -84,10 +87,11 @@ type evicted struct {
 	pod     *corev1.Pod
 	options metav1.DeleteOptions
 	pinned  bool
+	now     func() time.Time
 }
 
-func evictPod(ctx context.Context, do api.Actions, name string, requested *policyv1.Eviction) error {
-	e := &evicted{do: do, options: ptr.Deref(requested.DeleteOptions, metav1.DeleteOptions{})}
+func evictPod(ctx context.Context, do api.Actions, name string, requested *policyv1.Eviction, now func() time.Time) error {
+	e := &evicted{do: do, now: now, options: ptr.Deref(requested.DeleteOptions, metav1.DeleteOptions{})}
 	e.pinned = resourceVersionOf(&e.options) != ""
 	for try := 1; ; try++ {
 		obj, err := do.Get("pods", "", name)
@@ -135,7 +139,7 @@ func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	}
 	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name,
 		api.Typed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
-			return spendDisruption(obj, e.pod.Name, metav1.Now())
+			return spendDisruption(obj, e.pod.Name, metav1.NewTime(e.now()))
 		}))
 }
 
@@ -158,7 +162,7 @@ func (e *evicted) delete(same bool) error {
 			return nil, err
 		}
 		setPodCondition(pod, corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(e.now()),
 			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
 		})
 		return pod, nil

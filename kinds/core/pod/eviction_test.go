@@ -124,7 +124,7 @@ func doEvict(do *pods, o *metav1.DeleteOptions) error {
 		return err
 	}
 	do.dryRun = posted.DryRun
-	return evictPod(context.Background(), do, "p", e)
+	return evictPod(context.Background(), do, "p", e, time.Now)
 }
 
 // TestEvictionBudget checks which evictions a disruption budget allows, and the errors of the

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Pod describes the kind Pod: containers that run together on a node.
-func Pod(gates features.Gates) *api.Resource {
+// Pod describes the kind Pod: containers that run together on a node. now is the clock.
+func Pod(gates features.Gates, now func() time.Time) *api.Resource {
 	level, setsProtocols, hasImages := podLevelOf(gates), gates.Enabled(features.H2CContainerProbe), gates.Enabled(features.ImageVolume)
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
@@ -56,7 +57,7 @@ func Pod(gates features.Gates) *api.Resource {
 		Selectable:   podFields,
 		Indexed:      []string{"spec.nodeName"},
 		Reset:        map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
-		Subresources: podSubresources(gates, level),
+		Subresources: podSubresources(gates, level, now),
 		Delete:       api.Deletion{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
 		Table:        api.Rows(podRow),
 	})

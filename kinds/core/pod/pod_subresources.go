@@ -11,13 +11,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// podSubresources returns all subresources of pods except status.
-func podSubresources(gates features.Gates, level podLevel) []api.Subresource {
+// podSubresources returns all subresources of pods except status. now is the clock.
+func podSubresources(gates features.Gates, level podLevel, now func() time.Time) []api.Subresource {
 	return append(podConnections(gates),
-		podBinding(time.Now, gates),
+		podBinding(now, gates),
 		api.NewField("ephemeralcontainers", api.ReadWrite(), keepButEphemeralContainers,
 			api.Metadata, api.RevalidatedMetadata, api.Changes(ephemeralContainerChanges), api.Declared),
-		podEviction(),
+		podEviction(now),
 		api.NewField("resize", api.ReadWrite(), keepButResources(level, gates),
 			api.Metadata, api.RevalidatedMetadata, validateResize(level), api.Declared),
 	)

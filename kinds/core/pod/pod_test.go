@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -73,7 +74,7 @@ func TestPodQOS(t *testing.T) {
 }
 
 func TestPodCreate(t *testing.T) {
-	r := Pod(nil)
+	r := Pod(nil, time.Now)
 	p := &corev1.Pod{Spec: corev1.PodSpec{
 		Containers:      []corev1.Container{{Image: "app"}, {Image: "registry.example:5000/app:1"}},
 		SchedulingGates: []corev1.PodSchedulingGate{{Name: "a"}},
@@ -100,7 +101,7 @@ func TestPodStatusUpdate(t *testing.T) {
 	old.Status = corev1.PodStatus{QOSClass: corev1.PodQOSBurstable, ObservedGeneration: 3,
 		Conditions: []corev1.PodCondition{{Type: "A", ObservedGeneration: 1}, {Type: "A", ObservedGeneration: 2}}}
 	obj.Status.Conditions = []corev1.PodCondition{{Type: "A"}, {Type: "A"}, {Type: "A"}, {Type: "B"}}
-	r := Pod(nil)
+	r := Pod(nil, time.Now)
 	r.Status.Prepare(r.NewWrite(api.Attempt{Status: true}, obj, old))
 	if len(obj.OwnerReferences) != 1 || obj.Status.QOSClass != corev1.PodQOSBurstable || obj.Status.ObservedGeneration != 3 {
 		t.Errorf("got %+v", obj)
@@ -151,7 +152,7 @@ func TestAnnotatedAppArmor(t *testing.T) {
 		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "d"}}, SecurityContext: &corev1.PodSecurityContext{AppArmorProfile: c.ofPod}}}
 		p.Annotations = map[string]string{key: c.value}
 		warnings := appArmorWarnings(p)
-		r := Pod(features.Default())
+		r := Pod(features.Default(), time.Now)
 		r.Prepare(r.NewWrite(api.Attempt{}, p, nil))
 		var got *corev1.AppArmorProfile
 		if s := p.Spec.Containers[0].SecurityContext; s != nil {
