@@ -109,7 +109,7 @@ func TestWebhook(t *testing.T) {
 			if ok != (c.audiences != nil) || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Fatalf("got %v, %v", ok, err)
 			}
-			want := Identity{User: &request.User{Name: "jane", UID: "7", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}, Audiences: c.audiences}
+			want := Identity{Method: "webhook", User: &request.User{Name: "jane", UID: "7", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}, Audiences: c.audiences}
 			if ok && !reflect.DeepEqual(id, want) {
 				t.Errorf("got %+v", id)
 			}

@@ -206,7 +206,7 @@ func (p *builder) renewCertificates(context.Context) error {
 }
 
 // renew issues certificates again that expire soon, and writes the administrator's kubeconfig file with a new
-// certificate. Certificates in memory, or by another CA, stay.
+// certificate. Those that clients have in memory, and those by another CA, stay.
 func (p *builder) renew(now time.Time) error {
 	if p.o.NoDataDir {
 		return nil
@@ -226,6 +226,7 @@ func (p *builder) renew(now time.Time) error {
 	if err != nil {
 		return err
 	}
+	p.renewed.Store(&renewedAccess{access, file})
 	return safefile.Write(p.KubeconfigFile, file, 0o600, !p.ephemeral)
 }
 

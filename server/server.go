@@ -86,12 +86,14 @@ type Server struct {
 	serverID     string // identity of the server in metrics, traces and its Lease
 	admin        credentials.Access
 	kubeconfig   []byte
-	tls          *tls.Config
-	waiting      waiting
-	store        *storage.Store
-	reg          *registry.Registry
-	tokenKeys    *authn.Keys // that sign service account tokens; nil before they are read
-	lab          *lab.Lab    // nil without Options.Lab
+	// renewed has what takes the place of admin and kubeconfig once their certificate was renewed.
+	renewed   atomic.Pointer[renewedAccess]
+	tls       *tls.Config
+	waiting   waiting
+	store     *storage.Store
+	reg       *registry.Registry
+	tokenKeys *authn.Keys // that sign service account tokens; nil before they are read
+	lab       *lab.Lab    // nil without Options.Lab
 	// clock is the clock of all stamps and expiries; nil, the wall clock, without Options.Lab.
 	clock       *clock.Clock
 	proxy       *proxy.Proxy
@@ -122,13 +124,14 @@ type Server struct {
 // without client-side rate limits. Each call returns a new one, which the caller may
 // change.
 func (s *Server) RESTConfig() *rest.Config {
+	access, _ := s.access()
 	return &rest.Config{
-		Host: s.admin.URL,
+		Host: access.URL,
 		TLSClientConfig: rest.TLSClientConfig{
-			CAData:     s.admin.CA,
-			ServerName: s.admin.ServerName,
-			CertData:   s.admin.CertPEM,
-			KeyData:    s.admin.KeyPEM,
+			CAData:     access.CA,
+			ServerName: access.ServerName,
+			CertData:   access.CertPEM,
+			KeyData:    access.KeyPEM,
 		},
 		QPS: -1,
 	}
@@ -145,7 +148,24 @@ func (s *Server) LocalConfig() *rest.Config {
 const localConfigHost = "localhost"
 
 // Kubeconfig returns the content of KubeconfigFile.
-func (s *Server) Kubeconfig() []byte { return append([]byte(nil), s.kubeconfig...) }
+func (s *Server) Kubeconfig() []byte {
+	_, kubeconfig := s.access()
+	return append([]byte(nil), kubeconfig...)
+}
+
+// renewedAccess is the administrator's access with a renewed certificate.
+type renewedAccess struct {
+	credentials.Access
+	kubeconfig []byte
+}
+
+// access returns the administrator's access.
+func (s *Server) access() (credentials.Access, []byte) {
+	if r := s.renewed.Load(); r != nil {
+		return r.Access, r.kubeconfig
+	}
+	return s.admin, s.kubeconfig
+}
 
 // Lab returns the lab of the server: checkpoints and rewinds for programs in its process. It is nil without Options.Lab.
 func (s *Server) Lab() *lab.Lab { return s.lab }

@@ -113,6 +113,7 @@ func (l *Loop[K]) Run(ctx context.Context) {
 	}
 	if l.Clock != nil {
 		spawn(func() { queue.followClock(ctx) })
+		defer l.Clock.Observe(queue.isIdle)()
 	}
 	if l.ExtraSource != nil {
 		spawn(func() { l.ExtraSource(ctx, queue) })

@@ -233,6 +233,13 @@ func (q *Queue[K]) Len() int {
 	return len(q.ready)
 }
 
+// isIdle reports whether no key waits for a worker or is synced.
+func (q *Queue[K]) isIdle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ready) == 0 && len(q.begun) == 0
+}
+
 // work syncs keys until none is left.
 func (q *Queue[K]) work() {
 	for {

@@ -29,6 +29,7 @@ type Clock struct {
 	setting Setting       // that the last move set, while a move still goes on too
 	changed chan struct{} // closed by the next move; nil until somebody asks
 	keepers []func(ctx context.Context)
+	idle    map[*func() bool]bool // whose functions Observe got
 	timers  timers
 }
 

@@ -3,6 +3,8 @@ package clock
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,12 +59,20 @@ func (c *Clock) Move(ctx context.Context, to Setting) error {
 	c.setting = to
 	c.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
+	c.settle()
 	if target.After(from) {
 		c.advance(ctx, from, target)
 	}
 	c.show(to)
 	c.moves.Add(1)
 	c.keep(ctx)
+	c.announce()
+	c.settle()
+	return nil
+}
+
+// announce wakes those who wait for the end of a move.
+func (c *Clock) announce() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changed != nil {
@@ -70,7 +80,50 @@ func (c *Clock) Move(ctx context.Context, to Setting) error {
 		c.changed = nil
 	}
 	c.arm()
-	return nil
+}
+
+const (
+	// quietTime is the time for which everything must be idle to count as settled: somebody may be about to learn of a change.
+	quietTime = 5 * time.Millisecond
+	// settleTime bounds the wait for that.
+	settleTime = 250 * time.Millisecond
+)
+
+// Observe registers a function that reports whether somebody who waits for times of the clock is idle. A move begins and ends when
+// everybody is, so that what was written just before it has its time, and what follows from it has happened. The returned function
+// ends that.
+func (c *Clock) Observe(isIdle func() bool) (end func()) {
+	if c == nil {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle == nil {
+		c.idle = map[*func() bool]bool{}
+	}
+	c.idle[&isIdle] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.idle, &isIdle)
+	}
+}
+
+// settle waits, for a bounded time, until everybody has been idle for a moment.
+func (c *Clock) settle() {
+	c.mu.Lock()
+	observed := slices.Collect(maps.Keys(c.idle))
+	c.mu.Unlock()
+	if len(observed) == 0 {
+		return
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for begun, busy := time.Now(), time.Now(); time.Since(busy) < quietTime && time.Since(begun) < settleTime; <-tick.C {
+		if slices.ContainsFunc(observed, func(isIdle *func() bool) bool { return !(*isIdle)() }) {
+			busy = time.Now()
+		}
+	}
 }
 
 // advance goes from one time to a later one by the times at which something falls due.

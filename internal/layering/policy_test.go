@@ -37,6 +37,9 @@ NONE < internal/kubeversion < api/expression;
 # Panics in goroutines, wherever they start.
 NONE < internal/recovery < request;
 
+# The clock of stamps and expiries.
+internal/recovery < internal/clock < api;
+
 # CBOR decoding and encoding, for stored custom resources and for clients.
 NONE < internal/cbor < api;
 
