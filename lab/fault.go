@@ -62,7 +62,8 @@ const maxCounted = 10000
 func newFaults() *api.Resource {
 	res := newKind[v1alpha1.Fault](api.Names{
 		Name: resourceFaults, Singular: "fault", Kind: "Fault", Categories: []string{"lab"},
-		Verbs: []string{api.VerbCreate, api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbUpdate, api.VerbWatch},
+		Verbs: []string{api.VerbCreate, api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch,
+			api.VerbUpdate, api.VerbWatch},
 	}, nil, func(row *table.Row, obj api.Object) {
 		row.Name(obj.GetName())
 		inject := ""

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/miniapiserver/miniapiserver/lab"
+	"github.com/miniapiserver/miniapiserver/lab/remote"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -30,11 +30,11 @@ func TestSnapshotScene(t *testing.T) {
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "saved"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	remote, err := lab.NewRemote(origin.RESTConfig())
+	admin, err := remote.New(origin.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, err := remote.CreateCheckpoint(t.Context())
+	name, err := admin.CreateCheckpoint(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestSnapshotScene(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(remote.Snapshot(t.Context(), name, file), file.Close()); err != nil {
+	if err := errors.Join(admin.Snapshot(t.Context(), name, file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s := Start(t, Options{Scene: file.Name()})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/lab"
+	"github.com/miniapiserver/miniapiserver/lab/remote"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -151,7 +152,7 @@ func (p *builder) downloadOrigin() error {
 
 // saveOrigin saves the snapshot of a Checkpoint of another server, and has etcd begin with it.
 func (p *builder) saveOrigin(ctx context.Context, config *rest.Config) error {
-	origin, err := lab.NewRemote(config)
+	origin, err := remote.New(config)
 	if err != nil {
 		return err
 	}

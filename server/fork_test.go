@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/miniapiserver/miniapiserver/lab"
+	"github.com/miniapiserver/miniapiserver/lab/remote"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -203,7 +203,7 @@ func TestForkOfOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	stopAtEnd(t, s)
-	if _, err := Start(t.Context(), Options{Fork: Fork{Of: s.KubeconfigFile}}); !errors.Is(err, lab.ErrNoLab) {
+	if _, err := Start(t.Context(), Options{Fork: Fork{Of: s.KubeconfigFile}}); !errors.Is(err, remote.ErrNoLab) {
 		t.Errorf("a fork of a server without a lab: %v", err)
 	}
 }
@@ -213,11 +213,11 @@ func TestForkOfOtherServers(t *testing.T) {
 func TestSnapshotAccess(t *testing.T) {
 	s, c := startLabServer(t, Options{})
 	createConfigMap(t, c, "before")
-	remote, err := lab.NewRemote(s.RESTConfig())
+	admin, err := remote.New(s.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, err := remote.CreateCheckpoint(t.Context())
+	name, err := admin.CreateCheckpoint(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,21 +236,21 @@ func TestSnapshotAccess(t *testing.T) {
 	if _, err := labResource(t, jane, "checkpoints").Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 		t.Errorf("jane may read checkpoints: %v", err)
 	}
-	ofJane, err := lab.NewRemote(jane)
+	ofJane, err := remote.New(jane)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := ofJane.Snapshot(t.Context(), name, io.Discard); !apierrors.IsForbidden(err) {
 		t.Errorf("jane may not read snapshots: %v", err)
 	}
-	if err := remote.Snapshot(t.Context(), "missing", io.Discard); !apierrors.IsNotFound(err) {
+	if err := admin.Snapshot(t.Context(), "missing", io.Discard); !apierrors.IsNotFound(err) {
 		t.Errorf("the snapshot of a missing checkpoint: %v", err)
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "snapshot.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(remote.Snapshot(t.Context(), name, file), file.Close()); err != nil {
+	if err := errors.Join(admin.Snapshot(t.Context(), name, file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Start(t.Context(), Options{Etcd: Etcd{Snapshot: file.Name()}})

@@ -168,7 +168,8 @@ handlers, controllers < server < cmd;
 
 # The lab explains what the layers did. They do not import it: they tell the account of a request, which the lab gets at its end.
 NONE < lab/v1alpha1/internal/generate;
-NONE < lab/v1alpha1 < lab, server;
+NONE < lab/v1alpha1 < lab, lab/remote, server;
+lab/v1alpha1 < lab/remote < server;
 registry, api/custom/untyped < lab < server;
 
 # The page of the lab reads the API as any client does, through what server gives it.

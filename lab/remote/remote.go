@@ -1,4 +1,6 @@
-package lab
+// Package remote is the lab of a server in another process, for programs that start as a fork of it: its checkpoints and their
+// snapshots. Package server uses it for --fork-of.
+package remote
 
 import (
 	"bytes"
@@ -17,17 +19,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 )
 
-// Remote is the lab of a server in another process.
-type Remote struct {
+// Lab is the lab of a server in another process.
+type Lab struct {
 	client *http.Client
 	base   *url.URL
 }
 
+// checkpoints is the resource of Checkpoints.
+const checkpoints = "checkpoints"
+
 // ErrNoLab means that a server does not serve the group of the lab.
 var ErrNoLab = errors.New("the server has no lab; start it with --lab")
 
-// NewRemote returns the lab of the server that a client configuration names. It sends no request.
-func NewRemote(config *rest.Config) (*Remote, error) {
+// New returns the lab of the server that a client configuration names. It sends no request.
+func New(config *rest.Config) (*Lab, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -36,11 +41,11 @@ func NewRemote(config *rest.Config) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{client, base.JoinPath("apis", v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version)}, nil
+	return &Lab{client, base.JoinPath("apis", v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version)}, nil
 }
 
 // CreateCheckpoint creates a Checkpoint with a generated name, which it returns.
-func (r *Remote) CreateCheckpoint(ctx context.Context) (name string, err error) {
+func (r *Lab) CreateCheckpoint(ctx context.Context) (name string, err error) {
 	body, err := json.Marshal(&v1alpha1.Checkpoint{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Checkpoint"},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "checkpoint-"},
@@ -48,7 +53,7 @@ func (r *Remote) CreateCheckpoint(ctx context.Context) (name string, err error) 
 	if err != nil {
 		return "", err
 	}
-	response, err := r.do(ctx, http.MethodPost, body, resourceCheckpoints)
+	response, err := r.do(ctx, http.MethodPost, body, checkpoints)
 	if err != nil {
 		return "", err
 	}
@@ -61,8 +66,8 @@ func (r *Remote) CreateCheckpoint(ctx context.Context) (name string, err error) 
 }
 
 // DeleteCheckpoint deletes a Checkpoint.
-func (r *Remote) DeleteCheckpoint(ctx context.Context, name string) error {
-	response, err := r.do(ctx, http.MethodDelete, nil, resourceCheckpoints, name)
+func (r *Lab) DeleteCheckpoint(ctx context.Context, name string) error {
+	response, err := r.do(ctx, http.MethodDelete, nil, checkpoints, name)
 	if err != nil {
 		return err
 	}
@@ -70,8 +75,8 @@ func (r *Remote) DeleteCheckpoint(ctx context.Context, name string) error {
 }
 
 // Snapshot writes the state of a Checkpoint as an etcd snapshot.
-func (r *Remote) Snapshot(ctx context.Context, name string, w io.Writer) error {
-	response, err := r.do(ctx, http.MethodGet, nil, resourceCheckpoints, name, "snapshot")
+func (r *Lab) Snapshot(ctx context.Context, name string, w io.Writer) error {
+	response, err := r.do(ctx, http.MethodGet, nil, checkpoints, name, "snapshot")
 	if err != nil {
 		return err
 	}
@@ -84,7 +89,7 @@ func (r *Remote) Snapshot(ctx context.Context, name string, w io.Writer) error {
 const maxStatus = 1 << 20
 
 // do sends a request to a path below the group, and returns its response if that is a success.
-func (r *Remote) do(ctx context.Context, method string, body []byte, path ...string) (*http.Response, error) {
+func (r *Lab) do(ctx context.Context, method string, body []byte, path ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, r.base.JoinPath(path...).String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
