@@ -182,6 +182,10 @@ server, internal/envtest < internal/dist;
 # The types of the lab's API, and kubectl lab, which is a client of that API and of nothing else here.
 NONE < lab/v1alpha1;
 lab/v1alpha1, internal/nearest, internal/recovery < lab/kubectl < cmd;
+lab/page < lab/kubectl;
+
+# What a program changed on a fork, for kubectl lab and for programs that embed a server. It is a client as well.
+lab/v1alpha1, internal/nearest < lab/kubectl/client < lab/try < lab/kubectl, server;
 
 # Servers for the tests of other programs.
 server < server/servertest;
@@ -266,7 +270,7 @@ github.com/gorilla !< ALL but handlers;
 
 # The server does not call itself while it handles a request. It returns a rest.Config to
 # embedding programs; controllers and tests are clients.
-k8s.io/client-go !< ALL but server, controllers, lab/kubectl, conformance, bench;
+k8s.io/client-go !< ALL but server, controllers, lab/kubectl, lab/try, conformance, bench;
 
 # The paths of printer columns and of messages, which are independent of clients.
 k8s.io/client-go/util/jsonpath !< ALL but api/table, api/custom, kinds/admissionregistration;
