@@ -141,28 +141,53 @@ func (l *loader) read(ctx context.Context, from *client.Client, r *client.Resour
 	return err
 }
 
-// load loads the objects in their order. An object whose owner is not loaded yet waits for a later round, and loses the
-// reference if the owner cannot be loaded.
+// load loads the objects in their order. An object whose owner is not loaded yet waits, and loses the reference if the owner cannot
+// be loaded.
 func (l *loader) load(ctx context.Context) error {
 	if err := l.loadDefinitions(ctx); err != nil {
 		return err
 	}
-	for progress := true; len(l.pending) > 0; {
-		waiting, patient := l.pending[:0:0], progress
-		progress = false
-		for _, one := range l.pending {
-			if patient && l.waits(one) {
-				waiting = append(waiting, one)
-				continue
-			}
-			progress = true
-			if err := l.create(ctx, one); err != nil {
-				return err
-			}
+	var waiting []*loaded
+	for len(l.pending) > 0 {
+		n, of := 0, rank(l.pending[0].resource)
+		for n < len(l.pending) && rank(l.pending[n].resource) == of {
+			n++
 		}
-		l.pending = waiting
+		waiting = append(waiting, l.pending[:n]...)
+		l.pending = l.pending[n:]
+		var err error
+		if waiting, err = l.loadReady(ctx, waiting); err != nil {
+			return err
+		}
+	}
+	for len(waiting) > 0 { // for owners that were refused, or for each other
+		if err := l.create(ctx, waiting[0]); err != nil {
+			return err
+		}
+		var err error
+		if waiting, err = l.loadReady(ctx, waiting[1:]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// loadReady loads the objects whose owners are loaded, and returns the others.
+func (l *loader) loadReady(ctx context.Context, objects []*loaded) ([]*loaded, error) {
+	for {
+		var waiting []*loaded
+		for _, one := range objects {
+			if l.waits(one) {
+				waiting = append(waiting, one)
+			} else if err := l.create(ctx, one); err != nil {
+				return nil, err
+			}
+		}
+		if len(waiting) == len(objects) {
+			return waiting, nil
+		}
+		objects = waiting
+	}
 }
 
 // servedTime is the maximum time for which the server is awaited to serve the kinds of definitions.
