@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
+	"github.com/miniapiserver/miniapiserver/lab/try"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -150,4 +151,62 @@ func underWriters(t *testing.T, w *world) {
 	if before == 0 || removed == 0 {
 		t.Errorf("%d writes before the last rewind, %d objects removed", before, removed)
 	}
+}
+
+// TestRewindWhileNamespacesEnd goes back while the server empties a namespace, and while it removes the objects of a kind whose
+// definition is deleted: nothing of what is there again goes afterwards.
+func TestRewindWhileNamespacesEnd(t *testing.T) {
+	w := startLab(t)
+	w.do("POST "+cluster[0].path, cluster[0].body)
+	w.do("POST /api/v1/namespaces", `{"metadata":{"name":"shop"}}`)
+	robots := "/apis/example.org/v1/namespaces/default/robots"
+	w.until("the kind Robot", robots)
+	const objects = 100
+	for i := range objects {
+		w.do("POST /api/v1/namespaces/shop/configmaps", fmt.Sprintf(`{"metadata":{"name":"c%d"}}`, i))
+		w.do("POST "+robots, fmt.Sprintf(`{"apiVersion":"example.org/v1","kind":"Robot","metadata":{"name":"r%d"}}`, i))
+	}
+	count := func() [2]int {
+		return [2]int{w.count("/api/v1/namespaces/shop/configmaps"), w.count(robots)}
+	}
+	if _, err := try.Begin(t.Context(), w.s.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	want := count()
+	mark, err := w.s.Lab().Checkpoint(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		w.do("DELETE /api/v1/namespaces/shop", "")
+		w.do("DELETE "+cluster[0].path+"/robots.example.org", "")
+		eventually.True(t, "the deletion goes on", func() bool {
+			left := w.call(call{do: "GET /api/v1/namespaces/shop/configmaps"})
+			return w.lengthOf(left) < want[0]
+		})
+		if err := w.s.Lab().Rewind(t.Context(), mark); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := try.Begin(t.Context(), w.s.RESTConfig()); err != nil {
+			t.Fatal(err)
+		}
+		if got := count(); got != want {
+			t.Fatalf("%v objects are there after the rewind, want %v", got, want)
+		}
+	}
+}
+
+// count returns the number of objects of a list.
+func (w *world) count(path string) int {
+	w.t.Helper()
+	return w.lengthOf(w.do("GET "+path, ""))
+}
+
+func (w *world) lengthOf(a *answer) int {
+	w.t.Helper()
+	var list struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(a.body, &list); err != nil {
+		w.t.Fatal(err)
+	}
+	return len(list.Items)
 }
