@@ -91,7 +91,9 @@ func (r *Registry) Rewind(ctx context.Context, to *storage.Mark, o RewindOptions
 
 // BeforeRewind returns a context whose writes meet a conflict if a rewind comes before them, for control loops: what they have read
 // is then outdated.
-func (r *Registry) BeforeRewind(ctx context.Context) context.Context { return r.store.BeforeRewrite(ctx) }
+func (r *Registry) BeforeRewind(ctx context.Context) context.Context {
+	return r.store.BeforeRewrite(ctx)
+}
 
 // IsRewound reports whether a rewind came since BeforeRewind.
 func (r *Registry) IsRewound(ctx context.Context) bool { return r.store.IsRewritten(ctx) }

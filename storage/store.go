@@ -54,7 +54,7 @@ type Store struct {
 	cancelWatch       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
 	silence           watchSilence                       // whether that watch still responds
 	leases            leasePool
-	expiries          *expiries // nil without Options.Clock
+	expiries          *expiries       // nil without Options.Clock
 	compact           compactionState // used by compactPeriodically only
 	compacted         atomic.Int64    // the newest compaction known, below which etcd has no history
 	oldestWatch       atomic.Int64    // the oldest revision from which a watch can start

@@ -105,8 +105,8 @@ func (o *options) listCheckpoints(ctx context.Context, c *client.Client) error {
 	}
 	table := o.out.NewTable("NAME", "REVISION", "OBJECTS", "BYTES", "AGE")
 	for _, one := range all {
-		table.Add(terminal.Cell{Text: one.Name, Style: terminal.Cyan}, terminal.Text(one.Status.ResourceVersion), terminal.Text(fmt.Sprint(one.Status.Objects)),
-			terminal.Text(size(one.Status.Bytes)), terminal.Text(short(o.now().Sub(one.CreationTimestamp.Time).Truncate(time.Second))))
+		table.Add(terminal.Cell{Text: one.Name, Style: terminal.Cyan}, terminal.Text(one.Status.ResourceVersion),
+			terminal.Text(fmt.Sprint(one.Status.Objects)), terminal.Text(size(one.Status.Bytes)), terminal.Text(short(o.now().Sub(one.CreationTimestamp.Time).Truncate(time.Second))))
 	}
 	return table.Flush()
 }
@@ -139,7 +139,8 @@ func checkpointNames(ctx context.Context, c *client.Client, start string) []stri
 	var found []string
 	for _, one := range slices.Backward(all) {
 		if strings.HasPrefix(one.Name, start) {
-			found = append(found, fmt.Sprintf("%s\trevision %s, %s", one.Name, one.Status.ResourceVersion, plural(int(one.Status.Objects), "object")))
+			what := fmt.Sprintf("revision %s, %s", one.Status.ResourceVersion, plural(int(one.Status.Objects), "object"))
+			found = append(found, one.Name+"\t"+what)
 		}
 	}
 	return found

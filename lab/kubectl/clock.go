@@ -9,26 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/lab/kubectl/client"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 )
 
 // clockTarget is the clock of the server.
-var clockTarget = client.Target{Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "clocks", Name: "server"}
-
-// clockObject is what the command uses of the kind Clock.
-type clockObject struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Metadata   map[string]any `json:"metadata"`
-	Spec       struct {
-		Offset   string     `json:"offset,omitempty"`
-		FrozenAt *time.Time `json:"frozenAt,omitempty"`
-	} `json:"spec"`
-	Status struct {
-		Now time.Time `json:"now"`
-	} `json:"status"`
+var clockTarget = client.Target{
+	Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "clocks", Name: "server",
 }
 
 func (o *options) clockCommand() *cobra.Command {
@@ -47,7 +36,7 @@ Programs besides the server decide by their own clock.`,
 			if err != nil {
 				return err
 			}
-			var clock clockObject
+			var clock v1alpha1.Clock
 			if err := c.Get(cmd.Context(), clockTarget, &clock); err != nil {
 				return o.withoutClock(cmd.Context(), c, err)
 			}
@@ -56,7 +45,7 @@ Programs besides the server decide by their own clock.`,
 				if err != nil {
 					return err
 				}
-				clock = clockObject{}
+				clock = v1alpha1.Clock{}
 				if err := c.Patch(cmd.Context(), clockTarget, map[string]any{"spec": patch}, &clock); err != nil {
 					return err
 				}
@@ -84,13 +73,13 @@ func (o *options) withoutClock(ctx context.Context, c *client.Client, err error)
 }
 
 // clockPatch returns the spec of a clock after a command.
-func clockPatch(clock *clockObject, word string) (map[string]any, error) {
+func clockPatch(clock *v1alpha1.Clock, word string) (map[string]any, error) {
 	switch word {
 	case "freeze":
 		if clock.Spec.FrozenAt != nil {
 			return map[string]any{}, nil
 		}
-		return map[string]any{"frozenAt": clock.Status.Now.UTC().Format(time.RFC3339Nano)}, nil
+		return map[string]any{"frozenAt": clock.Status.Now.UTC().Format(metav1.RFC3339Micro)}, nil
 	case "reset":
 		return map[string]any{"frozenAt": nil, "offset": nil}, nil
 	}
@@ -102,7 +91,7 @@ func clockPatch(clock *clockObject, word string) (map[string]any, error) {
 	case !isForward || d < 0:
 		return nil, fmt.Errorf("the clock only goes forward, by +%s; reset makes it the time of the machine again", strings.TrimLeft(text, "-"))
 	case clock.Spec.FrozenAt != nil:
-		return map[string]any{"frozenAt": clock.Spec.FrozenAt.Add(d).UTC().Format(time.RFC3339Nano)}, nil
+		return map[string]any{"frozenAt": clock.Spec.FrozenAt.Add(d).UTC().Format(metav1.RFC3339Micro)}, nil
 	}
 	offset := time.Duration(0)
 	if clock.Spec.Offset != "" {
@@ -114,13 +103,13 @@ func clockPatch(clock *clockObject, word string) (map[string]any, error) {
 }
 
 // writeClock writes the time of the server and how it differs from that of the machine.
-func (o *options) writeClock(clock *clockObject) error {
+func (o *options) writeClock(clock *v1alpha1.Clock) error {
 	text := clock.Status.Now.In(o.location).Format("2006-01-02 15:04:05 MST")
-	if clock.Spec.Offset != "" && clock.Spec.Offset != "0s" {
-		text += ", " + clock.Spec.Offset + " ahead"
-	}
-	if clock.Spec.FrozenAt != nil {
+	switch {
+	case clock.Spec.FrozenAt != nil:
 		text += ", frozen"
+	case clock.Spec.Offset != "" && clock.Spec.Offset != "0s":
+		text += ", " + clock.Spec.Offset + " ahead"
 	}
 	o.out.Printf("%s\n", text)
 	return nil

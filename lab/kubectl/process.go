@@ -122,7 +122,8 @@ func (e *exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.cod
 func (o *options) runCommand(ctx context.Context, args []string, kubeconfig string, stdout io.Writer) error {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = o.stdin, stdout, o.stderr
-	c.Env = append(slices.DeleteFunc(o.environ(), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") }), "KUBECONFIG="+kubeconfig)
+	isKubeconfig := func(variable string) bool { return strings.HasPrefix(variable, "KUBECONFIG=") }
+	c.Env = append(slices.DeleteFunc(o.environ(), isKubeconfig), "KUBECONFIG="+kubeconfig)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = endTime
 	err := c.Run()

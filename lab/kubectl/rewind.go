@@ -62,7 +62,8 @@ Leases, Events and the addresses of the server stay as they are, unless --includ
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&dryRun, "dry-run", false, "Show what would change, and change nothing.")
-	flags.StringSliceVarP(&namespaces, "namespace", "n", nil, "Namespaces whose objects go back. If none, all, and objects without a namespace.")
+	flags.StringSliceVarP(&namespaces, "namespace", "n", nil,
+		"Namespaces whose objects go back. If none, all, and objects without a namespace.")
 	flags.StringSliceVar(&resources, "resource", nil, "Resources whose objects go back, such as deployments. If none, all.")
 	flags.StringSliceVar(&include, "include", nil, "What is left out otherwise: leases, events or addresses.")
 	o.addOutput(cmd)
@@ -101,7 +102,8 @@ func rewindTo(ctx context.Context, c *client.Client, args []string) (v1alpha1.Re
 		return v1alpha1.RewindSpec{}, err
 	}
 	if len(all) == 0 {
-		return v1alpha1.RewindSpec{}, errors.New("there is no checkpoint; name a resourceVersion or a time ago, such as 30s (see kubectl lab history)")
+		return v1alpha1.RewindSpec{},
+			errors.New("there is no checkpoint; name a resourceVersion or a time ago, such as 30s (see kubectl lab history)")
 	}
 	return v1alpha1.RewindSpec{Checkpoint: all[len(all)-1].Name}, nil
 }

@@ -37,7 +37,8 @@ A server with --lab-page has the page itself, and prints its address at its star
 			if err != nil {
 				return err
 			}
-			served, err := labpage.Listen(labpage.Config{API: transport, URL: &url.URL{Scheme: address.Scheme, Host: address.Host}, Token: labpage.NewToken()}, port)
+			config := labpage.Config{API: transport, URL: &url.URL{Scheme: address.Scheme, Host: address.Host}, Token: labpage.NewToken()}
+			served, err := labpage.Listen(config, port)
 			if err != nil {
 				return err
 			}

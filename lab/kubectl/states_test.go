@@ -156,7 +156,7 @@ func TestClock(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	clock := func(spec map[string]any) map[string]any {
-		return map[string]any{"metadata": map[string]any{"name": "server"}, "spec": spec, "status": map[string]any{"now": "2026-01-03T15:04:05.5Z"}}
+		return map[string]any{"metadata": map[string]any{"name": "server"}, "spec": spec, "status": map[string]any{"now": "2026-01-03T15:04:05.500000Z"}}
 	}
 	f.answers[path], f.written["PATCH "+path] = clock(map[string]any{"offset": "24h0m0s"}), clock(map[string]any{"offset": "48h0m0s"})
 	if got := f.run("clock"); got.stdout != "2026-01-03 15:04:05 UTC, 24h0m0s ahead\n" {
@@ -165,7 +165,7 @@ func TestClock(t *testing.T) {
 	if got := f.run("clock", "+24h"); got.stdout != "2026-01-03 15:04:05 UTC, 48h0m0s ahead\n" {
 		t.Errorf("%+v", got)
 	}
-	want := map[string]string{"+24h": `{"spec":{"offset":"48h0m0s"}}`, "freeze": `{"spec":{"frozenAt":"2026-01-03T15:04:05.5Z"}}`, "reset": `{"spec":{"frozenAt":null,"offset":null}}`}
+	want := map[string]string{"+24h": `{"spec":{"offset":"48h0m0s"}}`, "freeze": `{"spec":{"frozenAt":"2026-01-03T15:04:05.500000Z"}}`, "reset": `{"spec":{"frozenAt":null,"offset":null}}`}
 	check := func() {
 		t.Helper()
 		for word, body := range want {
@@ -175,8 +175,8 @@ func TestClock(t *testing.T) {
 		}
 	}
 	check()
-	f.answers[path] = clock(map[string]any{"frozenAt": "2026-01-03T15:00:00Z"})
-	want = map[string]string{"+24h": `{"spec":{"frozenAt":"2026-01-04T15:00:00Z"}}`, "freeze": `{"spec":{}}`}
+	f.answers[path] = clock(map[string]any{"frozenAt": "2026-01-03T15:00:00.000000Z"})
+	want = map[string]string{"+24h": `{"spec":{"frozenAt":"2026-01-04T15:00:00.000000Z"}}`, "freeze": `{"spec":{}}`}
 	check()
 	if got := f.run("clock"); got.stdout != "2026-01-03 15:04:05 UTC, frozen\n" {
 		t.Errorf("%+v", got)

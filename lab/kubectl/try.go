@@ -20,7 +20,8 @@ type tryFlags struct {
 func (o *options) try() *cobra.Command {
 	var f tryFlags
 	cmd := &cobra.Command{
-		Use: "try [--against URL|CONTEXT] -- COMMAND", Short: "Show what a command would change, by running it against a fork", Args: commandAfterDash,
+		Use: "try [--against URL|CONTEXT] -- COMMAND", Args: commandAfterDash,
+		Short: "Show what a command would change, by running it against a fork",
 		Long: `try runs a command, such as helm upgrade, kubectl apply -f DIR or a script, against a fork of the
 server, and shows what it would change: each object as a difference, what was refused and
 why, which webhooks were asked, and the warnings. Then the fork is gone. The command has

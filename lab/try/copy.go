@@ -71,7 +71,8 @@ func rank(r *client.Resource) int {
 		return 0
 	case "namespaces":
 		return 1
-	case "serviceaccounts", "priorityclasses.scheduling.k8s.io", "runtimeclasses.node.k8s.io", "storageclasses.storage.k8s.io", "ingressclasses.networking.k8s.io":
+	case "serviceaccounts", "priorityclasses.scheduling.k8s.io", "runtimeclasses.node.k8s.io", "storageclasses.storage.k8s.io",
+		"ingressclasses.networking.k8s.io":
 		return 2 // others name them, and their admission looks for them
 	case "resourcequotas", "limitranges":
 		return 4

@@ -162,7 +162,8 @@ func (d *Diff) addObjects(before, after map[key]state, made map[string]bool) err
 }
 
 func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource),
+		cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
 // isRoutine reports whether an object comes and goes with others, without anybody's asking.
@@ -171,7 +172,7 @@ func isRoutine(k key) bool {
 	case "endpointslices", "endpoints", "ipaddresses", "apiservices":
 		return true
 	}
-	return k.group == "" && (k.resource == "configmaps" && k.name == "kube-root-ca.crt" || k.resource == "serviceaccounts" && k.name == "default")
+	return k == key{"", "configmaps", k.namespace, "kube-root-ca.crt"} || k == key{"", "serviceaccounts", k.namespace, "default"}
 }
 
 // Content returns an object without what the server writes down about each write: managedFields, resourceVersion and generation.

@@ -63,8 +63,8 @@ func (l *loader) prepare(one *loaded) (lost []string) {
 	if !ok {
 		return nil // the server refuses it, and says why
 	}
-	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp",
-		"deletionGracePeriodSeconds", "generateName"} {
+	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+		"deletionTimestamp", "deletionGracePeriodSeconds", "generateName"} {
 		delete(metadata, field)
 	}
 	var owners []any

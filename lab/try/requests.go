@@ -100,8 +100,8 @@ func isRefusal(r *v1alpha1.Request) bool {
 func (d *Diff) addRequest(r *v1alpha1.Request) {
 	refusedBy := ""
 	if isRefusal(r) {
-		d.Refusals = append(d.Refusals, Refusal{Request: r.Name, User: r.Spec.User, Verb: r.Spec.Verb, Object: objectOf(&r.Spec), Code: r.Status.Code,
-			Why: cmp.Or(r.Status.Why, r.Status.Message), Cause: r.Status.Cause})
+		d.Refusals = append(d.Refusals, Refusal{Request: r.Name, User: r.Spec.User, Verb: r.Spec.Verb, Object: objectOf(&r.Spec),
+			Code: r.Status.Code, Why: cmp.Or(r.Status.Why, r.Status.Message), Cause: r.Status.Cause})
 		if c := r.Status.Cause; c != nil && c.By == v1alpha1.CauseAdmissionWebhook {
 			refusedBy = c.Name
 		}

@@ -13,7 +13,8 @@ func WriteKubeconfig(file string, config *rest.Config, namespace string) error {
 	out := api.NewConfig()
 	out.CurrentContext = name
 	out.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
-	out.Clusters[name] = &api.Cluster{Server: config.Host + config.APIPath, TLSServerName: config.ServerName, InsecureSkipTLSVerify: config.Insecure,
+	out.Clusters[name] = &api.Cluster{Server: config.Host + config.APIPath,
+		TLSServerName: config.ServerName, InsecureSkipTLSVerify: config.Insecure,
 		CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData}
 	out.AuthInfos[name] = &api.AuthInfo{ClientCertificate: config.CertFile, ClientCertificateData: config.CertData,
 		ClientKey: config.KeyFile, ClientKeyData: config.KeyData, Token: config.BearerToken, TokenFile: config.BearerTokenFile,
@@ -34,8 +35,8 @@ func ReadKubeconfig(file string) (*Client, error) {
 
 // File returns the kubeconfig that the flags mean, or "" if they mean another server or user than its current context has.
 func (f *Flags) File() string {
-	for _, name := range []string{"context", "cluster", "server", "token", "certificate-authority", "client-certificate", "client-key", "username", "password",
-		"insecure-skip-tls-verify", "tls-server-name", "proxy-url"} {
+	for _, name := range []string{"context", "cluster", "server", "token", "certificate-authority", "client-certificate", "client-key",
+		"username", "password", "insecure-skip-tls-verify", "tls-server-name", "proxy-url"} {
 		if f.set.Changed(name) {
 			return ""
 		}
