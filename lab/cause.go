@@ -72,6 +72,8 @@ func causeOf(code int, status *metav1.Status) string {
 			return v1alpha1.CauseAuthentication
 		case code == http.StatusTooManyRequests:
 			return v1alpha1.CauseFlowControl
+		case code == http.StatusNotAcceptable, code == http.StatusUnsupportedMediaType, code == http.StatusRequestEntityTooLarge:
+			return v1alpha1.CauseDecoding
 		case code >= http.StatusInternalServerError:
 			return v1alpha1.CauseServer
 		}

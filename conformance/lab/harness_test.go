@@ -33,7 +33,7 @@ const (
 	changes  = group + "/changes"
 )
 
-// users are the lines of the token file. The token of a user is the name with the suffix -token.
+// users are the lines of the token file, beside those of the conversations. The token of a user is the name with the suffix -token.
 var users = []string{
 	"jane,1", "near,2", "queued,3", "viewer,4", "watcher,5", "reader,6", "nobody,7", "system:node:n1,8,system:nodes", "impersonator,9",
 }
@@ -50,6 +50,7 @@ type world struct {
 func start(t *testing.T, o server.Options) *world {
 	t.Helper()
 	tokens := new(strings.Builder)
+	tokens.WriteString("admin-token,admin,admin-uid,system:masters\nalice-token,alice,alice-uid,\"dev,qa\"\nbob-token,bob,bob-uid\n")
 	for _, u := range users {
 		name, rest, _ := strings.Cut(u, ",")
 		uid, groups, _ := strings.Cut(rest, ",")
