@@ -191,14 +191,15 @@ var (
 	}
 	ofPages = []Volatile{
 		{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+(:\d+)?\b`), "IP"},
-		{regexp.MustCompile(`\b\d+m[\d.]+s\b`), "AGE"},
+		{regexp.MustCompile(`\b(\d+m[\d.]+|\d+\.\d+)s\b`), "AGE"},
 		{regexp.MustCompile(`\b\d+ (ms|bytes)\b`), "N $1"},
 		{regexp.MustCompile(`^(\w+_\w+(\{.*\})?) \d+$`), "$1 N"},
 		// Times, durations, audit IDs and their ends, resourceVersions and sizes in the outputs of kubectl lab.
 		{regexp.MustCompile(`\b\d\d:\d\d:\d\d\.\d{3}\b`), "TIME"},
 		{regexp.MustCompile(`\+?\b\d+(\.\d+)?(µs|ms)`), "TOOK"},
+		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
 		{regexp.MustCompile(`\b[0-9a-f]{8}\b`), "ID"},
-		{regexp.MustCompile(`(resourceVersion:? "?|^ *)\d+\b`), "${1}RV"},
+		{regexp.MustCompile(`(resourceVersion"?:? ?"?|^ *)\d+\b`), "${1}RV"},
 		{regexp.MustCompile(`\b\d+(\.\d+)? k?B\b`), "SIZE"},
 	}
 )

@@ -64,6 +64,27 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestLessons runs the commands of the lessons, each with a server of its own. The sandbox runs them as well.
+func TestLessons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the server and kubectl")
+	}
+	dir := *programs
+	if dir == "" {
+		dir = buildPrograms(t)
+	}
+	for _, name := range Lessons(t, root) {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			t.Parallel()
+			page := ReadLesson(t, name)
+			page.Steps = append([]Step{{Command: InstallLab}, {Command: "miniapiserver --ephemeral --lab"}}, page.Steps...)
+			if err := newRunner(t, dir).Run(t.Context(), page); err != nil {
+				t.Errorf("%s:%v", name, err)
+			}
+		})
+	}
+}
+
 // newRunner returns a runner with directories of its own.
 func newRunner(t *testing.T, dir string) *Runner {
 	t.Helper()

@@ -23,7 +23,8 @@ const patience = time.Minute
 // variables that are exported and the working directory from command to command.
 //
 // A command that starts a server runs in the background from the moment when the server is ready. It gets the port
-// Port, and ends when the next server starts. Its administrator's kubeconfig becomes KUBECONFIG.
+// Port, and ends when the next server starts. Its administrator's kubeconfig becomes KUBECONFIG. A command that ends with &
+// ends with the page.
 type Runner struct {
 	// Dir is the directory in which the first command runs, and Home the one for what is kept from command to command.
 	Dir, Home string
@@ -33,6 +34,8 @@ type Runner struct {
 	Port int
 
 	server *server
+	// groups are the process groups of the commands that go on in the background.
+	groups []int
 }
 
 // server is a server of a page.
@@ -73,7 +76,12 @@ func (r *Runner) Run(ctx context.Context, page Page) (err error) {
 			return err
 		}
 	}
-	defer func() { err = errors.Join(err, r.stop()) }()
+	defer func() {
+		for _, group := range r.groups {
+			_ = syscall.Kill(-group, syscall.SIGKILL) // may have ended
+		}
+		err = errors.Join(err, r.stop())
+	}()
 	for _, step := range page.Steps {
 		out, err := r.run(ctx, step)
 		if err != nil {
@@ -94,7 +102,9 @@ var (
 	ends    = regexp.MustCompile(`--(help|version)\b`)
 	ready   = regexp.MustCompile(`(?m) is ready at https://[\s\S]*?kubectl --kubeconfig (\S+) |"kubeconfig":"([^"]+)".*\n`)
 	// reads are commands that may be repeated until they print what the page shows.
-	reads = regexp.MustCompile(`^(kubectl get|grep|cat|ls|curl -s\b)`)
+	reads = regexp.MustCompile(`^(kubectl (get|lab (requests|explain|history|watches|levels|top))|grep|cat|ls|curl -s\b)`)
+	// background finds commands that go on when their shell has ended.
+	background = regexp.MustCompile(`[^&|>]&( |$)`)
 )
 
 // run runs a step and returns what it printed.
@@ -150,6 +160,9 @@ func (r *Runner) bash(ctx context.Context, command string) (string, error) {
 	c.Stdout, c.Stderr = &out, &out
 	c.WaitDelay = time.Second
 	err := c.Run()
+	if c.Process != nil && background.MatchString(command) {
+		r.groups = append(r.groups, c.Process.Pid)
+	}
 	return out.String(), err
 }
 
