@@ -168,9 +168,11 @@ handlers, controllers < server < cmd;
 
 # The lab explains what the layers did. They do not import it: they tell the account of a request, which the lab gets at its end.
 NONE < lab/v1alpha1/internal/generate;
-NONE < lab/v1alpha1 < lab, lab/remote, server;
+NONE < lab/v1alpha1;
+registry, api/custom/untyped, lab/v1alpha1 < lab < server;
+
+# The lab of another process, whose checkpoints a server starts from.
 lab/v1alpha1 < lab/remote < server;
-registry, api/custom/untyped < lab < server;
 
 # The page of the lab reads the API as any client does, through what server gives it.
 internal/recovery < lab/page < server;
@@ -179,8 +181,7 @@ internal/recovery < lab/page < server;
 NONE < internal/envtest < cmd;
 server, internal/envtest < internal/dist;
 
-# The types of the lab's API, and kubectl lab, which is a client of that API and of nothing else here.
-NONE < lab/v1alpha1;
+# kubectl lab, which is a client of the lab's API and of nothing else here.
 lab/v1alpha1, internal/nearest, internal/recovery < lab/kubectl < cmd;
 lab/page < lab/kubectl;
 
@@ -270,7 +271,7 @@ github.com/gorilla !< ALL but handlers;
 
 # The server does not call itself while it handles a request. It returns a rest.Config to
 # embedding programs; controllers and tests are clients.
-k8s.io/client-go !< ALL but server, controllers, lab/kubectl, lab/try, conformance, bench;
+k8s.io/client-go !< ALL but server, controllers, lab/remote, lab/kubectl, lab/try, conformance, bench;
 
 # The paths of printer columns and of messages, which are independent of clients.
 k8s.io/client-go/util/jsonpath !< ALL but api/table, api/custom, kinds/admissionregistration;
@@ -296,5 +297,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but internal/eventually, internal/kindtest, internal/otlptest, internal/porttest, internal/registrytest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
+testing !< ALL but internal/eventually, internal/kindtest, internal/otlptest, internal/pagetest, internal/porttest, internal/registrytest, internal/signertest, server/servertest, admission/admissiontest, conformance, bench;
 `
