@@ -144,7 +144,7 @@ func authorizationFact(key string) string {
 // roundedText returns a duration with three digits.
 func roundedText(d time.Duration) string {
 	for unit := time.Duration(1); ; unit *= 10 {
-		if d < 1000*unit {
+		if d/unit < 1000 {
 			return d.Round(unit).String()
 		}
 	}
