@@ -74,6 +74,16 @@ sandbox: ## Build and run the sandbox: a control plane with controllers, schedul
 	@cd sandbox && $(call compile,-ldflags '$(LDFLAGS)' -o $(abspath $(dir $(BIN)))/miniapiserver-sandbox,./cmd/miniapiserver-sandbox)
 	@$(dir $(BIN))/miniapiserver-sandbox $(SANDBOX_FLAGS)
 
+LESSON := docs/lessons/01-resource-version-and-watch.md
+
+.PHONY: lessons
+lessons: build ## Start the sandbox for the lessons of docs/lessons, with kubectl lab in bin, and show how the first one begins.
+	@ln -sf miniapiserver bin/kubectl-lab
+	@printf '\nThe first lesson: $(LESSON). In a second terminal:\n\n    export PATH=%s:$$PATH\n    export KUBECONFIG=...   # as the sandbox prints it\n' \
+		"$(abspath bin)"
+	@awk '/^\$$ /  && n < 6 { print "    " substr($$0, 3); n++ }' $(LESSON); echo
+	@$(MAKE) --no-print-directory sandbox
+
 .PHONY: bench-sandbox
 bench-sandbox: ## Measure start-up, memory and a large cluster of the sandbox.
 	cd sandbox && $(GO) run ./bench

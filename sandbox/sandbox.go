@@ -16,6 +16,8 @@ type Sandbox struct {
 	URL string
 	// KubeconfigFile is a kubeconfig file of the administrator.
 	KubeconfigFile string
+	// LabPage is the address of the page of the lab with its token, if Options.Server.Lab has one.
+	LabPage string
 	// Client has the administrator's access.
 	Client kubernetes.Interface
 
@@ -78,7 +80,7 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{
-		URL: p.server.URL, KubeconfigFile: p.server.KubeconfigFile,
+		URL: p.server.URL, KubeconfigFile: p.server.KubeconfigFile, LabPage: p.server.LabPage,
 		Client: p.client, config: p.server.RESTConfig(), process: p, logger: o.Logger,
 	}
 	if err := s.loadScene(ctx, o.Scene); err != nil {

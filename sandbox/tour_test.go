@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 
 	"github.com/miniapiserver/miniapiserver/internal/pagetest"
+	"github.com/miniapiserver/miniapiserver/internal/porttest"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -71,6 +72,41 @@ func TestTour(t *testing.T) {
 		if strings.Contains(step.command, "kind: NetworkPolicy") && !strings.Contains(string(out), "nothing enforces") {
 			t.Error("no warning")
 		}
+	}
+}
+
+// TestLessons runs the commands of docs/lessons one after the other in one sandbox. Each lesson takes back what it did.
+func TestLessons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "miniapiserver"), "./cmd/miniapiserver")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	o := Options{}
+	o.Server.Lab = server.Lab{Enabled: true, Page: -1}
+	s := Start(t, o)
+	if s.LabPage == "" {
+		t.Error("the lab has no page")
+	}
+	environment := append(kubectlEnvironment(t, s), "TMPDIR="+t.TempDir())
+	for i, entry := range environment {
+		if path, found := strings.CutPrefix(entry, "PATH="); found {
+			environment[i] = "PATH=" + dir + ":" + path
+		}
+	}
+	for _, name := range pagetest.Lessons(t, "..") {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+			page := pagetest.ReadLesson(t, name)
+			page.Steps = append([]pagetest.Step{{Command: pagetest.InstallLab}}, page.Steps...)
+			r := pagetest.Runner{Dir: t.TempDir(), Home: t.TempDir(), Environment: environment, Port: porttest.Free(t)}
+			if err := r.Run(t.Context(), page); err != nil {
+				t.Errorf("%s:%v", name, err)
+			}
+		})
 	}
 }
 

@@ -173,6 +173,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 		"Minor version of Kubernetes to emulate, such as 1.36. If empty, the newest.")
 	f.BoolVar(&o.Server.Lab.Enabled, "lab", true,
 		"If true, the API server explains what it does: \"kubectl get requests -w\", and kubectl lab.")
+	f.IntVar(&o.Server.Lab.Page, "lab-page", -1, "Port of 127.0.0.1 for the page of the lab. If -1, a free port. If 0, there is no page.")
 	f.BoolVar(&o.version, "version", false, "If true, the version is printed and no sandbox is started.")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "Log what the components do, and the errors after which they try again.")
 	f.Usage = func() {
@@ -231,12 +232,16 @@ func release() string {
 // greet prints what there is and what to try.
 func greet(w io.Writer, s *sandbox.Sandbox, o options, took time.Duration) {
 	commands := append([]string{"export KUBECONFIG=" + s.KubeconfigFile}, toTry(o.Scene)...)
+	page := ""
+	if s.LabPage != "" {
+		page = "The page of the lab: " + s.LabPage + "\n\n"
+	}
 	fmt.Fprintf(w, `Sandbox ready in %s: Kubernetes %s at %s, pods: %s. No container runs.
 
     %s
 
-%sStop with Ctrl-C.
-`, took.Round(time.Millisecond), kubernetes(o), s.URL, o.Pods, strings.Join(commands, "\n    "), missing(o.Without))
+%s%sStop with Ctrl-C.
+`, took.Round(time.Millisecond), kubernetes(o), s.URL, o.Pods, strings.Join(commands, "\n    "), page, missing(o.Without))
 }
 
 // toTry returns commands to try with a scene.
