@@ -29,8 +29,10 @@ import (
 
 // expiring is something that expires: a row of the table of TestExpiries.
 type expiring struct {
-	name   string
-	after  time.Duration
+	name  string
+	after time.Duration
+	// within is the time after which it is noticed, where the server looks at intervals.
+	within time.Duration
 	create func(*clockTest)
 	// isOver reports whether it has expired.
 	isOver func(*clockTest) bool
@@ -150,38 +152,38 @@ func (c *clockTest) requestIsGone(name string) bool {
 // expirings returns the table, in the order in which the rows expire. The times are those of the server or of kube-controller-manager.
 func expirings() []expiring {
 	return []expiring{
-		{"the usage of a pod past its grace period", time.Minute, deletedPod, func(c *clockTest) bool {
+		{"the usage of a pod past its grace period", time.Minute, 0, deletedPod, func(c *clockTest) bool {
 			q, err := c.client.CoreV1().ResourceQuotas("default").Get(c.Context(), "pods", metav1.GetOptions{})
 			c.must("the quota", err)
 			used := q.Status.Used["pods"]
 			return used.IsZero()
 		}},
-		{"the Lease of a server that is gone", 20 * time.Minute, func(c *clockTest) { identityLease(c, "gone", 20*time.Minute) },
+		{"the Lease of a server that is gone", 20 * time.Minute, 0, func(c *clockTest) { identityLease(c, "gone", 20*time.Minute) },
 			func(c *clockTest) bool {
 				_, err := c.client.CoordinationV1().Leases("kube-system").Get(c.Context(), "gone", metav1.GetOptions{})
 				return c.isGone(err)
 			}},
-		{"a candidate that does not renew", 30 * time.Minute, leaseCandidate, func(c *clockTest) bool {
+		{"a candidate that does not renew", 30 * time.Minute, 0, leaseCandidate, func(c *clockTest) bool {
 			_, err := c.client.CoordinationV1beta1().LeaseCandidates("default").Get(c.Context(), "candidate", metav1.GetOptions{})
 			return c.isGone(err)
 		}},
-		{"an Event", time.Hour, func(c *clockTest) { createEvent(c, "e") }, func(c *clockTest) bool { return eventIsGone(c, "e") }},
-		{"a denied request", time.Hour, func(c *clockTest) { c.request("denied", 3600, certificatesv1.CertificateDenied) },
+		{"an Event", time.Hour, 0, func(c *clockTest) { createEvent(c, "e") }, func(c *clockTest) bool { return eventIsGone(c, "e") }},
+		{"a denied request", time.Hour, 0, func(c *clockTest) { c.request("denied", 3600, certificatesv1.CertificateDenied) },
 			func(c *clockTest) bool { return c.requestIsGone("denied") }},
-		{"an issued request", time.Hour, issuedRequest, func(c *clockTest) bool { return c.requestIsGone("issued") }},
-		{"a service account token", 100 * time.Minute, serviceAccountToken, func(c *clockTest) bool { return c.isRefused(c.bearing(c.token)) }},
-		{"a bootstrap token", 2 * time.Hour, func(c *clockTest) { bootstrapTokenFor(c, "abcdef", 2*time.Hour) }, func(c *clockTest) bool {
+		{"an issued request", time.Hour, 0, issuedRequest, func(c *clockTest) bool { return c.requestIsGone("issued") }},
+		{"a service account token", 100 * time.Minute, 0, serviceAccountToken, func(c *clockTest) bool { return c.isRefused(c.bearing(c.token)) }},
+		{"a bootstrap token", 2 * time.Hour, 0, func(c *clockTest) { bootstrapTokenFor(c, "abcdef", 2*time.Hour) }, func(c *clockTest) bool {
 			gone, refused := bootstrapTokenIsGone(c, "abcdef"), c.isRefused(c.bearing("abcdef.0123456789abcdef"))
 			if gone != refused {
 				c.Errorf("the token is gone: %v, refused: %v", gone, refused)
 			}
 			return gone
 		}},
-		{"a client certificate", 5 * time.Hour, nil, func(c *clockTest) bool { return c.isRefused(c.certificate) }},
-		{"a pending request", 24 * time.Hour, func(c *clockTest) { c.request("pending", 3600, "") },
+		{"a client certificate", 5 * time.Hour, 0, nil, func(c *clockTest) bool { return c.isRefused(c.certificate) }},
+		{"a pending request", 24 * time.Hour, 0, func(c *clockTest) { c.request("pending", 3600, "") },
 			func(c *clockTest) bool { return c.requestIsGone("pending") }},
-		{"an approved request that nobody signs", 24 * time.Hour, unsignedRequest, func(c *clockTest) bool { return c.requestIsGone("unsigned") }},
-		{"the administrator's certificate", 335 * 24 * time.Hour, nil, func(c *clockTest) bool {
+		{"an approved request that nobody signs", 24 * time.Hour, 0, unsignedRequest, func(c *clockTest) bool { return c.requestIsGone("unsigned") }},
+		{"the administrator's certificate", 335 * 24 * time.Hour, time.Hour, nil, func(c *clockTest) bool {
 			return !bytes.Equal(c.server.RESTConfig().CertData, c.server.admin.CertPEM)
 		}},
 	}
@@ -191,6 +193,10 @@ func deletedPod(c *clockTest) {
 	_, err := c.client.CoreV1().ResourceQuotas("default").Create(c.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": resource.MustParse("5")}}}, metav1.CreateOptions{})
 	c.must("a quota", err)
+	eventually.True(c, "the first count", func() bool {
+		q, err := c.client.CoreV1().ResourceQuotas("default").Get(c.Context(), "pods", metav1.GetOptions{})
+		return err == nil && len(q.Status.Hard) > 0
+	})
 	pods := c.client.CoreV1().Pods("default")
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Finalizers: []string{"example.com/stays"}}, Spec: corev1.PodSpec{NodeName: "n",
 		Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
@@ -278,7 +284,7 @@ func TestExpiries(t *testing.T) {
 				t.Errorf("%s is over after %v, not %v", other.name, c.server.Lab().Clock().Now().Sub(start), other.after)
 			}
 		}
-		if left := row.after + moment - c.server.Lab().Clock().Now().Sub(start); left > 0 {
+		if left := row.after + row.within + moment - c.server.Lab().Clock().Now().Sub(start); left > 0 {
 			c.advance(left)
 		}
 		if !row.isOver(c) {
