@@ -266,7 +266,8 @@ func (c Clock) set(ctx context.Context, change func(clock.Setting) clock.Setting
 	if c.lab.config.Clock == nil {
 		return errNoClock
 	}
-	_, err := c.lab.connections.Registry.Update(request.AsServer(ctx), c.lab.clockTarget(), func(_ context.Context, old api.Object) (api.Object, error) {
+	reg := c.lab.connections.Registry
+	_, err := reg.Update(request.AsServer(ctx), c.lab.clockTarget(), func(_ context.Context, old api.Object) (api.Object, error) {
 		spec, err := clockSpec(old)
 		if err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
@@ -58,16 +59,16 @@ func TestClock(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("a list has %d: %v", len(list.Items), err)
 	}
-	watch, err := c.clocks().Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	w, err := c.clocks().Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 	c.must("a watch", err)
-	defer watch.Stop()
+	defer w.Stop()
 
 	obj, err = c.patch(`{"offset":"24h"}`)
 	c.must("24 h", err)
 	if ahead := time.Until(c.at(obj, "status", "now")); ahead < 24*time.Hour-time.Minute || ahead > 24*time.Hour {
 		t.Errorf("the answer is %v ahead", ahead)
 	}
-	if event := <-watch.ResultChan(); event.Object.(*unstructured.Unstructured).Object["spec"].(map[string]any)["offset"] != "24h" {
+	if event := <-w.ResultChan(); event.Object.(*unstructured.Unstructured).Object["spec"].(map[string]any)["offset"] != "24h" {
 		t.Errorf("the watch has %v", event.Object)
 	}
 	cm, err := c.client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
@@ -310,46 +311,29 @@ func TestExpiryOrder(t *testing.T) {
 // and after one that expires sooner, in one move.
 func TestExpiryOrderOfKinds(t *testing.T) {
 	c := startClockTest(t, Options{})
-	watches := map[string]func() string{}
-	for name, list := range map[string]func(metav1.ListOptions) (func() string, error){
-		"events": func(o metav1.ListOptions) (func() string, error) {
-			w, err := c.client.CoreV1().Events("default").Watch(t.Context(), o)
-			return func() string {
-				for event := range w.ResultChan() {
-					if event.Type == "DELETED" {
-						return event.Object.(*corev1.Event).ResourceVersion
-					}
-				}
-				return ""
-			}, err
-		},
-		"secrets": func(o metav1.ListOptions) (func() string, error) {
-			w, err := c.client.CoreV1().Secrets("kube-system").Watch(t.Context(), o)
-			return func() string {
-				for event := range w.ResultChan() {
-					if event.Type == "DELETED" {
-						return event.Object.(*corev1.Secret).ResourceVersion
-					}
-				}
-				return ""
-			}, err
-		},
-	} {
-		next, err := list(metav1.ListOptions{})
-		c.must("a watch", err)
-		watches[name] = next
+	events, err := c.client.CoreV1().Events("default").Watch(t.Context(), metav1.ListOptions{})
+	c.must("a watch", err)
+	defer events.Stop()
+	secrets, err := c.client.CoreV1().Secrets("kube-system").Watch(t.Context(), metav1.ListOptions{})
+	c.must("a watch", err)
+	defer secrets.Stop()
+	// deletion returns the revision of the next deletion.
+	deletion := func(w watch.Interface) (rev int64) {
+		for event := range w.ResultChan() {
+			if event.Type == watch.Deleted {
+				_, err := fmt.Sscan(event.Object.(metav1.Object).GetResourceVersion(), &rev)
+				c.must("a revision", err)
+				return rev
+			}
+		}
+		t.Fatal("the watch ended")
+		return 0
 	}
 	bootstrapTokenFor(c, "000001", 30*time.Minute)
 	createEvent(c, "e")
 	bootstrapTokenFor(c, "000002", 2*time.Hour)
 	c.advance(3 * time.Hour)
-	var revisions []int64
-	for _, next := range []string{"secrets", "events", "secrets"} {
-		var rev int64
-		_, err := fmt.Sscan(watches[next](), &rev)
-		c.must("a revision", err)
-		revisions = append(revisions, rev)
-	}
+	revisions := []int64{deletion(secrets), deletion(events), deletion(secrets)}
 	if !slices.IsSorted(revisions) {
 		t.Errorf("a token of 30 minutes, an Event of an hour and a token of two hours were deleted at %v", revisions)
 	}
