@@ -181,7 +181,9 @@ func parse(args []string, stdout io.Writer) (options, error) {
 			"kube-scheduler, and kwok for the nodes. If a component ends, the process ends with its error.\n\n"+
 			"  miniapiserver-sandbox [flags]       start a sandbox\n"+
 			"  miniapiserver-sandbox list          list the sandboxes that have a --name\n"+
-			"  miniapiserver-sandbox delete NAME   stop such a sandbox and delete its data\n\nFlags:\n%s", f.FlagUsagesWrapped(120))
+			"  miniapiserver-sandbox delete NAME   stop such a sandbox and delete its data\n\n"+
+			"The clock of a lab (--lab) is that of the API server. The other components keep the real time: CronJobs, Job deadlines, TTLs of\n"+
+			"finished Jobs and windows of autoscalers do not follow it.\n\nFlags:\n%s", f.FlagUsagesWrapped(120))
 	}
 	if err := f.Parse(args); err != nil {
 		return o, err
