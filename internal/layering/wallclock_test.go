@@ -19,7 +19,7 @@ var wallClock = map[string]string{
 		controllers/customkinds/schemas.go 1, handlers/authenticate.go 1, handlers/impersonate.go 1, handlers/impersonate_modes.go 1,
 		handlers/metrics.go 1, handlers/representation/encode.go 1, handlers/representation/list.go 1, handlers/watch.go 1,
 		internal/hooks/review.go 1, internal/monotonic/monotonic.go 1, internal/outbound/metrics.go 2, internal/recovery/recovery.go 1,
-		lab/rewind.go 1, registry/allocation/allocate.go 1, registry/update.go 1, request/account.go 1, request/span.go 3,
+		lab/rewind.go 1, lab/try/observe.go 2, registry/allocation/allocate.go 1, registry/update.go 1, request/account.go 1, request/span.go 3,
 		server/bootstrap/service.go 1, server/start.go 1, storage/collection.go 1, storage/compact.go 1, storage/embedded.go 1,
 		storage/encryption/chain.go 2, storage/encryption/service.go 1, storage/follow.go 1, storage/history.go 2, storage/local.go 1,
 		storage/read.go 2, storage/write.go 2`,
@@ -45,6 +45,7 @@ var wallClock = map[string]string{
 	"a certificate must be valid by the clocks of other programs too":                            `server/credentials/keypair.go 1`,
 	"a certificate is issued by a command":                                                       `cmd/miniapiserver/kubeconfig.go 1`,
 	"the certificates of many servers, which have no lab":                                        `server/many.go 1`,
+	"ages and times for the reader of a client's output":                                         `lab/kubectl/command.go 1`,
 	"ages of directories and names of files":                                                     `server/ephemeral.go 1, server/store.go 1`,
 }
 
