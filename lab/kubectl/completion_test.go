@@ -127,7 +127,7 @@ func TestHelp(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"explane":          `unknown command "explane"; the nearest is explain`,
-		"zzzzzzzz":         `unknown command "zzzzzzzz"; the commands are blame, can`,
+		"zzzzzzzz":         `unknown command "zzzzzzzz"; the commands are blame, calm, can`,
 		"--server":         "flag needs an argument",
 		"requests --wacth": "unknown flag: --wacth (see kubectl lab requests --help)",
 	} {
