@@ -49,6 +49,7 @@ func (l *Lab) newDetails(r *record, found request.Found, res *api.Resource, ref 
 		size += int64(len(d.states[i].Data))
 	}
 	if r.lightened {
+		d.digest = r.digest
 		d.changes = []v1alpha1.FieldChange{{Path: "(not kept, because many large objects were written at once)"}}
 	}
 	isConfidential := res != nil && len(res.Confidential) > 0

@@ -60,7 +60,7 @@ func TestLargeRecords(t *testing.T) {
 		}
 	}
 	value, d := l.describe(batch[0], &keptRequest{})
-	if len(value) == 0 || len(d.changes) != 1 || !strings.HasPrefix(d.changes[0].Path, "(not kept") {
+	if len(value) == 0 || d.digest != digestOf([]byte(large)) || len(d.changes) != 1 || !strings.HasPrefix(d.changes[0].Path, "(not kept") {
 		t.Errorf("%+v", d.changes)
 	}
 	if err := l.Close(); err != nil {

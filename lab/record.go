@@ -21,7 +21,8 @@ type record struct {
 	method, uri, userAgent, sourceIP, contentType string
 	bodyBytes                                     int64
 	code, written                                 int
-	lightened                                     bool // the states were dropped
+	lightened                                     bool   // the states were dropped
+	digest                                        string // of the body of a lightened record
 }
 
 // recordBytes is the memory of a record without the states of an object.
@@ -71,9 +72,15 @@ func (r *record) Ended(code, written int) {
 	r.lab.add(r)
 }
 
-// lighten drops the states of the object of a queued record. It returns the number of bytes that it freed.
+// lighten drops the states of the object of a queued record, except the digest of the body. It returns the number of bytes that it
+// freed.
 func (r *record) lighten() int64 {
 	freed := r.bytes - recordBytes
+	if found := r.found(); len(found.Patch.Data) > 0 {
+		r.digest = digestOf(found.Patch.Data)
+	} else if len(found.States) > 0 {
+		r.digest = digestOf(found.States[0].Data)
+	}
 	r.scope.Account.DropStates()
 	r.bytes, r.lightened = recordBytes, true
 	return freed
