@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,7 @@ func (l *Lab) newClocks() *api.Resource {
 
 // clockRow adds the columns of a Clock.
 func clockRow(row *table.Row, obj api.Object) {
+	row.DescribedBy(reflect.TypeFor[v1alpha1.Clock]())
 	row.Name(obj.GetName())
 	spec, _ := clockSpec(obj)
 	offset, frozen := "real time", ""

@@ -59,6 +59,11 @@ func TestClock(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("a list has %d: %v", len(list.Items), err)
 	}
+	table, err := c.client.CoreV1().RESTClient().Get().AbsPath("/apis", v1alpha1.GroupVersion.String(), "clocks").
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(t.Context())
+	if err != nil || !bytes.Contains(table, []byte(`["server","real time",""`)) {
+		t.Errorf("the table is %s: %v", table, err)
+	}
 	w, err := c.clocks().Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 	c.must("a watch", err)
 	defer w.Stop()

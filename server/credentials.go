@@ -193,15 +193,17 @@ func (p *builder) renewCertificates(context.Context) error {
 	pairs := slices.Clone(p.presented)
 	credentials.WarnOfExpiry(p.logger, pairs, p.clock.Now())
 	var mu sync.Mutex
-	check := func(context.Context) error {
+	renew := func(context.Context) error {
 		mu.Lock()
 		defer mu.Unlock()
-		err := p.renew(p.clock.Now())
+		return p.renew(p.clock.Now())
+	}
+	p.runEvery("expiry of certificates", expiryCheck, func(ctx context.Context) error {
+		err := renew(ctx)
 		credentials.WarnOfExpiry(p.logger, pairs, p.clock.Now())
 		return err
-	}
-	p.runEvery("expiry of certificates", expiryCheck, check)
-	p.keepWhenMoved("expiry of certificates", expiryCheck, check)
+	})
+	p.keepWhenMoved("expiry of certificates", expiryCheck, renew)
 	return nil
 }
 
