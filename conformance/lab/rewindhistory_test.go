@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -31,6 +32,13 @@ import (
 // finalizers, addresses and quotas, and goes back to random checkpoints of them. When the controllers have followed, the
 // objects are those at the checkpoint but for their resourceVersions, and informers have what a new list has.
 func TestRewindHistories(t *testing.T) {
+	// A history takes about a second. -rapid.checks asks for more.
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set("5"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) }) // which it had
+	}
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	const encryption = `{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: [
 {resources: [configmaps, services, widgets.example.com], providers: [{aescbc: {keys: [{name: a, secret: RcX2fBbLNGtggcqz46+yWN8jk2ddmvod/X80IDbksxc=}]}}]}]}`

@@ -262,8 +262,7 @@ func (l *loader) create(ctx context.Context, one *loaded) error {
 	l.uids[old] = textIn(made, "uid")
 	l.out.Objects++
 	if status != nil && r.String() != definitions && slices.Contains(r.Subresources, "status") {
-		made["status"] = status
-		if err := l.to.Update(ctx, one.target(true), "status", &made); err != nil {
+		if err := l.writeStatus(ctx, one, made, status); err != nil {
 			l.problem("%s has no status: %v", name, err)
 		}
 	}
@@ -273,6 +272,25 @@ func (l *loader) create(ctx context.Context, one *loaded) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// writeStatus sets the status of an object, which a controller of the fork may change at the same time.
+func (l *loader) writeStatus(ctx context.Context, one *loaded, made map[string]any, status any) error {
+	const attempts = 5
+	for i := 1; ; i++ {
+		made["status"] = status
+		sent, err := clone(made)
+		if err != nil {
+			return err
+		}
+		if err = l.to.Update(ctx, one.target(true), "status", &sent); !apierrors.IsConflict(err) || i == attempts {
+			return err
+		}
+		made = nil
+		if err := l.to.Get(ctx, one.target(true), &made); err != nil {
+			return err
+		}
+	}
 }
 
 // store writes a prepared object. An address that the fork cannot give is replaced by another one.
