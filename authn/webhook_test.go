@@ -285,3 +285,22 @@ func TestCachedAsksOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestTokenCacheOfMovedClock checks that a cached result from before a move of the clock is not used.
+func TestTokenCacheOfMovedClock(t *testing.T) {
+	s := newReviewer(t)
+	s.says(authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "jane"}})
+	moves := uint64(0)
+	c := NewTokenCache(s, TokenTTLs{Success: time.Hour, Failure: time.Hour, Moves: func() uint64 { return moves }}, nil)
+	check := func(want bool) {
+		t.Helper()
+		if _, ok, err := c.AuthenticateToken(t.Context(), "token"); err != nil || ok != want {
+			t.Errorf("the token is valid: %v, %v", ok, err)
+		}
+	}
+	check(true)
+	s.says(authenticationv1.TokenReviewStatus{})
+	check(true)
+	moves++
+	check(false)
+}
