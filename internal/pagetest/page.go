@@ -199,7 +199,7 @@ var (
 		{regexp.MustCompile(`\+?\b\d+(\.\d+)?(µs|ms)`), "TOOK"},
 		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
 		{regexp.MustCompile(`\b[0-9a-f]{8}\b`), "ID"},
-		{regexp.MustCompile(`(resourceVersion"?:? ?"?|^ *)\d+\b`), "${1}RV"},
+		{regexp.MustCompile(`(resourceVersion"?[:=]? ?"?|^ *)\d+\b`), "${1}RV"},
 		{regexp.MustCompile(`\b\d+(\.\d+)? k?B\b`), "SIZE"},
 	}
 )
