@@ -18,7 +18,8 @@ and why.
 
 The request is named by its audit ID, which the header Audit-Id of the answer has, or by
 the end of it as in the column ID of "kubectl lab requests". "last" is your newest
-request, and "last --failed" your newest one that failed.`,
+request with kubectl, or of another client if there is none, and "last --failed" your newest
+one that failed.`,
 		Example: `  kubectl lab explain last
   kubectl lab explain last --failed
   kubectl lab explain 3f2a81c0
