@@ -163,8 +163,9 @@ func TestFrozenClock(t *testing.T) {
 	at := clock.Now()
 	names := []string{"a", "b", "c"}
 	for _, name := range names {
-		time.Sleep(400 * time.Millisecond) // stamps have seconds: this is what must not pass
 		createConfigMap(t, c.client, name)
+		second := time.Now().Truncate(time.Second) // which stamps have: by the wall clock the next one would differ
+		eventually.True(t, "the next second", func() bool { return time.Now().Truncate(time.Second).After(second) })
 	}
 	for _, name := range names {
 		cm, err := c.client.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
