@@ -135,7 +135,7 @@ func (c *cluster) write(t testing.TB, user, is, old string) *registry.Attributes
 	obj, res, v := c.decode(t, is)
 	name, groups, _ := strings.Cut(cmp.Or(user, "jane"), "/")
 	a := &registry.Attributes{Verb: api.VerbCreate, Resource: res, Version: v, Kind: v.WithKind(res.Kind), Object: obj,
-		Namespace: obj.GetNamespace(), Name: obj.GetName(), User: &request.User{Name: name, Groups: strings.Fields(groups)}}
+		Namespace: obj.GetNamespace(), Name: obj.GetName(), User: &request.User{Name: name, Groups: strings.Fields(groups)}, Scope: &request.Scope{}}
 	if old != "" {
 		a.Verb = api.VerbUpdate
 		a.Old, _, _ = c.decode(t, old)
