@@ -26,7 +26,6 @@ import (
 type details struct {
 	states  []request.ObjectState
 	changes []v1alpha1.FieldChange // if the states were dropped
-	dropped string                 // why there are neither states nor changes
 	digest  string                 // of a body that was dropped
 	patch   request.Patch
 	ref     ObjectRef

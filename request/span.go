@@ -21,9 +21,10 @@ type Span struct {
 	start      time.Time
 	attributes func() []attribute.KeyValue
 	parent     *Span // nil for the outermost
-	// otel is the OpenTelemetry span, and otelParent the one around it. Both record nothing if
-	// no spans are exported.
+	// otel is the OpenTelemetry span, and otelParent the one around it. If no spans are exported, both are the same and record
+	// nothing.
 	otel, otelParent trace.Span
+	isExported       bool
 
 	mu    sync.Mutex
 	took  time.Duration // 0 until the end
@@ -53,7 +54,8 @@ func StartSpan(ctx context.Context, name string, attributes ...attribute.KeyValu
 // span is exported, at its end if it is slow.
 func StartLazySpan(ctx context.Context, name string, attributes func() []attribute.KeyValue) (context.Context, *Span) {
 	s := &Span{name: name, start: time.Now(), attributes: attributes, parent: CurrentSpan(ctx), otelParent: trace.SpanFromContext(ctx)}
-	if s.otel = s.otelParent; s.otelParent.SpanContext().IsValid() { // else no spans are exported
+	s.otel, s.isExported = s.otelParent, s.otelParent.SpanContext().IsValid()
+	if s.isExported {
 		ctx, s.otel = s.otelParent.TracerProvider().Tracer(Instrumentation).Start(ctx, name, trace.WithTimestamp(s.start))
 	}
 	if s.otel.IsRecording() {
@@ -72,7 +74,7 @@ func EndSpan(ctx context.Context) context.Context {
 		return ctx
 	}
 	s.End()
-	if s.otelParent.SpanContext().IsValid() {
+	if s.isExported {
 		ctx = trace.ContextWithSpan(ctx, s.otelParent)
 	}
 	return context.WithValue(ctx, spanKey{}, s.parent)
@@ -108,7 +110,7 @@ func (s *Span) End() {
 		return
 	}
 	now := time.Now()
-	if s.otel != s.otelParent {
+	if s.isExported {
 		s.otel.End(trace.WithTimestamp(now))
 	}
 	s.mu.Lock()

@@ -333,7 +333,7 @@ func TestCommentsOfOptionsNameFlags(t *testing.T) {
 func TestDefaultsOfOptionsAreThoseOfFlags(t *testing.T) {
 	zero := map[string]bool{
 		"Dir": true, "Serving.Port": true, "Etcd.CompactionInterval": true, "Limits.MaxRequestsInflight": true, "Limits.MaxMutatingRequestsInflight": true,
-		"Controllers.NamespaceConditionDelay": true, "Authentication.WebhookTTL": true,
+		"Controllers.NamespaceConditionDelay": true, "Lab.Page": true, "Authentication.WebhookTTL": true,
 		"Audit.Log.MaxSize": true, "Audit.Log.MaxAge": true, "Audit.Log.MaxBackups": true,
 	}
 	o, err := NewCommandLine().Complete()

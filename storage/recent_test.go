@@ -21,8 +21,8 @@ func TestRecent(t *testing.T) {
 		if _, err := s.SetValue(t.Context(), "elsewhere", 0, []byte("no object")); err != nil {
 			t.Fatal(err)
 		}
-		x = mustUpdate(t, c, x, "x2") // 3
-		mustDelete(t, others, y)      // 4
+		mustUpdate(t, c, x, "x2") // 3
+		mustDelete(t, others, y)  // 4
 		y = mustCreate(t, others, "y", "y2")
 		const all = "5 created y2; 4 deleted after y1; 3 x2 after x1; 1 created y1; 0 created x1"
 		parts := strings.Split(all, "; ")

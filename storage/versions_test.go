@@ -69,9 +69,9 @@ func TestKeyHistory(t *testing.T) {
 			other = mustUpdate(t, c, other, generation)  // 3, 7
 			mustDelete(t, c, i)                          // 4, 8
 		}
-		i := mustCreate(t, c, "a/x", "c1")     // 9
-		other = mustUpdate(t, c, other, "end") // 10
-		i = mustUpdate(t, c, i, "c2")          // 11
+		i := mustCreate(t, c, "a/x", "c1") // 9
+		mustUpdate(t, c, other, "end")     // 10
+		i = mustUpdate(t, c, i, "c2")      // 11
 		const all = "11 c2 after c1; 9 created c1; 8 deleted after b2; 6 b2 after b1; 5 created b1; " +
 			"4 deleted after a2; 2 a2 after a1; 1 created a1"
 		parts := strings.Split(all, "; ")

@@ -71,11 +71,11 @@ func TestMove(t *testing.T) {
 		changed := c.Changed()
 		move(t, c, Setting{Offset: time.Hour})
 		<-changed
-		if d := c.Now().Sub(time.Now()); d != time.Hour || c.Moves() != 1 {
+		if d := time.Until(c.Now()); d != time.Hour || c.Moves() != 1 {
 			t.Errorf("it is %v ahead after %d moves", d, c.Moves())
 		}
 		time.Sleep(time.Minute)
-		if d := c.Now().Sub(time.Now()); d != time.Hour {
+		if d := time.Until(c.Now()); d != time.Hour {
 			t.Errorf("a minute later it is %v ahead", d)
 		}
 		if err := c.Move(t.Context(), Setting{Offset: 30 * time.Minute}); !errors.Is(err, ErrBack) {

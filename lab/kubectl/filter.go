@@ -2,7 +2,9 @@ package kubectl
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +61,15 @@ func userNames(list string) string {
 
 // isPattern reports whether a value is more than one name.
 func isPattern(value string) bool { return strings.ContainsAny(value, "*?[,") }
+
+// selector returns what the server compares, in the order of the fields.
+func (f *filter) selector() string {
+	var terms []fields.Selector
+	for _, field := range slices.Sorted(maps.Keys(f.exact)) {
+		terms = append(terms, fields.OneTermEqualSelector(field, f.exact[field]))
+	}
+	return fields.AndSelectors(terms...).String()
+}
 
 // prepare checks the flags, and splits them in what the server compares and what is compared here.
 func (f *filter) prepare(cmd *cobra.Command, c *client.Client) error {
@@ -146,7 +157,7 @@ func (f *filter) options() client.ListOptions {
 	if len(f.exact) == 0 {
 		return client.ListOptions{}
 	}
-	return client.ListOptions{FieldSelector: fields.SelectorFromSet(f.exact).String()}
+	return client.ListOptions{FieldSelector: f.selector()}
 }
 
 // matches reports whether a Request that the server selected has what is compared here.

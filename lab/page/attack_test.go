@@ -105,7 +105,7 @@ func TestTokens(t *testing.T) {
 	if resp, _ := f.send("GET", podsPath, "Authorization: bearer "+f.token); resp.StatusCode != http.StatusOK {
 		t.Errorf("small letters of the scheme: %d", resp.StatusCode)
 	}
-	if NewToken() == NewToken() || len(NewToken()) < leastToken {
+	if a, b := NewToken(), NewToken(); a == b || len(a) < leastToken {
 		t.Error("tokens are not random")
 	}
 	for _, c := range []Config{{API: http.DefaultTransport, Token: "short"}, {API: http.DefaultTransport}, {Token: NewToken()}} {
