@@ -25,26 +25,27 @@ const (
 	mediaApply = "application/apply-patch+yaml"
 )
 
-// requests returns the measured requests.
+// requests returns the measured requests. The account of a request (package request), which a server with a lab keeps, is asked in
+// every layer; without a lab it is nil, and the stays in its file end at once.
 func requests() []request {
 	return []request{
-		{"GET", 66, func(ctx context.Context, s *running, _ int) error {
+		{"GET", 69, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", 90, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", 93, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", 104, watchOne},
-		{"CREATE", 158, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", 113, watchOne},
+		{"CREATE", 169, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", 174, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", 185, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (other fields)", 189, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", 200, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 195, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 206, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
