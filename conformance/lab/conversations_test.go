@@ -57,7 +57,9 @@ func TestConversations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, result := range results {
-		if fault := known.Fault(result); fault != "" {
+		// Whether a known difference is gone is a question for the test of all conversations: some come and go with the requests
+		// before them.
+		if fault := known.Fault(result); fault != "" && len(result.Differences) > 0 {
 			t.Errorf("%s: %s %v", result.Name(), fault, result.Differences)
 		}
 	}
