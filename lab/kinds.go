@@ -68,7 +68,7 @@ func newRequests() *api.Resource {
 		Verbs: []string{api.VerbGet, api.VerbList, api.VerbWatch},
 	}, map[string][]string{
 		"user": {"spec", "user"}, "verb": {"spec", "verb"}, "resource": {"spec", "resource"}, "namespace": {"spec", "namespace"},
-		"objectName": {"spec", "objectName"}, "code": {"status", "code"}, "userAgent": {"spec", "userAgent"},
+		"objectName": {"spec", "objectName"}, "code": {"status", "code"}, "userAgent": {"spec", "userAgent"}, "impersonator": {"spec", "impersonator"},
 		"phase": {"status", "phase"},
 	}, requestRow)
 	return res

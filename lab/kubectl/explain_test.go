@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
-
-	rbac "k8s.io/api/rbac/v1"
 
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 )
@@ -61,6 +60,16 @@ func TestFind(t *testing.T) {
 		}
 	}
 	f := newFake(t)
+	f.requests = sampleRequests()
+	for i := range f.requests {
+		if f.requests[i].Name == deniedID { // jane as another user
+			f.requests[i].Spec.Impersonator, f.requests[i].Spec.UserAgent = "jane", "kubectl/1"
+			f.requests[i].Spec.Time = metav1.NewMicroTime(now)
+		}
+	}
+	if got := f.run("explain", "last", "--failed"); !strings.Contains(got.stdout, deniedID) {
+		t.Errorf("%+v", got)
+	}
 	f.requests = sampleRequests()
 	f.requests[2].Name = "33333333-0000-4000-8000-000000000002"
 	if got := f.run("explain", "00000002"); got.code != 1 || !strings.Contains(got.stderr, "several requests begin or end") {

@@ -184,7 +184,7 @@ func (f *fake) write(w http.ResponseWriter, body any) {
 // requestFields are the fields of Requests for field selectors.
 func requestFields(r *v1alpha1.Request) fields.Set {
 	return fields.Set{"user": r.Spec.User, "verb": r.Spec.Verb, "resource": r.Spec.Resource, "namespace": r.Spec.Namespace, "objectName": r.Spec.ObjectName,
-		"code": strconv.Itoa(int(r.Status.Code)), "userAgent": r.Spec.UserAgent, "phase": r.Status.Phase}
+		"code": strconv.Itoa(int(r.Status.Code)), "userAgent": r.Spec.UserAgent, "impersonator": r.Spec.Impersonator, "phase": r.Status.Phase}
 }
 
 // page returns a page of the selected objects.

@@ -69,17 +69,16 @@ func complement(ctx context.Context, c *client.Client, part string) (string, err
 	return "", fmt.Errorf("the server has no request %q; it keeps the requests of the last minutes (see kubectl lab requests)", part)
 }
 
-// findLast returns the newest request of the user, or the newest that failed.
+// findLast returns the newest request of the user, or the newest that failed. Those that the user sent as another one count too.
 func findLast(ctx context.Context, c *client.Client, failed bool) (*v1alpha1.Request, error) {
 	user, err := whoAmI(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	o := client.ListOptions{FieldSelector: fields.OneTermEqualSelector("user", user).String()}
 	var newest *v1alpha1.Request // without its details
 	// A request of kubectl is preferred: in a sandbox, the kubelets have the same user and send requests all the time.
 	byKubectl := func(r *v1alpha1.Request) bool { return strings.HasPrefix(r.Spec.UserAgent, "kubectl/") }
-	_, err = c.List(ctx, requestsTarget, o, func(item json.RawMessage) error {
+	consider := func(item json.RawMessage) error {
 		var r v1alpha1.Request
 		if err := json.Unmarshal(item, &r); err != nil {
 			return err
@@ -91,10 +90,14 @@ func findLast(ctx context.Context, c *client.Client, failed bool) (*v1alpha1.Req
 			newest = &r
 		}
 		return nil
-	})
+	}
+	for _, field := range []string{"user", "impersonator"} {
+		o := client.ListOptions{FieldSelector: fields.OneTermEqualSelector(field, user).String()}
+		if _, err := c.List(ctx, requestsTarget, o, consider); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case err != nil:
-		return nil, err
 	case newest == nil && failed:
 		return nil, fmt.Errorf("no request of %s failed, as far as the server remembers", user)
 	case newest == nil:
