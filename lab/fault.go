@@ -104,8 +104,9 @@ func (l *Lab) For(r *http.Request, s *request.Scope) *request.Fault {
 	if len(state.list) == 0 {
 		return nil
 	}
+	resource := resourceOf(&s.Info)
 	for _, f := range state.list {
-		if !f.matches(r, s) {
+		if !f.matches(r, s, resource) {
 			continue
 		}
 		f.matched.Add(1)
@@ -175,10 +176,9 @@ func equalJSON(a, b any) bool {
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// matches reports whether a request is one of those that a Fault is about.
-func (f *armedFault) matches(r *http.Request, s *request.Scope) bool {
+// matches reports whether a Fault matches a request for a resource with its group and subresource.
+func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string) bool {
 	m, info := &f.spec.Match, &s.Info
-	resource := resourceOf(info)
 	switch {
 	case info.Group == v1alpha1.GroupVersion.Group && !slices.Contains(m.Resources, resource):
 		return false // nobody locks himself out
