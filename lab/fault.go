@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -160,7 +162,7 @@ func (l *Lab) listFaults() []api.Object {
 func (l *Lab) arm(f *v1alpha1.Fault, before *faultState) *armedFault {
 	if before != nil {
 		for _, old := range before.list {
-			if old.uid == string(f.UID) && equalJSON(&old.spec, &f.Spec) {
+			if old.uid == string(f.UID) && reflect.DeepEqual(old.spec, f.Spec) {
 				return old
 			}
 		}
@@ -168,12 +170,6 @@ func (l *Lab) arm(f *v1alpha1.Fault, before *faultState) *armedFault {
 	a := &armedFault{name: f.Name, uid: string(f.UID), spec: f.Spec, counts: map[string]*faultCount{}}
 	a.make = l.injection(&a.spec.Inject)
 	return a
-}
-
-func equalJSON(a, b any) bool {
-	x, err := json.Marshal(a)
-	y, err2 := json.Marshal(b)
-	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // matches reports whether a Fault matches a request for a resource with its group and subresource.
@@ -247,13 +243,11 @@ func (f *armedFault) hits(r *http.Request, s *request.Scope) bool {
 	return true
 }
 
-// hashOf returns a number that depends on a text alone (FNV-1a).
+// hashOf returns a number that depends on a text alone.
 func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // never fails
+	return h.Sum64()
 }
 
 // random returns a duration between two, that follows from the seed of the Fault and the number of requests that it has hit.
