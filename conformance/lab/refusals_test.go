@@ -21,7 +21,7 @@ type refusal struct {
 	want because
 }
 
-// because is what a Cause has. Fields are paths; of the variables of a policy it has those that matter.
+// because lists the expected fields of a Cause. Fields are paths. Of the variables of a policy it lists only those that the test checks.
 type because struct {
 	by, name, expression string
 	fields               []string

@@ -154,7 +154,7 @@ func underWriters(t *testing.T, w *world) {
 }
 
 // TestRewindWhileNamespacesEnd goes back while the server empties a namespace, and while it removes the objects of a kind whose
-// definition is deleted: nothing of what is there again goes afterwards.
+// definition is deleted: no restored object is deleted afterwards.
 func TestRewindWhileNamespacesEnd(t *testing.T) {
 	w := startLab(t)
 	w.do("POST "+cluster[0].path, cluster[0].body)

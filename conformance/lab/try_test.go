@@ -73,7 +73,7 @@ var resourcesOfBundle = map[string]schema.GroupVersionResource{
 }
 
 // applyBundle does what a program for bundles does: it creates the objects in their order, waits for the kind, changes an object that
-// exists and deletes another one. What is refused is no error.
+// exists and deletes another one. A refused request is no error.
 func applyBundle(t *testing.T, objects []*unstructured.Unstructured) func(context.Context, *rest.Config) error {
 	return func(ctx context.Context, config *rest.Config) error {
 		client, err := dynamic.NewForConfig(config)

@@ -165,7 +165,7 @@ func (l *Loop[K]) syncKey(ctx context.Context, q *Queue[K], key K) {
 	switch {
 	case ctx.Err() != nil:
 	case l.Registry != nil && l.Registry.IsRewound(ctx):
-		q.retry(key) // it may have decided by what is not there any more
+		q.retry(key) // the sync may have read objects that the rewind replaced
 	case err != nil:
 		q.log.Info("sync failed, retrying", "key", key, "error", err)
 		q.retry(key)
