@@ -68,6 +68,9 @@ func (m InitialObject) target() Target {
 	return Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 }
 
+// batchSteps are the steps of a creation which the server's own objects take.
+var batchSteps = []func(*creation, context.Context) error{(*creation).manageFields, (*creation).prepare, (*creation).validate}
+
 // createBatch creates objects of one store.
 func (r *Registry) createBatch(ctx context.Context, store *storage.Store, objects []InitialObject, manager string) error {
 	creations := make([]creation, len(objects))
@@ -79,7 +82,7 @@ func (r *Registry) createBatch(ctx context.Context, store *storage.Store, object
 		}
 		w := &creations[i]
 		w.write = write{r: r, t: t, obj: m.Object, o: WriteOptions{Manager: manager}}
-		if err := inOrder(ctx, w.manageFields, w.prepare, w.validate); err != nil {
+		if err := inOrder(ctx, w, batchSteps); err != nil {
 			return err
 		}
 		batch[i] = storage.NewObject{In: r.collection(m.Resource), Key: t.Key(), Object: m.Object}

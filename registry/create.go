@@ -61,35 +61,40 @@ type creation struct {
 	generated bool
 }
 
-// createOnce lists the steps of a creation in their order. The first step that fails ends
-// it. If a generated name is taken, the steps from generateName on are repeated.
+// Steps of a creation in their order. The first step that fails ends it. If a generated name is taken, the named steps are repeated.
+var (
+	unnamedSteps = []func(*creation, context.Context) error{
+		(*creation).setNamespace,
+		(*creation).clearSystemFields,
+		(*creation).recordPrepared,
+		(*creation).manageFields,
+		(*creation).checkCreatable,
+		(*creation).checkEncodable,
+		(*creation).mutate,
+		(*creation).readMetadata,
+	}
+	namedSteps = []func(*creation, context.Context) error{
+		(*creation).generateName,
+		(*creation).prepare,
+		(*creation).recordPrepared,
+		(*creation).allocate,
+		(*creation).recordAllocated,
+		(*creation).validate,
+		(*creation).authorize, // after validation, as in kube-apiserver
+		(*creation).admit,
+		(*creation).commit,
+	}
+)
+
+// createOnce runs the steps of a creation.
 func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error) {
 	w.prepareCopy = w.prepareOther
 	request.From(ctx).Account.BeginAttempt(w.t.Resource, w.o.Manager, w.o.DryRun)
-	if err := inOrder(ctx,
-		w.setNamespace,
-		w.clearSystemFields,
-		w.recordPrepared,
-		w.manageFields,
-		w.checkCreatable,
-		w.checkEncodable,
-		w.mutate,
-		w.readMetadata,
-	); err != nil {
+	if err := inOrder(ctx, w, unnamedSteps); err != nil {
 		return Outcome{}, err
 	}
 	for try := 1; ; try++ {
-		err := w.finish(ctx, inOrder(ctx,
-			w.generateName,
-			w.prepare,
-			w.recordPrepared,
-			w.allocate,
-			w.recordAllocated,
-			w.validate,
-			w.authorize, // after validation, as in kube-apiserver
-			w.admit,
-			w.commit,
-		))
+		err := w.finish(ctx, inOrder(ctx, w, namedSteps))
 		switch {
 		case !apierrors.IsAlreadyExists(err):
 			return w.out, err

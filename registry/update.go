@@ -112,31 +112,34 @@ type update struct {
 	view       *viewWrite // nil unless the request writes an object of another kind
 }
 
-// updateOnce lists the steps of an update in their order. The first step that fails ends
-// it. Update repeats all steps if another write of the object came first.
+// updateSteps are the steps of an update in their order. The first step that fails ends it. Update repeats all steps if another
+// write of the object came first.
+var updateSteps = []func(*update, context.Context) error{
+	(*update).readStored,
+	(*update).checkPreconditions,
+	(*update).applyChange, // the sent object, a patch or an apply, and managedFields
+	(*update).recordChange,
+	(*update).checkEncodable,
+	(*update).mutate,
+	(*update).readMetadata, // after admission, as in kube-apiserver
+	(*update).prepare,
+	(*update).setGeneration,
+	(*update).recordPrepared,
+	(*update).allocate,
+	(*update).recordAllocated,
+	(*update).validate,
+	(*update).admit,
+	(*update).revertTimeChanges,
+	(*update).commit,
+}
+
+// updateOnce runs the steps of an update.
 func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change,
 	o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
 	w.prepareCopy = w.prepareOther
 	request.From(ctx).Account.BeginAttempt(t.Resource, o.Manager, o.DryRun)
-	err := w.finish(ctx, inOrder(ctx,
-		w.readStored,
-		w.checkPreconditions,
-		w.applyChange, // the sent object, a patch or an apply, and managedFields
-		w.recordChange,
-		w.checkEncodable,
-		w.mutate,
-		w.readMetadata, // after admission, as in kube-apiserver
-		w.prepare,
-		w.setGeneration,
-		w.recordPrepared,
-		w.allocate,
-		w.recordAllocated,
-		w.validate,
-		w.admit,
-		w.revertTimeChanges,
-		w.commit,
-	))
+	err := w.finish(ctx, inOrder(ctx, w, updateSteps))
 	return w.out, err
 }
 

@@ -47,10 +47,11 @@ func (w *write) recordState(ctx context.Context, by string) error {
 	return nil
 }
 
-// inOrder runs steps until one fails.
-func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+// inOrder runs the steps of a write until one fails. The steps are methods of the type of the write, listed once for all writes: a list
+// of bound methods would be made, on the stack, for each.
+func inOrder[W any](ctx context.Context, w W, steps []func(W, context.Context) error) error {
 	for _, step := range steps {
-		if err := step(ctx); err != nil {
+		if err := step(w, ctx); err != nil {
 			return err
 		}
 	}
