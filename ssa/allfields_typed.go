@@ -22,22 +22,7 @@ func (p *plan) allFieldsOf(v reflect.Value, m mark) (Set, error) {
 	case shapeStruct:
 		return p.allStructFields(v, m)
 	case shapeMap:
-		out := make(Set, 0, v.Len())
-		if x, _, ok := stringMaps(v, v); ok {
-			for name := range x {
-				out = append(out, node{element: field(name), mark: m})
-			}
-			return out.sorted(), nil
-		}
-		for it := v.MapRange(); it.Next(); {
-			n := node{element: field(it.Key().String()), mark: m}
-			var err error
-			if n.kids, err = p.elem.allFields(it.Value(), m); err != nil {
-				return nil, errAt(n.element, err)
-			}
-			out = append(out, n)
-		}
-		return out.sorted(), nil
+		return p.allMapFields(v, m)
 	case shapeList:
 		return allItems(itemsOf(v), p.items(), m)
 	}
@@ -48,8 +33,27 @@ func (p *plan) allFieldsOf(v reflect.Value, m mark) (Set, error) {
 	return allFields(p.t, plain, m)
 }
 
+func (p *plan) allMapFields(v reflect.Value, m mark) (Set, error) {
+	out := make(Set, 0, v.Len())
+	if x, _, ok := stringMaps(v, v); ok {
+		for name := range x {
+			out = append(out, node{element: field(name), mark: m})
+		}
+		return out.sorted(), nil
+	}
+	for it := v.MapRange(); it.Next(); {
+		n := node{element: field(it.Key().String()), mark: m}
+		var err error
+		if n.kids, err = p.elem.allFields(it.Value(), m); err != nil {
+			return nil, errAt(n.element, err)
+		}
+		out = append(out, n)
+	}
+	return out.sorted(), nil
+}
+
 func (p *plan) allStructFields(v reflect.Value, m mark) (Set, error) {
-	var room [24]node
+	var room [8]node
 	all := Set(room[:0])
 	for i := range p.fields {
 		f := &p.fields[i]

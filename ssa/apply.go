@@ -180,6 +180,12 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	if existing := os.find(&o); existing != nil {
 		existing.time = entryTime(a.w.Now)
 	}
+	obj, err := a.decoded(merged)
+	return obj, os, err
+}
+
+// decoded returns the object with the content that an apply made.
+func (a *applyOperation) decoded(merged map[string]any) (api.Object, error) {
 	obj, err := a.m.versioned(a.v, merged)
 	if err == nil && a.m.resource.Unregistered {
 		err = errInvalidVersion(a.v.apiVersion)
@@ -188,14 +194,14 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 		obj, err = a.m.resource.Decoded(a.v.version, obj)
 	}
 	if err != nil {
-		return nil, nil, errorf("failed to convert new object (%s) to proper version: %w", a.name(), err)
+		return nil, errorf("failed to convert new object (%s) to proper version: %w", a.name(), err)
 	}
 	if check := a.m.resource.CheckConversion; check != nil {
 		if err := check(obj); err != nil {
-			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("failed to convert to unversioned (%s): %v", a.name(), err))
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("failed to convert to unversioned (%s): %v", a.name(), err))
 		}
 	}
-	return obj, os, nil
+	return obj, nil
 }
 
 // resolveConflicts removes the fields that merged changes from other owners, or returns the

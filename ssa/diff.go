@@ -82,43 +82,54 @@ func compareAtomic(a, b any) mark {
 	return member
 }
 
-func differFields(o *objectType, a, b map[string]any) (Set, error) {
-	var out Set
+func differFields(o *objectType, a, b map[string]any) (out Set, err error) {
 	for name, x := range a {
-		t, _ := o.fieldType(name)
-		if t == nil {
-			return nil, errUndeclared(name)
-		}
-		n := node{element: field(name)}
-		var err error
-		if y, ok := b[name]; ok {
-			n.mark, n.kids, err = diff(t, x, y)
-		} else {
-			n.mark = removed
-			n.kids, err = allFields(t, x, removed)
-		}
-		if err != nil {
-			return nil, errAt(n.element, err)
-		}
-		if n.mark != 0 || len(n.kids) > 0 {
-			out = append(out, n)
+		y, inB := b[name]
+		if out, err = o.differField(out, name, x, y, inB); err != nil {
+			return nil, err
 		}
 	}
 	for name, y := range b {
 		if _, ok := a[name]; ok {
 			continue
 		}
-		t, _ := o.fieldType(name)
-		if t == nil {
-			return nil, errUndeclared(name)
+		if out, err = o.addField(out, name, y, member); err != nil {
+			return nil, err
 		}
-		kids, err := allFields(t, y, member)
-		if err != nil {
-			return nil, errAt(field(name), err)
-		}
-		out = append(out, node{field(name), member, kids})
 	}
 	return out.sorted(), nil
+}
+
+// differField appends the difference of a field that the first of two objects has.
+func (o *objectType) differField(out Set, name string, x, y any, inB bool) (Set, error) {
+	if !inB {
+		return o.addField(out, name, x, removed)
+	}
+	t, _ := o.fieldType(name)
+	if t == nil {
+		return nil, errUndeclared(name)
+	}
+	m, kids, err := diff(t, x, y)
+	if err != nil {
+		return nil, errAt(field(name), err)
+	}
+	if m != 0 || len(kids) > 0 {
+		out = append(out, node{field(name), m, kids})
+	}
+	return out, nil
+}
+
+// addField appends a field that only one of two objects has, marked m.
+func (o *objectType) addField(out Set, name string, v any, m mark) (Set, error) {
+	t, _ := o.fieldType(name)
+	if t == nil {
+		return nil, errUndeclared(name)
+	}
+	kids, err := allFields(t, v, m)
+	if err != nil {
+		return nil, errAt(field(name), err)
+	}
+	return append(out, node{field(name), m, kids}), nil
 }
 
 // allFields returns all fields within an added or removed value, marked m.

@@ -61,7 +61,7 @@ func (p *plan) isEmptyValue(v reflect.Value) bool {
 }
 
 func (p *plan) differStruct(a, b reflect.Value) (Set, error) {
-	var room [24]node
+	var room [8]node
 	out := Set(room[:0])
 	for i := range p.fields {
 		f := &p.fields[i]
