@@ -40,37 +40,44 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		wanted, err := impersonatedUser(r.Header, constrained)
-		if err != nil {
-			recordRefusal(request.From(r.Context()), request.RefusedByImpersonation, "")
-			h.writeRefusal(w, r, err)
-			return
-		}
-		if wanted == nil {
+		if h.becomeImpersonated(w, r, modes, constrained) {
 			next(w, r)
-			return
 		}
-		scope, start := request.From(r.Context()), time.Now()
-		user, mode, err := modes.user(r.Context(), scope, wanted)
-		took := time.Since(start)
-		scope.Durations.Add(request.PartImpersonation, took)
-		h.metrics.sizes.filters[filterImpersonation].Observe(took.Seconds())
-		if err != nil {
-			h.metrics.impersonation.attempt("", "denied", took)
-			recordRefusal(scope, request.RefusedByImpersonation, "")
-			h.writeRefusal(w, r, err)
-			return
-		}
-		h.metrics.impersonation.attempt(mode, "allowed", took)
-		h.Logger.Debug("impersonating", "id", scope.LogID(), "user", scope.User.Name, "as", user.Name)
-		scope.Impersonator, scope.User = scope.User, user
-		if scope.Audit != nil && mode != modeLegacy {
-			scope.Audit.Constraint = "impersonate:" + mode
-		}
-		clearHeaders(r.Header, impersonateUser, impersonateUID, impersonateGroup)
-		clearPrefixed(r.Header, impersonateExtra)
-		next(w, r)
 	}
+}
+
+// becomeImpersonated sets the impersonated user of a request, and reports whether the request goes on. It is a function of its own so
+// that requests which impersonate nobody have none of its variables on their stack (growStack).
+func (h *Handler) becomeImpersonated(w http.ResponseWriter, r *http.Request, modes *impersonationModes, constrained bool) bool {
+	scope, start := request.From(r.Context()), time.Now()
+	wanted, err := impersonatedUser(r.Header, constrained)
+	if err != nil {
+		recordRefusal(scope, request.RefusedByImpersonation, "")
+		h.writeRefusal(w, r, err)
+		return false
+	}
+	if wanted == nil {
+		return true
+	}
+	user, mode, err := modes.user(r.Context(), scope, wanted)
+	took := time.Since(start)
+	scope.Durations.Add(request.PartImpersonation, took)
+	h.metrics.sizes.filters[filterImpersonation].Observe(took.Seconds())
+	if err != nil {
+		h.metrics.impersonation.attempt("", "denied", took)
+		recordRefusal(scope, request.RefusedByImpersonation, "")
+		h.writeRefusal(w, r, err)
+		return false
+	}
+	h.metrics.impersonation.attempt(mode, "allowed", took)
+	h.Logger.Debug("impersonating", "id", scope.LogID(), "user", scope.User.Name, "as", user.Name)
+	scope.Impersonator, scope.User = scope.User, user
+	if scope.Audit != nil && mode != modeLegacy {
+		scope.Audit.Constraint = "impersonate:" + mode
+	}
+	clearHeaders(r.Header, impersonateUser, impersonateUID, impersonateGroup)
+	clearPrefixed(r.Header, impersonateExtra)
+	return true
 }
 
 // impersonatedUser parses the impersonation headers. It returns nil if there are none. The message of an

@@ -29,6 +29,11 @@ func (h *Handler) patch(c *call) error {
 	case slices.Contains(applyTypes, kind):
 		return h.apply(c, kind, &v)
 	}
+	return h.patchStored(c, kind, &v)
+}
+
+// patchStored serves a PATCH with a patch of the stored object.
+func (h *Handler) patchStored(c *call, kind types.PatchType, v *representation.View) error {
 	o, err := c.writeOptions("PatchOptions", kind)
 	if err != nil {
 		return err
@@ -55,7 +60,7 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeOutcome(c, &v, out)
+	return h.writeOutcome(c, v, out)
 }
 
 // patchType returns the type of the patch in a request. Custom resources and their
