@@ -155,8 +155,13 @@ func From(ctx context.Context) *Scope {
 	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
 		return s
 	}
-	return &Scope{}
+	return newScope()
 }
+
+// newScope is not inlined, because an empty Scope would take half a kilobyte of the stack of every function that calls From.
+//
+//go:noinline
+func newScope() *Scope { return &Scope{} }
 
 // NewUUID returns a random (version 4) UUID with 36 characters.
 func NewUUID() string {
