@@ -48,19 +48,21 @@ func (l *Lab) describe(r *record, k *keptRequest) ([]byte, *details) {
 	resource := l.find(info)
 	isConfidential := resource != nil && len(resource.Confidential) > 0
 	d.cause = l.cause(r, d.found)
-	details := l.newDetails(r, d.found, resource, d.ref)
+	details := detailsOf(r, &d.found, resource, d.ref)
 	details.quoted = d.takeQuoted(isConfidential)
 	if rev, err := strconv.ParseInt(d.found.Stored.ResourceVersion, 10, 64); err == nil && !r.ended.IsZero() && !d.dryRun {
 		k.object, k.rev = d.ref, rev
 		details.write = indexedWrite{user: userName(r.scope), manager: d.writer(), verb: info.Verb, at: r.received, ended: r.ended}
 	}
-	if k.rev == 0 && details.isEmpty() && d.cause == nil {
-		details = k.detail
+	kept := k.detail
+	if k.rev != 0 || !details.isEmpty() || d.cause != nil {
+		some := details // only those that are kept are allocated
+		kept = &some
 	}
 	w := writer{b: l.buffer[:0]}
 	w.object(&d)
 	l.buffer = w.b
-	return append(make([]byte, 0, len(w.b)), w.b...), details
+	return append(make([]byte, 0, len(w.b)), w.b...), kept
 }
 
 // writer returns the field manager of a write with the subresource, as managedFields have it.

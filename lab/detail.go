@@ -37,9 +37,9 @@ type details struct {
 // maxStates is the size of the states of an object up to which they are kept as they are, in bytes.
 const maxStates = 64 << 10
 
-// newDetails returns the details of a request.
-func (l *Lab) newDetails(r *record, found request.Found, res *api.Resource, ref ObjectRef) *details {
-	d := &details{ref: ref, states: found.States, patch: found.Patch}
+// detailsOf returns the details of a request.
+func detailsOf(r *record, found *request.Found, res *api.Resource, ref ObjectRef) (d details) {
+	d = details{ref: ref, states: found.States, patch: found.Patch}
 	if r.code == 409 && len(found.States) > 0 {
 		d.sent = sentVersion(found.States)
 	}

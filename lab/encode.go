@@ -174,14 +174,15 @@ const maxSteps = 200
 
 // steps writes the steps: those of the chain, of the spans behind it, and of encoding and writing the response.
 func (w *writer) steps(d *description) {
-	chain, notes := d.scope.Account.Chain(), d.scope.Annotations()
+	account, notes := d.scope.Account, d.scope.Annotations()
+	chain := account.Chain()
 	for i := range chain {
 		c := &chain[i]
 		w.element()
 		w.text("name", c.Name)
 		w.step(c.Start.Sub(d.received), c.Took)
 		facts := facts{w: w}
-		for _, f := range c.Facts() {
+		for _, f := range account.Facts(c) {
 			facts.add(f.Key, f.Value)
 		}
 		if c.Name == stepAuthorization {

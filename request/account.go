@@ -28,10 +28,12 @@ type Recording interface {
 // refused the request. The spans of the request have the steps and what each found out; the audit record has the Status. Only
 // requests of a server with a lab have an Account. A nil Account records nothing. It is safe for concurrent use.
 type Account struct {
-	// chain has the steps of the handler chain, of which chainLength are used. Only the goroutine of the request writes them.
-	chain       [8]ChainStep
-	chainLength int
-	open        bool // the last step has not ended
+	// chain has the steps of the handler chain, of which chainLength are used, and facts what they found out, each after those of the
+	// step before. Only the goroutine of the request writes them. Arrays of this size are one allocation for a request.
+	chain                    [6]ChainStep
+	facts                    [8]Annotation
+	chainLength, factsLength uint8
+	open                     bool // the last step has not ended
 
 	mu      sync.Mutex
 	span    *Span // of the verb
@@ -58,22 +60,19 @@ type Patch struct {
 
 // ChainStep is a step of the handler chain, with what it found out.
 type ChainStep struct {
-	Name        string
-	Start       time.Time
-	Took        time.Duration
-	facts       [5]Annotation
-	factsLength int
+	Name  string
+	Start time.Time
+	Took  time.Duration
+	// begin and end are its facts in Account.facts.
+	begin, end uint8
 }
-
-// Facts returns what the step found out.
-func (s *ChainStep) Facts() []Annotation { return s.facts[:s.factsLength] }
 
 // BeginStep begins a step of the handler chain.
 func (a *Account) BeginStep(name string) {
-	if a == nil || a.chainLength == len(a.chain) {
+	if a == nil || int(a.chainLength) == len(a.chain) {
 		return
 	}
-	a.chain[a.chainLength] = ChainStep{Name: name, Start: time.Now()}
+	a.chain[a.chainLength] = ChainStep{Name: name, Start: time.Now(), begin: a.factsLength, end: a.factsLength}
 	a.chainLength, a.open = a.chainLength+1, true
 }
 
@@ -91,14 +90,18 @@ func (a *Account) Fact(name, value string) {
 	if a == nil || !a.open || value == "" {
 		return
 	}
-	if s := &a.chain[a.chainLength-1]; s.factsLength < len(s.facts) {
-		s.facts[s.factsLength] = Annotation{name, value}
-		s.factsLength++
+	if int(a.factsLength) < len(a.facts) {
+		a.facts[a.factsLength] = Annotation{name, value}
+		a.factsLength++
+		a.chain[a.chainLength-1].end = a.factsLength
 	}
 }
 
 // Chain returns the steps of the handler chain. It must not be called before the end of the chain.
 func (a *Account) Chain() []ChainStep { return a.chain[:a.chainLength] }
+
+// Facts returns what a step of the chain found out.
+func (a *Account) Facts(s *ChainStep) []Annotation { return a.facts[s.begin:s.end] }
 
 // SetSpan sets the span of the verb, which has the steps behind the chain.
 func (a *Account) SetSpan(s *Span) {
