@@ -12,7 +12,7 @@ const maxProtoDepth = 2*MaxDepth + 16
 // takes each of them for a message, as far as it can be parsed, since a decoder may get
 // that far. Text and random bytes do not reach the limit.
 func Proto(message []byte) error {
-	var room [maxProtoDepth]int
+	var room [32]int // more than the objects of the API need
 	ends, sum := append(room[:0], len(message)), 0
 	for at := 0; len(ends) > 0; {
 		end := ends[len(ends)-1]
