@@ -523,7 +523,7 @@ func processFlags(c *CommandLine, o *Options) []Flag {
 		{Name: "contention-profiling", Value: boolean(&c.ContentionProfiling),
 			Help: "If true, the profile block at /debug/pprof/ records where goroutines wait. It slows the server down."},
 		{Name: "output", Value: text(&c.Output, "text", either("text", "json")),
-			Help: "Form of the message that the server is ready: text, or json for one line with url, ca, token, kubeconfig and pid."},
+			Help: "Form of the message that the server is ready: text, or json for one line of JSON, which docs/other-languages.md describes."},
 		{Name: "stdin-lifetime", Value: boolean(&c.StdinLifetime),
 			Help: "If true, the server also stops when its standard input ends, as it does when the process that holds the other end exits."},
 		{Name: "version", Value: versionRequest(&c.Version, o),

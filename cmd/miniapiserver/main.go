@@ -173,13 +173,14 @@ func untilEnd(r io.Reader, stop func()) {
 // describe returns a line of JSON about a server that has just started, for programs.
 func describe(srv *server.Server) string {
 	line, _ := json.Marshal(struct { // texts and a number are always encoded
-		URL        string `json:"url"`
-		CA         string `json:"ca"`
-		Token      string `json:"token"`
-		Kubeconfig string `json:"kubeconfig"`
-		LabPage    string `json:"labPage,omitempty"`
-		PID        int    `json:"pid"`
-	}{srv.URL, string(srv.CA), srv.Token, srv.KubeconfigFile, srv.LabPage, os.Getpid()})
+		URL         string `json:"url"`
+		InsecureURL string `json:"insecureURL,omitempty"`
+		CA          string `json:"ca"`
+		Token       string `json:"token"`
+		Kubeconfig  string `json:"kubeconfig"`
+		LabPage     string `json:"labPage,omitempty"`
+		PID         int    `json:"pid"`
+	}{srv.URL, srv.InsecureURL, string(srv.CA), srv.Token, srv.KubeconfigFile, srv.LabPage, os.Getpid()})
 	return string(line) + "\n"
 }
 

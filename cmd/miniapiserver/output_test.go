@@ -17,7 +17,7 @@ import (
 // TestOutputJSON checks that one line of JSON leads programs to the server, and that the server
 // stops when its standard input ends.
 func TestOutputJSON(t *testing.T) {
-	p := command(t, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime")
+	p := command(t, "--ephemeral", "--secure-port=0", "--insecure-port=-1", "--lab", "--output=json", "--stdin-lifetime")
 	in, err := p.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -35,8 +35,8 @@ func TestOutputJSON(t *testing.T) {
 		t.Fatalf("%v; stderr: %s", err, p.stderr.String())
 	}
 	var ready struct {
-		URL, CA, Token, Kubeconfig string
-		PID                        int
+		URL, InsecureURL, CA, Token, Kubeconfig, LabPage string
+		PID                                              int
 	}
 	if err := json.Unmarshal(line, &ready); err != nil {
 		t.Fatalf("%v: %s", err, line)
@@ -49,7 +49,11 @@ func TestOutputJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := &rest.Config{Host: ready.URL, BearerToken: ready.Token, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(ready.CA)}}
-	for name, config := range map[string]*rest.Config{"kubeconfig": file, "url, ca and token": token} {
+	if !strings.HasPrefix(ready.LabPage, "http://127.0.0.1:") {
+		t.Errorf("the page of the lab is at %q", ready.LabPage)
+	}
+	plain := &rest.Config{Host: ready.InsecureURL}
+	for name, config := range map[string]*rest.Config{"kubeconfig": file, "url, ca and token": token, "insecureURL": plain} {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			t.Fatal(err)
