@@ -46,7 +46,7 @@ DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/downl
 DIST_PGO ?= auto
 
 .PHONY: dist
-dist: ## Build dist/: the server and the archives for setup-envtest, for Linux and macOS.
+dist: ## Build dist/: the server, the archives for setup-envtest and the packages for other languages, for Linux and macOS.
 	$(GO) run ./internal/dist dist $(DIST_URL) $(DIST_PGO)
 
 .PHONY: image
@@ -118,13 +118,9 @@ test-page: build ## Run the tests of the lab's page in a Chromium, which Debian'
 	cd lab/page/bundle && $(GO) vet ./...
 	cd lab/page/browsertest && $(GO) vet ./... && $(GO) test -count=1 -timeout 10m ./... -binary $(abspath $(BIN)) $(PAGE_FLAGS)
 
-.PHONY: test-javascript
-test-javascript: ## Run the test with the JavaScript client. Needs Node.js and npm.
-	$(GO) test -count=1 -tags javascript ./conformance/js
-
-.PHONY: test-fixtures
-test-fixtures: ## Run the fixtures with which tests in other languages start a server. Needs Python 3 and Node.js.
-	$(GO) test -count=1 -tags fixtures ./conformance/fixtures
+.PHONY: test-packages
+test-packages: build ## Make dist/packages for npm, Python, Java and Rust, install each and run its tests and README. apt-get and npm get what is missing.
+	$(GO) test -count=1 -v -timeout 30m -tags packages ./internal/dist/packages -server $(abspath $(BIN)) -packages $(abspath dist/packages)
 
 .PHONY: test-controller-runtime
 test-controller-runtime: ## Run controller-runtime's own tests on this server, through envtest.
@@ -154,7 +150,7 @@ growth: ## Fail if a write with twice as many elements in a list or map costs mo
 check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
-	$(GO) vet -tags javascript,fixtures,install ./conformance/js ./conformance/fixtures ./internal/dist
+	$(GO) vet -tags install,packages ./internal/dist/...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/layering
 

@@ -2,7 +2,9 @@
 // server, and the programs of package envtest; their checksums in SHA512SUMS; and
 // envtest-releases.yaml, the index from which setup-envtest downloads archives. The index has all
 // releases of Kubernetes that the server can emulate: the archive is the same for all, and the
-// server finds its release in the name of the directory that setup-envtest makes.
+// server finds its release in the name of the directory that setup-envtest makes. The directory
+// packages has the packages for other languages, see package packages; making them needs npm,
+// javac with the jars of JUnit 5 as Debian installs them, and cargo.
 //
 //	go run ./internal/dist DIR URL PGO
 //
@@ -11,6 +13,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha512"
 	"errors"
 	"fmt"
@@ -20,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/miniapiserver/miniapiserver/internal/dist/packages"
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/server"
@@ -44,12 +48,14 @@ func run(dir, url, pgo string) error {
 	}
 	version := envtest.Version(server.Version().GitVersion)
 	var sums strings.Builder
+	var servers []string
 	hashes := map[string]string{} // by archive
 	for _, p := range platforms {
 		name := filepath.Join(dir, "miniapiserver-"+p[0]+"-"+p[1])
 		if err := build(name, p[0], p[1], pgo); err != nil {
 			return fmt.Errorf("building for %s/%s: %w", p[0], p[1], err)
 		}
+		servers = append(servers, name)
 		archive := envtest.ArchiveName(version, p[0], p[1])
 		if err := pack(filepath.Join(dir, archive), name); err != nil {
 			return err
@@ -67,7 +73,8 @@ func run(dir, url, pgo string) error {
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index(version, url, hashes)), 0o644))
+		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index(version, url, hashes)), 0o644),
+		packages.Build(context.Background(), "packaging", filepath.Join(dir, "packages"), servers...))
 }
 
 // build builds the server for a platform.
