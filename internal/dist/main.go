@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,34 +48,36 @@ func run(dir, url, pgo string) error {
 		return err
 	}
 	version := envtest.Version(server.Version().GitVersion)
-	var sums strings.Builder
-	var servers []string
-	hashes := map[string]string{} // by archive
+	var servers, files []string
 	for _, p := range platforms {
-		name := filepath.Join(dir, "miniapiserver-"+p[0]+"-"+p[1])
-		if err := build(name, p[0], p[1], pgo); err != nil {
+		name := "miniapiserver-" + p[0] + "-" + p[1]
+		if err := build(filepath.Join(dir, name), p[0], p[1], pgo); err != nil {
 			return fmt.Errorf("building for %s/%s: %w", p[0], p[1], err)
 		}
-		servers = append(servers, name)
 		archive := envtest.ArchiveName(version, p[0], p[1])
-		if err := pack(filepath.Join(dir, archive), name); err != nil {
+		if err := pack(filepath.Join(dir, archive), filepath.Join(dir, name)); err != nil {
 			return err
 		}
-		for _, file := range []string{filepath.Base(name), archive} {
-			sum, err := checksum(filepath.Join(dir, file))
-			if err != nil {
-				return err
-			}
-			sums.WriteString(sum + "  " + file + "\n")
-			if file == archive {
-				hashes[archive] = sum
-			}
+		servers, files = append(servers, filepath.Join(dir, name)), append(files, name, archive)
+	}
+	if err := packages.Build(context.Background(), "packaging", filepath.Join(dir, "packages"), servers...); err != nil {
+		return err
+	}
+	made, err := fs.Glob(os.DirFS(dir), "packages/*/*")
+	if err != nil {
+		return err
+	}
+	var sums strings.Builder
+	hashes := map[string]string{} // by file
+	for _, file := range append(files, made...) {
+		if hashes[file], err = checksum(filepath.Join(dir, file)); err != nil {
+			return err
 		}
+		sums.WriteString(hashes[file] + "  " + file + "\n")
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index(version, url, hashes)), 0o644),
-		packages.Build(context.Background(), "packaging", filepath.Join(dir, "packages"), servers...))
+		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index(version, url, hashes)), 0o644))
 }
 
 // build builds the server for a platform.
