@@ -76,7 +76,7 @@ func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a
 	star := []string{"*"}
 	everything := []rbacv1.PolicyRule{{APIGroups: star, Resources: star, Verbs: star}, {NonResourceURLs: star, Verbs: star}}
 	if e.checkHeld(ctx, user, a, everything) != nil {
-		return forbidden(a, errors.New("must have cluster-admin privileges to use the aggregationRule"))
+		return forbidden(ctx, a, errors.New("must have cluster-admin privileges to use the aggregationRule"))
 	}
 	return nil
 }
@@ -127,13 +127,13 @@ func (e *Escalation) may(ctx context.Context, user *request.User, info *request.
 // checkHeld returns an error if the user lacks one of the wanted permissions.
 func (e *Escalation) checkHeld(ctx context.Context, user *request.User, a *registry.Attributes, wanted []rbacv1.PolicyRule) error {
 	if user == nil {
-		return forbidden(a, errors.New("no user on context"))
+		return forbidden(ctx, a, errors.New("no user on context"))
 	}
 	held, err := e.Roles.granted(ctx, user, a.Namespace)
 	missing, tooMany := uncovered(held, wanted)
 	switch {
 	case tooMany != nil:
-		return forbidden(a, tooMany)
+		return forbidden(ctx, a, tooMany)
 	case len(missing) == 0:
 		return nil
 	}
@@ -142,7 +142,7 @@ func (e *Escalation) checkHeld(ctx context.Context, user *request.User, a *regis
 	if err != nil {
 		message += fmt.Sprintf("; resolution errors: %v", []error{asRequested(a, err)})
 	}
-	return forbidden(a, errors.New(message))
+	return forbidden(ctx, a, errors.New(message))
 }
 
 // asRequested changes the resource in errors of missing roles to the one of the request:
@@ -163,7 +163,9 @@ func asRequested(a *registry.Attributes, err error) error {
 	return apierrors.NewNotFound(a.GroupResource(), status.Status().Details.Name)
 }
 
-func forbidden(a *registry.Attributes, err error) error {
+// forbidden returns the error of a write that would grant too much, and records for the account of the request what refused it.
+func forbidden(ctx context.Context, a *registry.Attributes, err error) error {
+	request.From(ctx).Account.Refuse(request.Refusal{By: request.RefusedByAuthorization, Name: "of what the role grants"})
 	return apierrors.NewForbidden(a.GroupResource(), a.Name, err)
 }
 

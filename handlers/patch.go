@@ -52,7 +52,7 @@ func (h *Handler) patchStored(c *call, kind types.PatchType, v *representation.V
 	change := func(ctx context.Context, old api.Object) (api.Object, error) {
 		obj, err := c.patched(ctx, old, kind, data, o.FieldValidation)
 		if err != nil {
-			recordRefusal(request.From(ctx), request.RefusedByDecoding, "")
+			request.From(ctx).Account.Refuse(request.Refusal{By: request.RefusedByDecoding, Message: representation.Unsaid(err)})
 		}
 		return obj, err
 	}

@@ -23,6 +23,9 @@ func (l *Lab) cause(r *record, found request.Found) *v1alpha1.Cause {
 	if c.By == "" {
 		c.By = causeOf(r.code, status)
 	}
+	if res := l.find(&r.scope.Info); refusal.Message != "" && (res == nil || len(res.Confidential) == 0) {
+		c.Message = cut(refusal.Message, maxText)
+	}
 	if status != nil && status.Details != nil {
 		for _, cause := range status.Details.Causes {
 			if cause.Field == "" && cause.Type == "" { // it repeats the message
@@ -34,7 +37,7 @@ func (l *Lab) cause(r *record, found request.Found) *v1alpha1.Cause {
 			}
 		}
 	}
-	if c.By == v1alpha1.CauseAuthorization {
+	if c.By == v1alpha1.CauseAuthorization && c.Name == "" {
 		c.Missing = l.missing(r.scope)
 	}
 	return c

@@ -161,6 +161,8 @@ type Refusal struct {
 	By string
 	// Name is that of the plugin, the webhook or the policy.
 	Name string
+	// Message is why, if the response does not say so.
+	Message string
 	// Expression is that of a policy that was not fulfilled, and Variables are the variables of the policy with their values.
 	Expression string
 	Variables  map[string]string

@@ -35,7 +35,7 @@ const (
 
 // users are the lines of the token file, beside those of the conversations. The token of a user is the name with the suffix -token.
 var users = []string{
-	"jane,1", "near,2", "queued,3", "viewer,4", "watcher,5", "reader,6", "nobody,7", "system:node:n1,8,system:nodes", "impersonator,9",
+	"jane,1", "near,2", "queued,3", "viewer,4", "watcher,5", "reader,6", "nobody,7", "system:node:n1,8,system:nodes", "impersonator,9", "granting,10",
 }
 
 // world is a server with clients.

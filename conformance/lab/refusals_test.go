@@ -24,6 +24,7 @@ type refusal struct {
 // because lists the expected fields of a Cause. Fields are paths. Of the variables of a policy it lists only those that the test checks.
 type because struct {
 	by, name, expression string
+	message              string // a part of it
 	fields               []string
 	variables            map[string]string
 }
@@ -74,6 +75,9 @@ func (w *world) explains(a *answer, want because) *v1alpha1.Request {
 	if c.By != want.by || c.Name != want.name || c.Expression != want.expression {
 		w.t.Errorf("cause by %q, name %q, expression %q; want %q, %q, %q for %s", c.By, c.Name, c.Expression, want.by, want.name,
 			want.expression, cmp.Or(a.status.Message, string(a.body)))
+	}
+	if !strings.Contains(c.Message, want.message) || want.message == "" && c.Message != "" {
+		w.t.Errorf("cause %q, want %q", c.Message, want.message)
 	}
 	var fields []string
 	for _, f := range c.Fields {
@@ -157,6 +161,9 @@ func accessRefusals() []refusal {
 		{"group", call{as: "near", do: "GET /apis/apps/v1/namespaces/a/deployments"}, 403, denied},
 		{"path", call{as: "near", do: "GET /metrics"}, 403, denied},
 		{"escalation", call{as: "near", do: "POST /apis/rbac.authorization.k8s.io/v1/clusterroles", body: `{"metadata":{"name":"x"}}`}, 403, denied},
+		{"grant of more than one has", call{as: "granting", do: "POST /apis/rbac.authorization.k8s.io/v1/clusterroles" + dry,
+			body: `{"metadata":{"name":"x"},"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]}`}, 403,
+			because{by: v1alpha1.CauseAuthorization, name: "of what the role grants"}},
 		{"node: another's secret", call{as: "system:node:n1", do: "GET /api/v1/namespaces/a/secrets/one"}, 403, denied},
 		{"node: another node", call{as: "system:node:n1", do: "PATCH /api/v1/nodes/n2 merge", body: `{"metadata":{"labels":{"a":"b"}}}`}, 403,
 			because{by: v1alpha1.CauseAdmissionPlugin, name: "NodeRestriction"}},
@@ -198,8 +205,10 @@ func requestRefusals() []refusal {
 		{"too large", call{do: "POST " + configs, body: config("x", `"annotations":{"a":"`+strings.Repeat("x", 4<<20)+`"}`)}, 413, decoding},
 		{"too deep", call{do: "POST " + configs, body: strings.Repeat("[", 20000) + strings.Repeat("]", 20000)}, 400, decoding},
 		{"broken JSON patch", call{do: "PATCH " + configs + "/one json", body: `[{"op":`}, 400, decoding},
-		{"JSON patch whose test fails", call{do: "PATCH " + configs + "/one json", body: `[{"op":"test","path":"/data/k","value":"no"}]`}, 422, decoding},
-		{"JSON patch of a path that is missing", call{do: "PATCH " + configs + "/one json", body: `[{"op":"remove","path":"/data/none"}]`}, 422, decoding},
+		{"JSON patch whose test fails", call{do: "PATCH " + configs + "/one json", body: `[{"op":"test","path":"/data/k","value":"no"}]`}, 422,
+			because{by: v1alpha1.CauseDecoding, message: "/data/k"}},
+		{"JSON patch of a path that is missing", call{do: "PATCH " + configs + "/one json", body: `[{"op":"remove","path":"/data/none"}]`}, 422,
+			because{by: v1alpha1.CauseDecoding, message: "/data/none"}},
 		{"merge patch that is a list", call{do: "PATCH " + configs + "/one merge", body: `[]`}, 400, decoding},
 		{"unknown directive of a strategic patch", call{do: "PATCH " + configs + "/one smp", body: `{"data":{"$patch":"frob"}}`}, 500, decoding},
 		{"field selector", call{do: "GET " + configs + "?fieldSelector=data.k%3Dv"}, 400, decoding},

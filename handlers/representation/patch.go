@@ -129,9 +129,29 @@ func parseJSONPatch(data []byte, fieldValidation string) (*Patch, error) {
 	return &Patch{apply: apply, strict: strict}, nil
 }
 
-// errUnprocessable returns the error of a patch that cannot be applied to the object.
+// errUnprocessable returns the error of a patch that cannot be applied to the object. As in kube-apiserver, the client does not learn
+// why.
 func errUnprocessable(err error) error {
-	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	status := apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+	return &unsaidError{status, err}
+}
+
+// unsaidError is the error of a response that does not say why.
+type unsaidError struct {
+	*apierrors.StatusError
+	why error
+}
+
+// Unwrap returns the error that the client gets.
+func (e *unsaidError) Unwrap() error { return e.StatusError }
+
+// Unsaid returns the reason of an error if the response does not have it; else "".
+func Unsaid(err error) string {
+	var unsaid *unsaidError
+	if errors.As(err, &unsaid) {
+		return unsaid.why.Error()
+	}
+	return ""
 }
 
 // parseMergePatch parses a merge patch (RFC 7386).

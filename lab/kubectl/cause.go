@@ -13,6 +13,9 @@ import (
 // cause writes what refused a request.
 func (e *explanation) cause(c *v1alpha1.Cause) {
 	e.title("Refused by " + terminal.Escape(strings.TrimSpace(c.By+" "+c.Name)))
+	if c.Message != "" {
+		e.line("  %s", terminal.Cut(c.Message, maxValue))
+	}
 	if c.Expression != "" {
 		e.line("  expression: %s", c.Expression)
 	}

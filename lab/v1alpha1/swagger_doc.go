@@ -5,7 +5,8 @@ package v1alpha1
 var map_Cause = map[string]string{
 	"":           "Cause is what refused a request.",
 	"by":         "Layer that refused the request: authentication, impersonation, flow control, authorization, routing, decoding, admission plugin, admission webhook, admission policy, conversion webhook, field management, conflict, precondition, validation, storage, server or fault (of a Fault of the lab).",
-	"name":       "Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING).",
+	"name":       "Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING). Of an authorization beyond that of the request, what it is for.",
+	"message":    "Why, if the answer does not say so.",
 	"expression": "Expression of a policy or of a validation rule that was not fulfilled.",
 	"variables":  "Variables of the policy with their values.",
 	"fields":     "Fields that caused the refusal, with the error of each.",

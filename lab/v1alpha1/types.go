@@ -191,8 +191,11 @@ type Cause struct {
 	// plugin, admission webhook, admission policy, conversion webhook, field management, conflict, precondition, validation,
 	// storage, server or fault (of a Fault of the lab).
 	By string `json:"by"`
-	// Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING).
+	// Name of the plugin, the webhook (CONFIGURATION/WEBHOOK) or the policy and its binding (POLICY/BINDING). Of an authorization beyond
+	// that of the request, what it is for.
 	Name string `json:"name,omitempty"`
+	// Why, if the answer does not say so.
+	Message string `json:"message,omitempty"`
 	// Expression of a policy or of a validation rule that was not fulfilled.
 	Expression string `json:"expression,omitempty"`
 	// Variables of the policy with their values.
