@@ -86,11 +86,6 @@ func (h *Handler) list(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeList(c, &v, opts, token)
-}
-
-// writeList writes a list, or the page of it that a continue token names.
-func (h *Handler) writeList(c *call, v *representation.View, opts registry.ListOptions, token *continueToken) error {
 	opts.Objects = c.codec.ObjectsForSelection(c.Target)
 	opts.Verify = true
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)

@@ -36,16 +36,16 @@ func requests() []request {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
 		{"WATCH", 113, watchOne},
-		{"CREATE", 169, func(ctx context.Context, s *running, n int) error {
+		{"CREATE", 113, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", 185, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", 144, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (other fields)", 200, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", 159, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 206, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 164, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
