@@ -29,6 +29,7 @@ import (
 // settings are the values of the flags.
 type settings struct {
 	binary, server, token, pids, run, durable, profile, profileOf string
+	kubeAPIServer, etcd                                           string
 	objects, ops, lists, workers                                  int
 	watchers, events, starts, crds                                int
 }
@@ -41,6 +42,8 @@ func parseFlags() (*settings, error) {
 	flag.StringVar(&s.pids, "pids", "", "Comma-separated process IDs of -server and its etcd.")
 	flag.StringVar(&s.run, "run", strings.Join(workloadNames(), ","), "Comma-separated list of workloads to run. They require the objects of the workload create.")
 	flag.StringVar(&s.durable, "durable", "create,get,update", "Comma-separated list of workloads to repeat on a server that syncs to disk.")
+	flag.StringVar(&s.kubeAPIServer, "kube-apiserver", "", "A kube-apiserver, and with -etcd an etcd, to measure the restore of a snapshot with; if empty, those of -binary.")
+	flag.StringVar(&s.etcd, "etcd", "", "An etcd, see -kube-apiserver.")
 	flag.IntVar(&s.objects, "objects", 10000, "Number of ConfigMaps, and of Pods, to create.")
 	flag.IntVar(&s.ops, "ops", 10000, "Number of requests of each workload on single objects.")
 	flag.IntVar(&s.lists, "lists", 20, "Number of repetitions of each list.")
@@ -104,7 +107,7 @@ func bench(ctx context.Context, s *settings) error {
 		}
 		return load(ctx, s, "server at "+s.server, server, floor, splitList(s.run), func(string) {})
 	}
-	if err := errors.Join(measureStarts(ctx, s), measurePairs(ctx, s)); err != nil {
+	if err := errors.Join(measureStarts(ctx, s), measurePairs(ctx, s), measureRestore(ctx, s)); err != nil {
 		return err
 	}
 	for _, mode := range []struct{ name, run string }{{"ephemeral", s.run}, {"durable", s.durable}} {

@@ -58,34 +58,54 @@ func measurePair(ctx context.Context, binary string) (times pairTimes, err error
 		return times, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	key, tokens := filepath.Join(dir, "sa.key"), filepath.Join(dir, "tokens.csv")
-	if err := errors.Join(writeKey(key), writeTokens(tokens)); err != nil {
+	pair, err := newPair(ctx, dir, filepath.Join(dir, "etcd"), []string{binary, "kube-apiserver"}, []string{binary, "etcd"})
+	if err != nil {
 		return times, err
+	}
+	if times.etcd, err = timeStart(ctx, pair.etcd, "/health"); err != nil {
+		return times, err
+	}
+	times.server, err = timeStart(ctx, pair.server, "/readyz")
+	if err == nil {
+		times.stopServer, err = timeStop(pair.server)
+	}
+	stopped, stopErr := timeStop(pair.etcd)
+	times.stopEtcd = stopped
+	return times, errors.Join(err, stopErr)
+}
+
+// pair is a kube-apiserver and its etcd.
+type pair struct{ etcd, server *target }
+
+// newPair returns a pair that is not started. It keeps its files in dir and its data in data; the commands are those of the programs,
+// to which it appends flags. A further pair with the same dir has the same keys.
+func newPair(ctx context.Context, dir, data string, kubeAPIServer, etcd []string) (pair, error) {
+	key, tokens := filepath.Join(dir, "sa.key"), filepath.Join(dir, "tokens.csv")
+	if _, err := os.Stat(key); err != nil {
+		if err := errors.Join(writeKey(key), writeTokens(tokens)); err != nil {
+			return pair{}, err
+		}
 	}
 	ports := make([]string, 3)
 	for i := range ports {
+		var err error
 		if ports[i], err = freePort(); err != nil {
-			return times, err
+			return pair{}, err
 		}
 	}
+	run := func(command []string, flags ...string) *process.Process {
+		return process.New(ctx, "", command[0], append(slices.Clone(command[1:]), flags...)...)
+	}
 	client, peer := "http://127.0.0.1:"+ports[0], "http://127.0.0.1:"+ports[1]
-	etcd := newTarget(client, "", process.New(ctx, "", binary, "etcd", "--data-dir="+filepath.Join(dir, "etcd"), "--unsafe-no-fsync=true", "--log-level=panic",
-		"--listen-client-urls="+client, "--advertise-client-urls="+client, "--listen-peer-urls="+peer))
-	server := newTarget("https://127.0.0.1:"+ports[2], token, process.New(ctx, "", binary, "kube-apiserver",
-		"--allow-privileged=true", "--authorization-mode=RBAC", "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
-		"--disable-admission-plugins=ServiceAccount", "--etcd-servers="+client, "--secure-port="+ports[2],
-		"--service-account-issuer=https://127.0.0.1/", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
-		"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file="+tokens))
-	if times.etcd, err = timeStart(ctx, etcd, "/health"); err != nil {
-		return times, err
-	}
-	times.server, err = timeStart(ctx, server, "/readyz")
-	if err == nil {
-		times.stopServer, err = timeStop(server)
-	}
-	stopped, stopErr := timeStop(etcd)
-	times.stopEtcd = stopped
-	return times, errors.Join(err, stopErr)
+	return pair{
+		etcd: newTarget(client, "", run(etcd, "--data-dir="+data, "--unsafe-no-fsync=true", "--log-level=panic",
+			"--listen-client-urls="+client, "--advertise-client-urls="+client, "--listen-peer-urls="+peer)),
+		server: newTarget("https://127.0.0.1:"+ports[2], token, run(kubeAPIServer,
+			"--allow-privileged=true", "--authorization-mode=RBAC", "--bind-address=127.0.0.1", "--cert-dir="+filepath.Join(dir, "certs"),
+			"--disable-admission-plugins=ServiceAccount", "--etcd-servers="+client, "--secure-port="+ports[2],
+			"--service-account-issuer=https://127.0.0.1/", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+			"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file="+tokens)),
+	}, nil
 }
 
 // timeStart starts a process and returns the time until a path succeeds.
