@@ -51,7 +51,20 @@ func TestTour(t *testing.T) {
 	if len(steps) < 100 || shown < 50 {
 		t.Errorf("found %d commands, %d with output", len(steps), shown)
 	}
-	s := Start(t, Options{Nodes: 3})
+	for name, first := range map[string][]step{
+		"now":            nil,
+		"a day from now": {{command: `kubectl patch clock server --type merge -p '{"spec": {"offset": "24h"}}'`, output: []string{"clock.lab.miniapiserver.io/server patched"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Nodes: 3}
+			o.Server.Lab.Enabled = len(first) > 0
+			runTour(t, Start(t, o), append(first, steps...))
+		})
+	}
+}
+
+// runTour runs the steps of the tour in a sandbox.
+func runTour(t *testing.T, s *Sandbox, steps []step) {
 	environment := kubectlEnvironment(t, s)
 	for _, step := range steps {
 		program, background := strings.CutSuffix(step.command, " &")
