@@ -36,23 +36,30 @@ func profiles() []string {
 	return names
 }
 
+// faultEntry is a Fault in a file.
+type faultEntry struct {
+	Name               string `json:"name"`
+	v1alpha1.FaultSpec `json:",inline"`
+}
+
+func newFault(name string, spec v1alpha1.FaultSpec) v1alpha1.Fault {
+	return v1alpha1.Fault{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Fault"},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+}
+
 // faultsOf returns the Faults of a profile, for the requests that match.
 func faultsOf(profile string, seed int64, match v1alpha1.FaultMatch) ([]v1alpha1.Fault, error) {
 	data, err := profileFiles.ReadFile("profiles/" + profile + ".yaml")
 	if err != nil {
 		return nil, fmt.Errorf("--profile: there is no profile %q; the profiles are %s", profile, strings.Join(profiles(), ", "))
 	}
-	var entries []struct {
-		Name               string `json:"name"`
-		v1alpha1.FaultSpec `json:",inline"`
-	}
+	var entries []faultEntry
 	if err := yaml.UnmarshalStrict(data, &entries); err != nil {
 		return nil, fmt.Errorf("profile %s: %w", profile, err)
 	}
 	var faults []v1alpha1.Fault
 	for i, e := range entries {
-		f := v1alpha1.Fault{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Fault"},
-			ObjectMeta: metav1.ObjectMeta{Name: profile + "-" + e.Name}, Spec: e.FaultSpec}
+		f := newFault(profile+"-"+e.Name, e.FaultSpec)
 		f.Spec.When.Seed = seed + int64(i)
 		f.Spec.Match.Users, f.Spec.Match.UserAgents, f.Spec.Match.Namespaces = match.Users, match.UserAgents, match.Namespaces
 		faults = append(faults, f)

@@ -1,7 +1,8 @@
 // Package kubectl is the command kubectl lab: it shows what the lab of a server has seen, and goes back to earlier states.
 // requests, explain, watches and top read the kind Request; history, blame and diff the kind Change; who-can and can the rules of
 // RBAC; levels the dumps of flow control. checkpoint, rewind, save and clock use the kinds of those names. fork and try run this
-// program as a second server. chaos and calm create and delete Faults. cmd/miniapiserver runs the package if it is called as kubectl-lab.
+// program as a second server. chaos and calm create and delete Faults, and drill runs a command with each of a list of them.
+// cmd/miniapiserver runs the package if it is called as kubectl-lab.
 //
 // Package client below it talks to the server, document treats objects as YAML, terminal writes colours and tables, and lab/try
 // finds what a program changed. Of the server it imports the types of the API and the page alone, so it works against any server
@@ -121,7 +122,7 @@ func (o *options) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&o.color, "color", "auto", "When to use colours: auto, always or never.")
 	root.AddCommand(o.requests(), o.explainRequest(), o.watches(), o.top(), o.levels(),
 		o.history(), o.blame(), o.diff(), o.whoCan(), o.can(),
-		o.checkpoint(), o.rewind(), o.fork(), o.try(), o.save(), o.clockCommand(), o.chaos(), o.calm(), o.servePage(), o.install())
+		o.checkpoint(), o.rewind(), o.fork(), o.try(), o.save(), o.clockCommand(), o.chaos(), o.calm(), o.drill(), o.servePage(), o.install())
 	o.addFlagCompletion(root)
 	return root
 }

@@ -36,6 +36,8 @@ func TestCompletion(t *testing.T) {
 		"who-can get po":                  "pods",
 		"who-can get deployments a":       "api",
 		"can ":                            "sa/mon:prom nobody",
+		"drill --faults watch-":           "watch-closed watch-expired watch-frozen watch-late",
+		"drill --user ":                   "sa/mon:prom nobody",
 		"can sa/":                         "sa/mon:prom",
 	} {
 		words := strings.Fields(line)
@@ -119,7 +121,7 @@ func TestHelp(t *testing.T) {
 	if bare := f.run(); bare.stdout != all.stdout || !strings.Contains(all.stdout, "miniapiserver kubectl-lab install") {
 		t.Errorf("%+v", bare)
 	}
-	for _, name := range []string{"requests", "explain", "history", "blame", "diff", "who-can", "can", "watches", "levels", "top", "install"} {
+	for _, name := range []string{"requests", "explain", "history", "blame", "diff", "who-can", "can", "watches", "levels", "top", "drill", "install"} {
 		got := f.run(name, "--help")
 		if !strings.Contains(got.stdout, "kubectl lab "+name) || !strings.Contains(got.stdout, "Examples:\n") || !strings.Contains(all.stdout, "\n  "+name+" ") {
 			t.Errorf("%s: %+v", name, got)

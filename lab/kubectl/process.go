@@ -120,18 +120,28 @@ func (e *exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.cod
 
 // runCommand runs a command of the user with a kubeconfig. Its failure is an exitStatus.
 func (o *options) runCommand(ctx context.Context, args []string, kubeconfig string, stdout io.Writer) error {
-	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c := o.userCommand(ctx, args, kubeconfig)
 	c.Stdin, c.Stdout, c.Stderr = o.stdin, stdout, o.stderr
+	return commandError(ctx, args[0], c.Run())
+}
+
+// userCommand returns a command of the user, which has a kubeconfig in its environment and is interrupted when ctx ends.
+func (o *options) userCommand(ctx context.Context, args []string, kubeconfig string) *exec.Cmd {
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	isKubeconfig := func(variable string) bool { return strings.HasPrefix(variable, "KUBECONFIG=") }
 	c.Env = append(slices.DeleteFunc(o.environ(), isKubeconfig), "KUBECONFIG="+kubeconfig)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = endTime
-	err := c.Run()
+	return c
+}
+
+// commandError returns the error of a command: an exitStatus if it ran and failed.
+func commandError(ctx context.Context, name string, err error) error {
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		return &exitStatus{max(failed.ExitCode(), 1)} // -1 after a signal
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the command %s cannot run: %w", args[0], err)
+		return fmt.Errorf("the command %s cannot run: %w", name, err)
 	}
 	return err
 }

@@ -125,11 +125,24 @@ func (c *Client) Get(ctx context.Context, t Target, into any) error {
 
 // Create sends an object, such as a review, and decodes the answer into it.
 func (c *Client) Create(ctx context.Context, t Target, object any) error {
+	return c.create(ctx, t, object, false)
+}
+
+// TryCreate is Create as a dry run: the server checks the object and does not keep it.
+func (c *Client) TryCreate(ctx context.Context, t Target, object any) error {
+	return c.create(ctx, t, object, true)
+}
+
+func (c *Client) create(ctx context.Context, t Target, object any, dryRun bool) error {
 	body, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
-	data, err := do(ctx, c.rest.Post().RequestURI(t.Path()).SetHeader("Content-Type", "application/json").Body(body))
+	r := c.rest.Post().RequestURI(t.Path()).SetHeader("Content-Type", "application/json").Body(body)
+	if dryRun {
+		r.Param("dryRun", metav1.DryRunAll)
+	}
+	data, err := do(ctx, r)
 	if err != nil {
 		return t.wrap("create", err)
 	}
