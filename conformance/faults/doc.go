@@ -11,6 +11,9 @@
 // requested; and each watch received the truth completely and in order. docs/reliability.md lists
 // the tests for each guarantee.
 //
+// The lab's Faults (lab_test.go) are a part of the server that misbehaves on request. What they cannot do is below the server: a
+// member of etcd, the network to it, a disk, a clock, or the end of the process.
+//
 // The environment variable FAULTS_FACTOR multiplies the duration of the tests. Tests of single races
 // (ends_test.go, snapshots_test.go) have a hundred rounds, and a thousand in make faults.
 package faults

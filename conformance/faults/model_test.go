@@ -62,7 +62,7 @@ func step(state string, r record) []any {
 	case missing:
 		answers = state == absent
 	case conflict:
-		answers = state != absent && r.expect != "" && r.expect != state
+		answers = state != absent && r.expect != "" && (r.expect != state || r.rewritten)
 	case unknown:
 		if allowed {
 			return []any{state, written}
@@ -79,18 +79,20 @@ func step(state string, r record) []any {
 // unknown outcome that are not in the truth did not happen.
 func (w *workload) checkLinearizable(truth []event) {
 	w.t.Helper()
-	happened := map[string]bool{}
+	happened, rewritten := map[string]bool{}, map[string]bool{}
 	for _, e := range truth {
+		rewritten[e.value] = happened[e.value] && e.kind == "MODIFIED" || rewritten[e.value]
 		happened[e.value] = true
 	}
 	var history []porcupine.Operation
 	for n, r := range w.records {
 		switch {
-		case r.verb == cached, r.outcome == unknown && (r.verb == get || r.verb == listed):
+		case r.verb == cached, r.outcome == refused, r.outcome == unknown && (r.verb == get || r.verb == listed):
 			continue
 		case r.outcome == unknown && r.verb != remove && !happened[r.value]:
 			continue
 		}
+		r.rewritten = rewritten[r.expect]
 		history = append(history, porcupine.Operation{ClientId: n, Input: r, Output: nil, Call: r.began, Return: r.end})
 	}
 	began := time.Now()
@@ -124,6 +126,9 @@ func TestModel(t *testing.T) {
 		"conflict with nothing": {[]record{
 			{verb: create, value: "1", outcome: done, began: 1, end: 2},
 			{verb: update, expect: "1", value: "3", outcome: conflict, began: 5, end: 6}}, porcupine.Illegal},
+		"conflict with a writer that changes nothing": {[]record{
+			{verb: create, value: "1", outcome: done, began: 1, end: 2},
+			{verb: update, expect: "1", value: "3", rewritten: true, outcome: conflict, began: 5, end: 6}}, porcupine.Ok},
 		"late write of unknown outcome": {[]record{
 			{verb: create, value: "1", outcome: unknown, began: 1, end: 100},
 			{verb: get, outcome: missing, began: 3, end: 4},

@@ -95,6 +95,7 @@ type answer struct {
 	code   int
 	body   []byte
 	status metav1.Status // set if the request failed
+	fault  string        // name of the lab's Fault that hit the request
 	err    error
 }
 
@@ -107,7 +108,7 @@ func (tg *target) do(ctx context.Context, method, path string, body any) (a answ
 	if a.body, a.err = io.ReadAll(resp.Body); a.err != nil {
 		return answer{err: a.err}
 	}
-	a.code = resp.StatusCode
+	a.code, a.fault = resp.StatusCode, resp.Header.Get("Lab-Fault")
 	if a.code >= http.StatusBadRequest {
 		if a.err = json.Unmarshal(a.body, &a.status); a.err == nil && (a.status.Reason == "" || a.status.Message == "" || int(a.status.Code) != a.code) {
 			a.err = fmt.Errorf("a failure without a clear Status: %d %s", a.code, a.body)

@@ -39,6 +39,7 @@ const (
 	missing  outcome = "not found"
 	conflict outcome = "conflict"
 	unknown  outcome = "unknown"
+	refused  outcome = "refused" // by a Fault of the lab, before it had an effect
 )
 
 // record is one request on one key with its response.
@@ -50,6 +51,8 @@ type record struct {
 	rev        int64  // revision of the object in the response
 	outcome    outcome
 	began, end int64
+	// rewritten is true if another writer has written the object with the expected value, which makes for a conflict.
+	rewritten bool
 }
 
 // snapshot is a list, or all pages of one, at a revision.
@@ -177,6 +180,8 @@ func (w *workload) read(tg *target, verb verb, key string) record {
 		rec.outcome, rec.value, rec.rev = done, o.Data[valueKey], o.Metadata.rev()
 	case a.code == http.StatusNotFound:
 		rec.outcome = missing
+	case a.isRefused():
+		rec.outcome = refused
 	default:
 		rec.outcome = unknown
 		w.expectFailure(tg, a)
@@ -217,6 +222,8 @@ func (w *workload) write(tg *target, rec record, rev string) bool {
 			}
 			rec.rev = written.Metadata.rev()
 		}
+	case a.isRefused():
+		rec.outcome = refused
 	case a.status.Reason == metav1.StatusReasonAlreadyExists:
 		rec.outcome = exists
 	case a.status.Reason == metav1.StatusReasonConflict:
@@ -233,7 +240,7 @@ func (w *workload) write(tg *target, rec record, rev string) bool {
 
 // expectFailure checks that a failure is one of those with unknown outcome.
 func (w *workload) expectFailure(tg *target, a answer) {
-	if a.code < http.StatusInternalServerError && !(a.code == 0 && tg.mortal.Load()) {
+	if a.code < http.StatusInternalServerError && !(a.code == 0 && tg.mortal.Load()) && !a.isRefused() {
 		w.t.Errorf("answered with %d %s %v", a.code, a.body, a.err)
 	}
 }
