@@ -132,17 +132,18 @@ func TestCache(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d writes", writes.Load())
 	for _, v := range views() {
-		want := v.list()
-		if err := direct.List(ctx, want, client.InNamespace(namespace)); err != nil {
-			t.Fatal(err)
-		}
-		compare(t, ctx, cached, v, content(t, want))
+		compare(t, ctx, direct, cached, v)
 	}
 }
 
-// compare waits until the cache has the expected content.
-func compare(t *testing.T, ctx context.Context, cached cache.Cache, v view, want map[string]string) {
+// compare waits until the cache has the content of the server.
+func compare(t *testing.T, ctx context.Context, direct client.Client, cached cache.Cache, v view) {
 	t.Helper()
+	list := v.list()
+	if err := direct.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	want := content(t, list)
 	if len(want) == 0 {
 		t.Errorf("%s: there is nothing", v.name)
 	}
