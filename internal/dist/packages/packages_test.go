@@ -39,10 +39,10 @@ func TestPackages(t *testing.T) {
 // testNPM installs the tarballs beside the clients and the runners of tests, at the versions of a lock file.
 func testNPM(p *prefix) {
 	p.copyTests("npm/test", "package.json", "package-lock.json", ".npmrc", "controller.mjs",
-		"controller.test.mjs", "client.test.mjs", "process.test.mjs")
+		"controller.test.mjs", "client.test.mjs", "faults.test.mjs", "process.test.mjs")
 	p.run("npm", "ci", "--ignore-scripts")
 	p.run("npm", append([]string{"install", "--no-save", "--ignore-scripts"}, p.packages("*.tgz")...)...)
-	p.run("node", "--test", "controller.test.mjs", "client.test.mjs", "process.test.mjs")
+	p.run("node", "--test", "controller.test.mjs", "client.test.mjs", "faults.test.mjs", "process.test.mjs")
 	p.runReadme()
 	// Another program that uses the package sees its types.
 	p.run("npx", "tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--skipLibCheck", "false",
@@ -51,11 +51,11 @@ func testNPM(p *prefix) {
 
 // testPython installs the wheel into a virtual environment, which has pytest and the client from Debian.
 func testPython(p *prefix) {
-	p.copyTests("python/tests", "conftest.py", "controller.py", "test_controller.py")
+	p.copyTests("python/tests", "conftest.py", "controller.py", "test_controller.py", "test_faults.py")
 	p.run(python, "-m", "venv", "--system-site-packages", "venv")
 	p.environment = append(p.environment, "PATH="+filepath.Join(p.dir, "venv", "bin")+":"+os.Getenv("PATH"))
 	p.run("venv/bin/pip", append([]string{"install", "--quiet", "--no-index", "--no-deps"}, p.packages("*.whl")...)...)
-	p.run("venv/bin/python", "-m", "pytest", "-q", "test_controller.py")
+	p.run("venv/bin/python", "-m", "pytest", "-q", "test_controller.py", "test_faults.py")
 	p.run("venv/bin/miniapiserver", "version")
 	p.remove("conftest.py") // the page has another one
 	p.runReadme()
