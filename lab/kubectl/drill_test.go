@@ -129,6 +129,10 @@ func TestDrillErrors(t *testing.T) {
 	if got := f.run("drill", "--agent", "a", "--rewind", "--", "true"); got.code != 1 || !strings.Contains(got.stderr, "--rewind: no rewinds") {
 		t.Errorf("%+v", got)
 	}
+	f.created[labPath+"faults"] = status(403, metav1.StatusReasonForbidden, "no faults", "")
+	if got := f.run("drill", "--agent", "a", "--", "true"); got.code != 1 || !strings.Contains(got.stderr, "needs the rule: {apiGroups: [\"lab.miniapiserver.io\"], resources: [faults], verbs: [create]}") {
+		t.Errorf("%+v", got)
+	}
 	f.created[labPath+"faults"] = status(422, metav1.StatusReasonInvalid, "spec.inject: Invalid value", "")
 	if got := f.run("drill", "--agent", "a", "--faults", "slow", "--", "true"); got.code != 1 || !strings.Contains(got.stderr, "fault slow: spec.inject") {
 		t.Errorf("%+v", got)
