@@ -31,21 +31,28 @@ var requests = []string{"get", "list", "create", "update", "delete"}
 func randomFaults(r *rand.Rand) map[string]v1alpha1.FaultSpec {
 	watches := []string{"watch"}
 	milliseconds := func(n int) string { return fmt.Sprint(1+r.IntN(n), "ms") }
+	fault := func(inject v1alpha1.FaultInjection, verbs ...string) v1alpha1.FaultSpec {
+		return v1alpha1.FaultSpec{Match: v1alpha1.FaultMatch{Verbs: verbs}, Inject: inject}
+	}
+	watchFault := func(w v1alpha1.FaultWatch) v1alpha1.FaultSpec { return fault(v1alpha1.FaultInjection{Watch: &w}) }
+	failure := func(code int32) v1alpha1.FaultInjection {
+		return v1alpha1.FaultInjection{Error: &v1alpha1.FaultError{Code: code}}
+	}
 	specs := map[string]v1alpha1.FaultSpec{
-		"loses-requests":     {Match: v1alpha1.FaultMatch{Verbs: append(watches, requests...)}, Inject: v1alpha1.FaultInjection{Lose: v1alpha1.LoseRequest}},
-		"loses-responses":    {Match: v1alpha1.FaultMatch{Verbs: requests}, Inject: v1alpha1.FaultInjection{Lose: v1alpha1.LoseResponse}},
-		"conflicts":          {Inject: v1alpha1.FaultInjection{Conflict: &v1alpha1.FaultConflict{}}},
-		"compacts":           {Inject: v1alpha1.FaultInjection{Compact: &v1alpha1.FaultCompact{}}},
-		"delays":             {Match: v1alpha1.FaultMatch{Verbs: requests}, Inject: v1alpha1.FaultInjection{Delay: &v1alpha1.FaultDelay{Min: "1ms", Max: milliseconds(200)}}},
-		"closes-watches":     watchFault(&v1alpha1.FaultWatch{Close: &v1alpha1.FaultClose{AfterEvents: r.Int64N(5)}}),
-		"freezes-watches":    watchFault(&v1alpha1.FaultWatch{Freeze: milliseconds(500)}),
-		"delays-watches":     watchFault(&v1alpha1.FaultWatch{Delay: milliseconds(50)}),
-		"expires-watches":    watchFault(&v1alpha1.FaultWatch{Expire: &v1alpha1.FaultExpire{}}),
-		"without-bookmarks":  watchFault(&v1alpha1.FaultWatch{NoBookmarks: &v1alpha1.FaultNoBookmarks{}}),
-		refusing + "watches": {Match: v1alpha1.FaultMatch{Verbs: watches}, Inject: v1alpha1.FaultInjection{Error: &v1alpha1.FaultError{Code: 503}}},
+		"loses-requests":     fault(v1alpha1.FaultInjection{Lose: v1alpha1.LoseRequest}, append(watches, requests...)...),
+		"loses-responses":    fault(v1alpha1.FaultInjection{Lose: v1alpha1.LoseResponse}, requests...),
+		"conflicts":          fault(v1alpha1.FaultInjection{Conflict: &v1alpha1.FaultConflict{}}),
+		"compacts":           fault(v1alpha1.FaultInjection{Compact: &v1alpha1.FaultCompact{}}),
+		"delays":             fault(v1alpha1.FaultInjection{Delay: &v1alpha1.FaultDelay{Min: "1ms", Max: milliseconds(200)}}, requests...),
+		"closes-watches":     watchFault(v1alpha1.FaultWatch{Close: &v1alpha1.FaultClose{AfterEvents: r.Int64N(5)}}),
+		"freezes-watches":    watchFault(v1alpha1.FaultWatch{Freeze: milliseconds(500)}),
+		"delays-watches":     watchFault(v1alpha1.FaultWatch{Delay: milliseconds(50)}),
+		"expires-watches":    watchFault(v1alpha1.FaultWatch{Expire: &v1alpha1.FaultExpire{}}),
+		"without-bookmarks":  watchFault(v1alpha1.FaultWatch{NoBookmarks: &v1alpha1.FaultNoBookmarks{}}),
+		refusing + "watches": fault(failure(503), watches...),
 	}
 	for _, code := range []int32{429, 500, 503, 504} {
-		specs[fmt.Sprint(refusing, code)] = v1alpha1.FaultSpec{Match: v1alpha1.FaultMatch{Verbs: requests}, Inject: v1alpha1.FaultInjection{Error: &v1alpha1.FaultError{Code: code}}}
+		specs[fmt.Sprint(refusing, code)] = fault(failure(code), requests...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(specs)) { // in their order, so that a seed gives the same Faults
 		spec := specs[name]
@@ -57,10 +64,6 @@ func randomFaults(r *rand.Rand) map[string]v1alpha1.FaultSpec {
 		specs[name] = spec
 	}
 	return specs
-}
-
-func watchFault(w *v1alpha1.FaultWatch) v1alpha1.FaultSpec {
-	return v1alpha1.FaultSpec{Inject: v1alpha1.FaultInjection{Watch: w}}
 }
 
 const faultsPath = "/apis/lab.miniapiserver.io/v1alpha1/faults"

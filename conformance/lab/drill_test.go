@@ -60,7 +60,8 @@ func (c *copier) run(ctx context.Context, t *testing.T) {
 			queue.Add(m.Name)
 		}
 	}
-	if _, err := maps.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }}); err != nil {
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, obj any) { add(obj) }}
+	if _, err := maps.Informer().AddEventHandler(handler); err != nil {
 		t.Error(err)
 		return
 	}
@@ -139,7 +140,8 @@ func TestDrill(t *testing.T) {
 	}
 	t.Setenv(drillCommandEnv, "1")
 	faults := filepath.Join(dir, "faults.yaml")
-	if err := os.WriteFile(faults, []byte("- name: none-of-its\n  match: {resources: [pods]}\n  inject: {error: {code: 500}}\n"), 0o600); err != nil {
+	const none = "- name: none-of-its\n  match: {resources: [pods]}\n  inject: {error: {code: 500}}\n"
+	if err := os.WriteFile(faults, []byte(none), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	drilled := map[string][]string{

@@ -48,7 +48,8 @@ func (w *world) typed(agent string) *kubernetes.Clientset {
 // returns how often it hit.
 func (w *world) fault(name, agent, spec string) func() int64 {
 	w.t.Helper()
-	f := v1alpha1.Fault{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Fault"}, ObjectMeta: metav1.ObjectMeta{Name: name}}
+	f := v1alpha1.Fault{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Fault"},
+		ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := yaml.UnmarshalStrict([]byte(spec), &f.Spec); err != nil {
 		w.t.Fatal(err)
 	}
@@ -84,7 +85,8 @@ func TestErrorsOfClients(t *testing.T) {
 			return err
 		},
 		"dynamic": func() error {
-			_, err := untyped.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default").Get(t.Context(), "a", metav1.GetOptions{})
+			maps := untyped.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default")
+			_, err := maps.Get(t.Context(), "a", metav1.GetOptions{})
 			return err
 		},
 	}
@@ -99,7 +101,8 @@ func TestErrorsOfClients(t *testing.T) {
 		{404, apierrors.IsNotFound, `configmaps "a" not found`},
 		{405, apierrors.IsMethodNotSupported, ""},
 		{406, apierrors.IsNotAcceptable, ""},
-		{409, apierrors.IsConflict, `Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again`},
+		{409, apierrors.IsConflict, `Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes ` +
+			`to the latest version and try again`},
 		{410, apierrors.IsResourceExpired, ""},
 		{413, apierrors.IsRequestEntityTooLargeError, ""},
 		{415, apierrors.IsUnsupportedMediaType, ""},
@@ -122,6 +125,13 @@ func TestErrorsOfClients(t *testing.T) {
 			t.Errorf("%d: %d hits", c.code, hits)
 		}
 	}
+	// A conflict of a create is an object that exists.
+	end := w.fault("fails", agent, "inject: {error: {code: 409}}")
+	defer end()
+	one := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "new"}}
+	if _, err := typed.CoreV1().ConfigMaps("default").Create(t.Context(), one, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("create: %v", err)
+	}
 }
 
 // TestRetriesOfClients checks errors that tell the client when to try again: client-go does so, after that time, and a request that
@@ -131,7 +141,9 @@ func TestRetriesOfClients(t *testing.T) {
 	const agent = "retries/1"
 	c := w.typed(agent)
 	w.do("POST /api/v1/namespaces/default/configmaps", `{"metadata":{"name":"a"}}`)
-	for code, is := range map[int]func(error) bool{429: apierrors.IsTooManyRequests, 503: apierrors.IsServiceUnavailable, 504: apierrors.IsTimeout} {
+	for code, is := range map[int]func(error) bool{
+		429: apierrors.IsTooManyRequests, 503: apierrors.IsServiceUnavailable, 504: apierrors.IsTimeout,
+	} {
 		spec := fmt.Sprintf("when: {times: 1}\ninject: {error: {code: %d, retryAfterSeconds: 1}}", code)
 		get := func() *rest.Request {
 			return c.CoreV1().RESTClient().Get().Namespace("default").Resource("configmaps").Name("a").

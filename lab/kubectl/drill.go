@@ -64,7 +64,8 @@ func (o *options) drill() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.faults, "faults", []string{allDefaults}, "Faults: names of the default list, profiles, and files.")
-	flags.StringSliceVar(&f.users, "user", nil, "Users whose requests are hit. An entry may end in a star; sa/NAMESPACE:NAME is a service account.")
+	flags.StringSliceVar(&f.users, "user", nil,
+		"Users whose requests are hit. An entry may end in a star; sa/NAMESPACE:NAME is a service account.")
 	flags.StringSliceVar(&f.agents, "agent", nil, "User-Agents whose requests are hit. An entry may end in a star.")
 	flags.StringVarP(&f.selector, "selector", "l", "", "Labels of the pods whose service accounts are hit.")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "Look for the pods of --selector in all namespaces.")
@@ -74,7 +75,9 @@ func (o *options) drill() *cobra.Command {
 	flags.Int64Var(&f.seed, "seed", 1, "Seed of what is random, for faults that have none.")
 	flags.BoolVar(&f.verbose, "verbose", false, "Show the output of all runs as it comes, on standard error.")
 	o.addOutput(cmd)
-	complete(cmd, "faults", caseNames()...)
+	register(cmd, "faults", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return caseNames(), cobra.ShellCompDirectiveDefault // or a file
+	})
 	register(cmd, "user", o.completeUsers)
 	return cmd
 }
@@ -101,11 +104,12 @@ func (o *options) runDrill(ctx context.Context, f *drillFlags, command []string)
 		return err
 	}
 	d := &drill{options: o, client: c, command: command, timeout: f.timeout, verbose: f.verbose}
-	remove := func() {}
-	if d.kubeconfig, remove, err = o.commandFile(); err != nil {
+	file, remove, err := o.commandFile()
+	if err != nil {
 		return err
 	}
 	defer remove()
+	d.kubeconfig = file
 	if f.rewind {
 		if err := d.keepState(ctx, f.rewindSet); err != nil {
 			return err

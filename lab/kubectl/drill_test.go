@@ -60,7 +60,9 @@ func newDrill(t *testing.T) *fake {
 	f := newStates(t)
 	f.written["DELETE "+labPath+"checkpoints/made"], f.created[labPath+"rewinds"] = "{}", rewound(false, 1)
 	f.created[labPath+"faults"] = v1alpha1.Fault{}
-	for name, status := range map[string]v1alpha1.FaultStatus{"conflict": {Matched: 5, Injected: 2}, "slow": {}, "timeout": {Matched: 3, Injected: 1}} {
+	for name, status := range map[string]v1alpha1.FaultStatus{
+		"conflict": {Matched: 5, Injected: 2}, "slow": {}, "timeout": {Matched: 3, Injected: 1},
+	} {
 		path := labPath + "faults/drill-" + name
 		f.answers[path], f.written["DELETE "+path] = v1alpha1.Fault{Status: status}, "{}"
 	}
@@ -74,7 +76,8 @@ func TestDrill(t *testing.T) {
 	report, runs := filepath.Join(dir, "report.xml"), filepath.Join(dir, "runs")
 	// The third run after the one without a fault fails.
 	command := `echo run >> ` + runs + `; printf '<out & \033>\n'; test $(wc -l < ` + runs + `) != 4 || exit 3`
-	got := f.run("drill", "--agent", "op*", "--user", "sa/shop:op", "--faults", "conflict,slow,timeout", "--junit", report, "--", "sh", "-c", command)
+	got := f.run("drill", "--agent", "op*", "--user", "sa/shop:op", "--faults", "conflict,slow,timeout", "--junit", report,
+		"--", "sh", "-c", command)
 	if got.code != 1 || !strings.HasPrefix(got.stderr, "\n--- timeout: exit status 3\n<out & ") {
 		t.Errorf("%+v", got)
 	}
@@ -123,20 +126,18 @@ func TestDrillErrors(t *testing.T) {
 	}
 	forbidden := status(403, metav1.StatusReasonForbidden, "no rewinds", "")
 	f.created[labPath+"rewinds"] = forbidden
-	if got := f.run("drill", "--agent", "a", "--faults", "conflict", "--", "true"); got.code != 0 || !strings.Contains(got.stderr, "each run begins with what the one before left: no rewinds") {
-		t.Errorf("%+v", got)
+	run := func(code int, want string, args ...string) {
+		t.Helper()
+		if got := f.run(append([]string{"drill", "--agent", "a"}, args...)...); got.code != code || !strings.Contains(got.stderr, want) {
+			t.Errorf("%+v, want %s", got, want)
+		}
 	}
-	if got := f.run("drill", "--agent", "a", "--rewind", "--", "true"); got.code != 1 || !strings.Contains(got.stderr, "--rewind: no rewinds") {
-		t.Errorf("%+v", got)
-	}
+	run(0, "each run begins with what the one before left: no rewinds", "--faults", "conflict", "--", "true")
+	run(1, "--rewind: no rewinds", "--rewind", "--", "true")
 	f.created[labPath+"faults"] = status(403, metav1.StatusReasonForbidden, "no faults", "")
-	if got := f.run("drill", "--agent", "a", "--", "true"); got.code != 1 || !strings.Contains(got.stderr, "needs the rule: {apiGroups: [\"lab.miniapiserver.io\"], resources: [faults], verbs: [create]}") {
-		t.Errorf("%+v", got)
-	}
+	run(1, `needs the rule: {apiGroups: ["lab.miniapiserver.io"], resources: [faults], verbs: [create]}`, "--", "true")
 	f.created[labPath+"faults"] = status(422, metav1.StatusReasonInvalid, "spec.inject: Invalid value", "")
-	if got := f.run("drill", "--agent", "a", "--faults", "slow", "--", "true"); got.code != 1 || !strings.Contains(got.stderr, "fault slow: spec.inject") {
-		t.Errorf("%+v", got)
-	}
+	run(1, "fault slow: spec.inject", "--faults", "slow", "--", "true")
 }
 
 // TestDrillSelector checks whose requests a selector of pods means.
@@ -149,7 +150,8 @@ func TestDrillSelector(t *testing.T) {
 	f.answers["/api/v1/namespaces/shop/pods"], f.answers["/api/v1/pods"] = pods, pods
 	for _, where := range []string{"-nshop", "-A"} {
 		got := f.run("drill", "--faults", "conflict", "-l", "app=x", where, "--", "true")
-		if got.code != 0 || !strings.Contains(got.stderr, "the requests of sa/shop:op are hit\n") || !strings.Contains(got.stderr, " 1 other pod with") {
+		if got.code != 0 || !strings.Contains(got.stderr, "the requests of sa/shop:op are hit\n") ||
+			!strings.Contains(got.stderr, " 1 other pod with") {
 			t.Errorf("%s: %+v", where, got)
 		}
 		if body := f.bodies["POST "+labPath+"faults"]; !strings.Contains(body, `"users":["system:serviceaccount:shop:op"]`) {
@@ -183,7 +185,8 @@ func TestDrillInterrupted(t *testing.T) {
 		t.Fatal("the drill does not end")
 	}
 	// createFaults deletes the fault first.
-	if n := strings.Count(strings.Join(f.seen, "\n"), "DELETE "+labPath+"faults/drill-conflict"); n != 2 || !f.sent("DELETE "+labPath+"checkpoints/made") {
+	deletions := strings.Count(strings.Join(f.seen, "\n"), "DELETE "+labPath+"faults/drill-conflict")
+	if deletions != 2 || !f.sent("DELETE "+labPath+"checkpoints/made") {
 		t.Errorf("%v", f.seen)
 	}
 }
