@@ -21,7 +21,7 @@ type drillFlags struct {
 	allNamespaces, verbose bool
 	rewind, rewindSet      bool
 	seed                   int64
-	timeout                time.Duration
+	timeout, settle        time.Duration
 }
 
 const drillLong = `drill answers "what does my controller do when ...": it runs a command, such as a test or a
@@ -58,6 +58,9 @@ func (o *options) drill() *cobra.Command {
 			if f.timeout <= 0 {
 				return errors.New("--timeout: must be longer than 0")
 			}
+			if f.settle < 0 {
+				return errors.New("--settle: must be 0 or longer")
+			}
 			f.rewindSet = cmd.Flags().Changed("rewind")
 			return o.runDrill(cmd.Context(), &f, args)
 		},
@@ -72,6 +75,7 @@ func (o *options) drill() *cobra.Command {
 	flags.BoolVar(&f.rewind, "rewind", true, "Go back to the state at the start before each run, and at the end.")
 	flags.StringVar(&f.junit, "junit", "", "File for a report in JUnit's format, with a test case for each fault.")
 	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "Longest time of a run.")
+	flags.DurationVar(&f.settle, "settle", 500*time.Millisecond, "Time for the client to come to rest after the server went back.")
 	flags.Int64Var(&f.seed, "seed", 1, "Seed of what is random, for faults that have none.")
 	flags.BoolVar(&f.verbose, "verbose", false, "Show the output of all runs as it comes, on standard error.")
 	o.addOutput(cmd)
@@ -89,6 +93,7 @@ type drill struct {
 	command    []string
 	kubeconfig string
 	timeout    time.Duration
+	settle     time.Duration
 	verbose    bool
 	// checkpoint is the state in which each run begins; empty if nothing goes back.
 	checkpoint string
@@ -103,7 +108,7 @@ func (o *options) runDrill(ctx context.Context, f *drillFlags, command []string)
 	if err != nil {
 		return err
 	}
-	d := &drill{options: o, client: c, command: command, timeout: f.timeout, verbose: f.verbose}
+	d := &drill{options: o, client: c, command: command, timeout: f.timeout, settle: f.settle, verbose: f.verbose}
 	file, remove, err := o.commandFile()
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func TestDrill(t *testing.T) {
 	// The third run after the one without a fault fails.
 	command := `echo run >> ` + runs + `; printf '<out & \033>\n'; test $(wc -l < ` + runs + `) != 4 || exit 3`
 	got := f.run("drill", "--agent", "op*", "--user", "sa/shop:op", "--faults", "conflict,slow,timeout", "--junit", report,
-		"--", "sh", "-c", command)
+		"--settle", "1ms", "--", "sh", "-c", command)
 	if got.code != 1 || !strings.HasPrefix(got.stderr, "\n--- timeout: exit status 3\n<out & ") {
 		t.Errorf("%+v", got)
 	}
@@ -112,6 +112,7 @@ func TestDrillErrors(t *testing.T) {
 		"--agent a":                            "which command?",
 		"--agent a true":                       `a command comes after "--"`,
 		"--agent a --timeout 0s -- true":       "--timeout: must be longer than 0",
+		"--agent a --settle -1s -- true":       "--settle: must be 0 or longer",
 		"-- true":                              "which client?",
 		"--agent a --faults none -- true":      "neither a file nor one of default, conflict,",
 		"-l app=y -- true":                     "no pod in the namespace default has the labels app=y",

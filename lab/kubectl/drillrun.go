@@ -7,18 +7,22 @@ import (
 	"io"
 	"os/exec"
 	"syscall"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 )
 
+// errInterrupted is the end of a drill by Ctrl-C.
+var errInterrupted = errors.New("interrupted")
+
 // keepState makes the checkpoint in which each run begins. If the user may not go back, and has not asked for it, nothing goes back.
 func (d *drill) keepState(ctx context.Context, required bool) error {
 	made, err := createCheckpoint(ctx, d.client, "")
 	if err == nil {
 		d.checkpoint = made.Name
-		if err = d.rewindState(ctx, true); err == nil {
+		if _, err = d.rewindState(ctx, true); err == nil {
 			return nil
 		}
 		err = errors.Join(err, d.deleteState(ctx))
@@ -31,19 +35,34 @@ func (d *drill) keepState(ctx context.Context, required bool) error {
 	return nil
 }
 
-// goBack goes back to the state in which each run begins.
+// goBack goes back to the state in which each run begins. If that changed something, it gives the client time to come to rest, so
+// that its reaction is not part of the next run.
 func (d *drill) goBack(ctx context.Context) error {
 	if d.checkpoint == "" {
 		return nil
 	}
-	return d.rewindState(ctx, false)
+	changed, err := d.rewindState(ctx, false)
+	if err != nil || changed == 0 {
+		return err
+	}
+	timer := time.NewTimer(d.settle)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return errInterrupted
+	}
 }
 
-func (d *drill) rewindState(ctx context.Context, dryRun bool) error {
+// rewindState goes back, and returns the number of objects that this changes.
+func (d *drill) rewindState(ctx context.Context, dryRun bool) (int64, error) {
 	t := checkpointsTarget
 	t.Resource = "rewinds"
-	return d.client.Create(ctx, t, &v1alpha1.Rewind{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Rewind"},
-		Spec: v1alpha1.RewindSpec{Checkpoint: d.checkpoint, DryRun: dryRun}})
+	r := &v1alpha1.Rewind{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "Rewind"},
+		Spec: v1alpha1.RewindSpec{Checkpoint: d.checkpoint, DryRun: dryRun}}
+	err := d.client.Create(ctx, t, r)
+	return r.Status.Restored + r.Status.Changed + r.Status.Removed, err
 }
 
 func (d *drill) deleteState(ctx context.Context) error {
@@ -59,7 +78,8 @@ func (d *drill) leaveState(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
-	return errors.Join(d.goBack(ctx), d.deleteState(ctx))
+	_, err := d.rewindState(ctx, false)
+	return errors.Join(err, d.deleteState(ctx))
 }
 
 // runCommandOnce runs the command. Its failure is part of the run; an error is one of this program.
@@ -89,7 +109,7 @@ func (d *drill) runCommandOnce(parent context.Context) (*drillRun, error) {
 	status := (*exitStatus)(nil)
 	switch {
 	case parent.Err() != nil:
-		return nil, errors.New("interrupted")
+		return nil, errInterrupted
 	case err == nil:
 	case ctx.Err() != nil:
 		run.Result, run.Why = resultTimedOut, fmt.Sprintf("did not end in %s", d.timeout)
