@@ -9,8 +9,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -174,42 +172,14 @@ func (l *Lab) arm(f *v1alpha1.Fault, before *faultState) *armedFault {
 
 // matches reports whether a Fault matches a request for a resource with its group and subresource.
 func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string) bool {
-	m, info := &f.spec.Match, &s.Info
+	info := &s.Info
 	switch {
-	case info.Group == v1alpha1.GroupVersion.Group && !slices.Contains(m.Resources, resource):
-		return false // nobody locks himself out
-	case len(m.Verbs) > 0 && !slices.Contains(m.Verbs, info.Verb):
-		return false
 	case f.spec.Inject.Watch != nil && !info.Watch:
 		return false
 	case f.spec.Inject.Conflict != nil && (info.Verb != api.VerbUpdate && info.Verb != api.VerbPatch || info.Name == ""):
 		return false
 	}
-	return matchesAny(m.Resources, resource) && matchesAny(m.Namespaces, info.Namespace) && matchesAny(m.Names, info.Name) &&
-		matchesAny(m.Users, userName(s)) && matchesAny(m.UserAgents, r.UserAgent())
-}
-
-// resourceOf returns RESOURCE.GROUP/SUBRESOURCE of a request; empty if it is not for a resource.
-func resourceOf(info *request.Info) string {
-	out := info.Resource
-	if info.Group != "" {
-		out += "." + info.Group
-	}
-	if info.Subresource != "" {
-		out += "/" + info.Subresource
-	}
-	return out
-}
-
-// matchesAny reports whether a text is one of a list, whose entries may end in a star. An empty list has all texts.
-func matchesAny(list []string, s string) bool {
-	if len(list) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(list, func(pattern string) bool {
-		prefix, isPrefix := strings.CutSuffix(pattern, "*")
-		return pattern == s || isPrefix && strings.HasPrefix(s, prefix)
-	})
+	return matchesRequest(&f.spec.Match, r, info, resource) && matchesAny(f.spec.Match.Users, userName(s))
 }
 
 // hits reports whether a request that matches is hit, and counts it.

@@ -27,12 +27,7 @@ const maxFaultTime = time.Hour
 
 // checkFault returns the errors in the spec of a Fault.
 func checkFault(s *v1alpha1.FaultSpec, at *field.Path) (errs field.ErrorList) {
-	verbs := append(slices.Clone(api.AllVerbs), "proxy")
-	for i, verb := range s.Match.Verbs {
-		if !slices.Contains(verbs, verb) {
-			errs = append(errs, field.NotSupported(at.Child("match", "verbs").Index(i), verb, verbs))
-		}
-	}
+	errs = checkMatch(&s.Match, at.Child("match"))
 	when := at.Child("when")
 	for name, n := range map[string]int64{"skip": s.When.Skip, "times": s.When.Times, "percent": s.When.Percent} {
 		if n < 0 || name == "percent" && n > 100 {

@@ -366,7 +366,7 @@ func (FaultInjection) SwaggerDoc() map[string]string {
 }
 
 var map_FaultMatch = map[string]string{
-	"":           "FaultMatch selects requests.",
+	"":           "FaultMatch selects the requests of a Fault or a Recording.",
 	"users":      "Names of users.",
 	"userAgents": "User-Agents.",
 	"verbs":      "API verbs: get, list, watch, create, update, patch, delete, deletecollection.",

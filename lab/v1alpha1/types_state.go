@@ -116,7 +116,7 @@ type FaultSpec struct {
 	Inject FaultInjection `json:"inject"`
 }
 
-// FaultMatch selects requests.
+// FaultMatch selects the requests of a Fault or a Recording.
 type FaultMatch struct {
 	// Names of users.
 	Users []string `json:"users,omitempty"`

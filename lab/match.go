@@ -1,0 +1,60 @@
+package lab
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// checkMatch returns the errors in a selection of requests.
+func checkMatch(m *v1alpha1.FaultMatch, at *field.Path) (errs field.ErrorList) {
+	verbs := append(slices.Clone(api.AllVerbs), "proxy")
+	for i, verb := range m.Verbs {
+		if !slices.Contains(verbs, verb) {
+			errs = append(errs, field.NotSupported(at.Child("verbs").Index(i), verb, verbs))
+		}
+	}
+	return errs
+}
+
+// matchesRequest reports whether m selects a request for a resource with its group and subresource, whoever the user is. Requests for
+// the group of the lab are selected only if m names their resource.
+func matchesRequest(m *v1alpha1.FaultMatch, r *http.Request, info *request.Info, resource string) bool {
+	switch {
+	case info.Group == v1alpha1.GroupVersion.Group && !slices.Contains(m.Resources, resource):
+		return false // nobody locks himself out
+	case len(m.Verbs) > 0 && !slices.Contains(m.Verbs, info.Verb):
+		return false
+	}
+	return matchesAny(m.Resources, resource) && matchesAny(m.Namespaces, info.Namespace) && matchesAny(m.Names, info.Name) &&
+		matchesAny(m.UserAgents, r.UserAgent())
+}
+
+// resourceOf returns RESOURCE.GROUP/SUBRESOURCE of a request; empty if it is not for a resource.
+func resourceOf(info *request.Info) string {
+	out := info.Resource
+	if info.Group != "" {
+		out += "." + info.Group
+	}
+	if info.Subresource != "" {
+		out += "/" + info.Subresource
+	}
+	return out
+}
+
+// matchesAny reports whether a text is one of a list, whose entries may end in a star. An empty list has all texts.
+func matchesAny(list []string, s string) bool {
+	if len(list) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		prefix, isPrefix := strings.CutSuffix(pattern, "*")
+		return pattern == s || isPrefix && strings.HasPrefix(s, prefix)
+	})
+}
