@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // auditEvents are the events of requests by audit ID.
@@ -21,14 +23,14 @@ type auditEvents map[string][]map[string]any
 // request that is repeated until its response is the expected one, only the last attempt
 // counts. testdata/audit/differs.txt lists the requests whose events differ.
 func TestAuditEvents(t *testing.T) {
-	files, err := Load("testdata/audit/conversation.json.gz")
+	files, err := conversation.Load("testdata/audit/conversation.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := conversationOptions()
 	o.Audit.PolicyFile, o.Audit.Log.Path = "testdata/audit/policy.yaml", filepath.Join(t.TempDir(), "audit.log")
 	s, _ := startWith(t, o)
-	r := Replayer{Server: s.URL, Token: *token, Parallel: 24, Only: *only}
+	r := conversation.Replayer{Server: s.URL, Token: *token, Parallel: 24, Only: *only}
 	if _, err := r.Run(t.Context(), files); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func loggedEvents(t *testing.T, path string) auditEvents {
 		var text bytes.Buffer
 		encoder := json.NewEncoder(&text)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(normaliser{}.value(e, "")); err != nil {
+		if err := encoder.Encode(conversation.Normalised(e)); err != nil {
 			t.Fatal(err)
 		}
 		var normalised map[string]any
@@ -181,7 +183,7 @@ func auditAgrees(want, got any) bool {
 		g, ok := got.([]any)
 		return ok && slices.EqualFunc(want, g, auditAgrees)
 	}
-	return equal(want, got)
+	return conversation.Equal(want, got)
 }
 
 // listedAudit returns the reasons of the listed requests.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -19,11 +20,11 @@ import (
 // than its documentation. The requests are sent in their order.
 func TestBuiltInQuirks(t *testing.T) {
 	s := startServer(t, server.Options{})
-	c, err := newClient(s.URL, s.Token, 2)
+	c, err := conversation.NewPeer(t.Context(), conversation.Replayer{Server: s.URL, Token: s.Token, Parallel: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.transport.CloseIdleConnections)
+	t.Cleanup(c.Close)
 	const (
 		pods     = "/api/v1/namespaces/default/pods"
 		services = "/api/v1/namespaces/default/services"
@@ -71,20 +72,20 @@ func TestBuiltInQuirks(t *testing.T) {
 		{"POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", `{"metadata":{"name":"b"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"r"},"subjects":[{"kind":"User","name":"u"}]}`, nil, 201, ""},
 		{"PATCH", "/apis/certificates.k8s.io/v1/certificatesigningrequests/c/status", `{"status":{"certificate":""}}`, map[string]string{"Content-Type": "application/merge-patch+json", "Impersonate-User": "u"}, 403, "not permitted to sign"},
 	} {
-		step := Step{Method: test.method, Path: test.path, Headers: test.headers}
+		step := conversation.Step{Method: test.method, Path: test.path, Headers: test.headers}
 		if test.body != "" {
 			step.Body = []byte(test.body)
 		}
-		a, err := c.do(t.Context(), step, strings.Clone)
+		status, data, err := c.Do(t.Context(), step)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, isAbsent := strings.CutPrefix(test.want, "!")
-		if a.status != test.status || strings.Contains(string(a.data), text) == isAbsent {
-			t.Errorf("%s %s %s: %d %.400s, want %d %s", test.method, test.path, test.body, a.status, a.data, test.status, test.want)
+		if status != test.status || strings.Contains(string(data), text) == isAbsent {
+			t.Errorf("%s %s %s: %d %.400s, want %d %s", test.method, test.path, test.body, status, data, test.status, test.want)
 		}
-		if a.status == http.StatusInternalServerError {
-			t.Errorf("%s %s: %s", test.method, test.path, a.data)
+		if status == http.StatusInternalServerError {
+			t.Errorf("%s %s: %s", test.method, test.path, data)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -68,15 +69,15 @@ func replay(t *testing.T, dir, differs string, o server.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := Load(paths...)
+	files, err := conversation.Load(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := ReadKnownDiffs(differs)
+	known, err := conversation.ReadKnownDiffs(differs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
+	r := conversation.Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
 		o.Controllers.NamespaceConditionDelay = 6 * time.Second // the default of the flag
 		s, _ := startWith(t, o)
@@ -102,13 +103,13 @@ func replay(t *testing.T, dir, differs string, o server.Options) {
 		}
 	}
 	report(t, known, results)
-	for _, total := range Totals(results) {
+	for _, total := range conversation.Totals(results) {
 		t.Log(total)
 	}
 }
 
 // report fails the test for each step that contradicts the known differences.
-func report(t *testing.T, known KnownDiffs, results []Result) {
+func report(t *testing.T, known conversation.KnownDiffs, results []conversation.Result) {
 	t.Helper()
 	const most = 30
 	faults := map[string]int{}

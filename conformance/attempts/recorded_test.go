@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // recorded has the first steps of the recorded conversations that set a field right and wrong, by
@@ -22,7 +22,7 @@ func readRecorded(t *testing.T, kinds []*kind) recorded {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d conversations: %v", len(paths), err)
 	}
-	files, err := conformance.Load(paths...)
+	files, err := conversation.Load(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func keyOf(path string, kinds []*kind) string {
 }
 
 // read notes what a step says about fields.
-func (r recorded) read(key string, step conformance.Step, name string) {
+func (r recorded) read(key string, step conversation.Step, name string) {
 	var body map[string]any
 	if json.Unmarshal(step.Body, &body) != nil || step.Method == "DELETE" {
 		return

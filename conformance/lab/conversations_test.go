@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -30,11 +30,11 @@ func TestConversations(t *testing.T) {
 			return !slices.Contains([]string{"errors", "patch", "authn"}, group)
 		})
 	}
-	files, err := conformance.Load(paths...)
+	files, err := conversation.Load(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := conformance.ReadKnownDiffs(filepath.Join("..", "testdata", "differs.txt"))
+	known, err := conversation.ReadKnownDiffs(filepath.Join("..", "testdata", "differs.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestConversations(t *testing.T) {
 		Controllers:    server.Controllers{Off: []string{"service-cidr-controller"}, NamespaceConditionDelay: 6 * time.Second},
 		FeatureGates:   map[string]bool{"PersistentVolumeClaimUnusedSinceTime": false},
 	})
-	r := conformance.Replayer{Server: w.s.URL, Token: "admin-token", Parallel: 24}
+	r := conversation.Replayer{Server: w.s.URL, Token: "admin-token", Parallel: 24}
 	r.RetryLimit = func(name string, wanted time.Duration) time.Duration {
 		if known.Lists(name) {
 			return min(wanted, time.Second)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // access tells of roles and bindings that change, of requests by users who have some of them, and of
@@ -105,8 +105,8 @@ func (a *accessor) role() (o object, collection, self string) {
 }
 
 // change writes an object in one of the usual ways, as a user or, without one, as the administrator.
-func (a *accessor) change(o object, collection, self string, part any, as func(*conformance.Step)) {
-	var step *conformance.Step
+func (a *accessor) change(o object, collection, self string, part any, as func(*conversation.Step)) {
+	var step *conversation.Step
 	switch a.IntN(6) {
 	case 0, 1:
 		step = a.send(http.MethodPost, query(collection, "dryRun", a.sometimes(5, "All")), o)
@@ -176,7 +176,7 @@ func (a *accessor) writeBinding() {
 }
 
 // as sends a step as one of the users.
-func (a *accessor) as(step *conformance.Step) {
+func (a *accessor) as(step *conversation.Step) {
 	s := a.story
 	switch s.IntN(8) {
 	case 0, 1, 2:
@@ -205,7 +205,7 @@ func (a *accessor) request() {
 }
 
 // anyRequest adds a request of one of the kinds that the rules name.
-func (a *accessor) anyRequest() *conformance.Step {
+func (a *accessor) anyRequest() *conversation.Step {
 	s := a.story
 	if s.chance(15) {
 		step := s.send(pick(s, http.MethodGet, http.MethodGet, http.MethodPost), pick(s, "/healthz", "/version", "/foo/bar", "/foo", "/healthz/ping", "/api", "/apis/apps", "/none", "/foo/xbar"), nil)

@@ -3,7 +3,7 @@ package random
 import (
 	"net/http"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 const signingRequests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -36,7 +36,7 @@ type certificateTeller struct {
 }
 
 // asUser sends a step as a user with few permissions, sometimes.
-func (c *certificateTeller) asUser(step *conformance.Step) {
+func (c *certificateTeller) asUser(step *conversation.Step) {
 	if c.chance(40) {
 		header(step, "Impersonate-User", pick(c.story, "u-${id}", "u-${id}", "v-${id}", "system:node:n-${id}"))
 		if c.chance(15) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // deletes tells of objects with finalizers and owners that are deleted in all ways.
@@ -80,7 +80,7 @@ func deletes(s *story) {
 }
 
 // involvesCollector reports whether the garbage collector ends a deletion, some time later.
-func involvesCollector(step *conformance.Step) bool {
+func involvesCollector(step *conversation.Step) bool {
 	text := step.Path + string(step.Body)
 	return strings.Contains(text, "Orphan") || strings.Contains(text, "Foreground") || strings.Contains(text, "orphanDependents")
 }

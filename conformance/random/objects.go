@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
 	"github.com/miniapiserver/miniapiserver/conformance/attempts"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // objects tells of objects of all built-in kinds, whose fields have values made from their types.
@@ -105,7 +105,7 @@ func (t *teller) options(path string) string {
 }
 
 // settle marks what is compared of a step.
-func (t *teller) settle(step *conformance.Step) *conformance.Step {
+func (t *teller) settle(step *conversation.Step) *conversation.Step {
 	switch {
 	case t.kindName == "VolumeAttributesClass": // to which a controller adds a finalizer
 		step.Ignore = []string{"metadata.finalizers", "metadata.managedFields", "message", "details"}
@@ -168,7 +168,7 @@ func (t *teller) post(o object) {
 }
 
 // accepting sometimes asks for another representation.
-func (t *teller) accepting(step *conformance.Step) {
+func (t *teller) accepting(step *conversation.Step) {
 	if t.chance(10) && !t.isFollowed() && t.kindName != "SelfSubjectRulesReview" { // whose rules have no order
 		header(step, "Accept", t.accept())
 	}
@@ -229,7 +229,7 @@ func (t *teller) patch() { t.patchFields(t.self(), t.fields) }
 // patchFields writes a patch of some fields.
 func (t *teller) patchFields(path string, fields []attempts.Field) {
 	path = t.options(path)
-	var step *conformance.Step
+	var step *conversation.Step
 	switch t.IntN(5) {
 	case 0, 1:
 		patch := t.part(fields, 75)

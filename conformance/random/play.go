@@ -15,14 +15,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // Arena has the two servers with which stories are played.
 type Arena struct {
 	// Reference is a kube-apiserver, and Subject the server that is compared with it. Without a Reference,
 	// the responses in the steps are those of a kube-apiserver.
-	Reference, Subject *conformance.Peer
+	Reference, Subject *conversation.Peer
 	// Patience is the time for which a request that changed nothing is repeated until both servers respond
 	// the same: they see some changes after different delays, and some responses vary.
 	Patience time.Duration
@@ -31,21 +31,21 @@ type Arena struct {
 // Finding is a step whose responses differ.
 type Finding struct {
 	// Scenario ends with the step.
-	Scenario conformance.Scenario
+	Scenario conversation.Scenario
 	// Want is the response of the reference, Got that of the subject; nil if the connection broke.
 	Want, Got   map[string]any
-	Differences []conformance.Difference
+	Differences []conversation.Difference
 }
 
 // Step returns the step whose responses differ.
-func (f Finding) Step() conformance.Step { return f.Scenario.Steps[len(f.Scenario.Steps)-1] }
+func (f Finding) Step() conversation.Step { return f.Scenario.Steps[len(f.Scenario.Steps)-1] }
 
 // Play plays a scenario with both servers, step by step, and returns the number of steps played and the
 // steps that differ. It ends after a step that may have left different states behind. An error means
 // that ctx ended.
-func (a Arena) Play(ctx context.Context, scenario conformance.Scenario) (steps int, findings []Finding, err error) {
+func (a Arena) Play(ctx context.Context, scenario conversation.Scenario) (steps int, findings []Finding, err error) {
 	id := newID()
-	var conversations [2]*conformance.Conversation
+	var conversations [2]*conversation.Conversation
 	both := a.both
 	both(func(i int) { conversations[i] = a.peer(i).Begin(ctx, scenario, id) })
 	defer both(func(i int) { conversations[i].End(ctx) })
@@ -84,7 +84,7 @@ func (a Arena) Play(ctx context.Context, scenario conformance.Scenario) (steps i
 }
 
 // peer returns the reference for 0 and the subject for 1.
-func (a Arena) peer(i int) *conformance.Peer { return []*conformance.Peer{a.Reference, a.Subject}[i] }
+func (a Arena) peer(i int) *conversation.Peer { return []*conversation.Peer{a.Reference, a.Subject}[i] }
 
 // both calls do with 0 and 1 at the same time, or with 1 alone if there is no reference.
 func (a Arena) both(do func(i int)) {
@@ -107,20 +107,20 @@ func newID() string {
 	return string(id)
 }
 
-func compare(step conformance.Step, responses [2]map[string]any, errs [2]error) []conformance.Difference {
+func compare(step conversation.Step, responses [2]map[string]any, errs [2]error) []conversation.Difference {
 	switch {
 	case errs[0] == nil && errs[1] == nil:
 		want, _ := comparable(responses[0]).(map[string]any)
 		got, _ := comparable(responses[1]).(map[string]any)
-		return conformance.Differences(step, want, got)
+		return conversation.Differences(step, want, got)
 	case errs[0] != nil && errs[1] != nil:
 		return nil
 	}
-	return []conformance.Difference{{Path: "connection", Want: fmt.Sprint(errs[0]), Got: fmt.Sprint(errs[1])}}
+	return []conversation.Difference{{Path: "connection", Want: fmt.Sprint(errs[0]), Got: fmt.Sprint(errs[1])}}
 }
 
 // repeatable reports whether a step may be sent again: it is a read, or both servers refused it.
-func repeatable(step conformance.Step, responses [2]map[string]any) bool {
+func repeatable(step conversation.Step, responses [2]map[string]any) bool {
 	return step.Stream == nil && harmless(step, responses)
 }
 
@@ -202,7 +202,7 @@ func isPlainBookmark(event any) bool {
 
 // agreed reports whether a server responded as the other one did before, and adds both responses to
 // those seen. Some responses vary: the order of the errors in a message, or which one of them it has.
-func agreed(step conformance.Step, seen *[2][]map[string]any, responses [2]map[string]any) bool {
+func agreed(step conversation.Step, seen *[2][]map[string]any, responses [2]map[string]any) bool {
 	for i, response := range responses {
 		seen[i] = append(seen[i], response)
 	}
@@ -218,7 +218,7 @@ func agreed(step conformance.Step, seen *[2][]map[string]any, responses [2]map[s
 
 // harmless reports whether the states of both servers are as before a step, or changed in the same way
 // as far as they are comparable.
-func harmless(step conformance.Step, responses [2]map[string]any) bool {
+func harmless(step conversation.Step, responses [2]map[string]any) bool {
 	path, _, _ := strings.Cut(step.Path, "?")
 	if step.Method == http.MethodGet || step.Method == http.MethodHead || strings.HasSuffix(path, "reviews") { // which are not stored
 		return true
@@ -262,25 +262,25 @@ func (f Finding) Signature() string {
 }
 
 // Record plays a scenario with a server and returns it with the server's responses as what is expected.
-func Record(ctx context.Context, peer *conformance.Peer, scenario conformance.Scenario) (conformance.Scenario, error) {
-	conversation := peer.Begin(ctx, scenario, newID())
-	defer conversation.End(ctx)
+func Record(ctx context.Context, peer *conversation.Peer, scenario conversation.Scenario) (conversation.Scenario, error) {
+	c := peer.Begin(ctx, scenario, newID())
+	defer c.End(ctx)
 	scenario.Steps = slices.Clone(scenario.Steps)
 	for i := range scenario.Steps {
 		step := &scenario.Steps[i]
-		response, err := conversation.Send(ctx, *step)
+		response, err := c.Send(ctx, *step)
 		if err != nil {
 			return scenario, fmt.Errorf("%s %s: %w", scenario.Name, step.ID, err)
 		}
-		step.Expect = conformance.Recorded(*step, response)
+		step.Expect = conversation.Recorded(*step, response)
 	}
 	return scenario, nil
 }
 
 // Same reports whether two recordings of a scenario have the same responses.
-func Same(a, b conformance.Scenario) bool {
+func Same(a, b conversation.Scenario) bool {
 	for i, step := range a.Steps {
-		if len(conformance.Differences(step, step.Expect, b.Steps[i].Expect)) > 0 {
+		if len(conversation.Differences(step, step.Expect, b.Steps[i].Expect)) > 0 {
 			return false
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // protocol tells of requests whose paths, methods, media types, options and bodies are odd.
@@ -96,7 +96,7 @@ func (s *story) oddAccept() string {
 }
 
 // oddHeaders adds headers that change who asks or how.
-func (s *story) oddHeaders(step *conformance.Step) {
+func (s *story) oddHeaders(step *conversation.Step) {
 	if s.chance(8) {
 		header(step, "Impersonate-User", pick(s, "nobody", "", "system:admin", "alice"))
 	}

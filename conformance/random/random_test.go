@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -79,10 +79,10 @@ func TestChange(t *testing.T) {
 // peers returns an arena of two servers that respond as given.
 func peers(t *testing.T, reference, subject http.HandlerFunc) Arena {
 	t.Helper()
-	peer := func(handler http.HandlerFunc) *conformance.Peer {
+	peer := func(handler http.HandlerFunc) *conversation.Peer {
 		s := httptest.NewServer(handler)
 		t.Cleanup(s.Close)
-		p, err := conformance.NewPeer(t.Context(), conformance.Replayer{Server: s.URL, NoServiceAccounts: true})
+		p, err := conversation.NewPeer(t.Context(), conversation.Replayer{Server: s.URL, NoServiceAccounts: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,9 +116,9 @@ func counter(faulty bool) http.HandlerFunc {
 // writes of the ones that count, without their bodies, and the read.
 func TestReduce(t *testing.T) {
 	arena := peers(t, counter(false), counter(true))
-	s := conformance.Scenario{Name: "counts-1"}
+	s := conversation.Scenario{Name: "counts-1"}
 	add := func(method, path string) {
-		step := conformance.Step{ID: fmt.Sprint(len(s.Steps)), Method: method, Path: path + "?ns=${ns}"}
+		step := conversation.Step{ID: fmt.Sprint(len(s.Steps)), Method: method, Path: path + "?ns=${ns}"}
 		if method == http.MethodPost {
 			step.Body, step.Only = json.RawMessage(`{"a":{"b":1},"c":[1,2]}`), []string{}
 		}
@@ -158,7 +158,7 @@ func TestPlayEndsAfterDifferentWrites(t *testing.T) {
 		}
 	}
 	arena := peers(t, respond(422, `{"a":1}`), respond(400, `{"a":2}`))
-	s := conformance.Scenario{Name: "ends-1", Steps: []conformance.Step{
+	s := conversation.Scenario{Name: "ends-1", Steps: []conversation.Step{
 		{ID: "refused", Method: "POST", Path: "/refused"}, {ID: "written", Method: "POST", Path: "/written"}, {ID: "after", Method: "GET", Path: "/after"},
 	}}
 	steps, findings, err := arena.Play(t.Context(), s)
@@ -185,7 +185,7 @@ func TestAnswersThatVary(t *testing.T) {
 		}
 	}
 	arena := peers(t, varying(0), varying(1))
-	s := conformance.Scenario{Name: "varies-1", Steps: []conformance.Step{{ID: "a", Method: "POST", Path: "/a"}}}
+	s := conversation.Scenario{Name: "varies-1", Steps: []conversation.Step{{ID: "a", Method: "POST", Path: "/a"}}}
 	if _, findings, err := arena.Play(t.Context(), s); err != nil || len(findings) > 0 {
 		t.Errorf("%d differences, %v: want none", len(findings), err)
 	}

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
 	"github.com/miniapiserver/miniapiserver/conformance/internal/hook"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
 // TestRecordedStories plays random stories with a server in this process and compares its responses with
 // those of kube-apiserver 1.37.2, which comparerandom -record wrote.
 func TestRecordedStories(t *testing.T) {
-	files, err := conformance.Load("testdata/stories.json.gz")
+	files, err := conversation.Load("testdata/stories.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +38,13 @@ func TestRecordedStories(t *testing.T) {
 	}
 	defer hooks.Close()
 	const parallel = 24
-	peer, err := conformance.NewPeer(t.Context(), conformance.Replayer{Server: s.URL, Token: "admin-token", Parallel: parallel, Variables: Variables(hooks.URL, hooks.CA)})
+	peer, err := conversation.NewPeer(t.Context(), conversation.Replayer{Server: s.URL, Token: "admin-token", Parallel: parallel, Variables: Variables(hooks.URL, hooks.CA)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer peer.Close()
 	arena := Arena{Subject: peer, Patience: 4 * time.Second}
-	next := make(chan conformance.Scenario)
+	next := make(chan conversation.Scenario)
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	total := 0

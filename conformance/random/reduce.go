@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // maxPlays limits how often a story is played to reduce it.
@@ -16,7 +16,7 @@ const maxPlays = 70
 func (a Arena) Reduce(ctx context.Context, f Finding) Finding {
 	left := maxPlays
 	// shows plays a smaller story and keeps it if its last step differs in the same way.
-	shows := func(steps []conformance.Step) bool {
+	shows := func(steps []conversation.Step) bool {
 		if left--; left < 0 || ctx.Err() != nil {
 			return false
 		}
@@ -50,7 +50,7 @@ func (a Arena) Reduce(ctx context.Context, f Finding) Finding {
 }
 
 // reduceBody removes values from the body of a step as long as the story shows the difference.
-func reduceBody(steps []conformance.Step, i int, shows func([]conformance.Step) bool) {
+func reduceBody(steps []conversation.Step, i int, shows func([]conversation.Step) bool) {
 	var body any
 	if json.Unmarshal(steps[i].Body, &body) != nil {
 		return

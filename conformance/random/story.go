@@ -9,20 +9,20 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // story is a scenario in the making.
 type story struct {
 	*rand.Rand
-	scenario conformance.Scenario
+	scenario conversation.Scenario
 	// length is the number of steps at which the class stops adding steps.
 	length int
 }
 
 // Generate returns the story of a class, a seed and a length in steps. The story may be a few steps
 // longer. It panics if there is no such class.
-func Generate(class string, seed uint64, length int) conformance.Scenario {
+func Generate(class string, seed uint64, length int) conversation.Scenario {
 	h := fnv.New64a()
 	h.Write([]byte(class))
 	s := &story{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), length: length}
@@ -52,8 +52,8 @@ const (
 
 // send adds a request. A body is sent as JSON, a string or raw bytes as they are; nil means no body.
 // The returned step may be changed until the next one is added.
-func (s *story) send(method, path string, body any) *conformance.Step {
-	step := conformance.Step{ID: fmt.Sprintf("s%d", len(s.scenario.Steps)), Method: method, Path: path}
+func (s *story) send(method, path string, body any) *conversation.Step {
+	step := conversation.Step{ID: fmt.Sprintf("s%d", len(s.scenario.Steps)), Method: method, Path: path}
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
@@ -66,7 +66,7 @@ func (s *story) send(method, path string, body any) *conformance.Step {
 }
 
 // patch adds a PATCH with a media type.
-func (s *story) patch(mediaType, path string, body any) *conformance.Step {
+func (s *story) patch(mediaType, path string, body any) *conversation.Step {
 	step := s.send(http.MethodPatch, path, body)
 	header(step, "Content-Type", mediaType)
 	return step
@@ -74,10 +74,10 @@ func (s *story) patch(mediaType, path string, body any) *conformance.Step {
 
 // watch adds a watch that ends after some seconds. It begins a moment later, because kube-apiserver serves
 // it from a cache that follows its writes.
-func (s *story) watch(path string, seconds float64) *conformance.Step {
+func (s *story) watch(path string, seconds float64) *conversation.Step {
 	step := s.send(http.MethodGet, path, nil)
 	step.Sleep = 0.2
-	step.Stream = &conformance.Stream{Seconds: &seconds}
+	step.Stream = &conversation.Stream{Seconds: &seconds}
 	return step
 }
 
@@ -87,7 +87,7 @@ func (s *story) await(path string, status int) { s.awaitFor(15, path, status) }
 // awaitFor is await with a limit in seconds.
 func (s *story) awaitFor(limit float64, path string, status int) {
 	step := s.send(http.MethodGet, path, nil)
-	step.Retry = &conformance.Retry{Until: json.Number(fmt.Sprint(status)), Seconds: &limit}
+	step.Retry = &conversation.Retry{Until: json.Number(fmt.Sprint(status)), Seconds: &limit}
 	step.Only = []string{}
 }
 
@@ -97,13 +97,13 @@ func (s *story) pause(seconds float64) {
 	s.last().Only = []string{}
 }
 
-func (s *story) last() *conformance.Step { return &s.scenario.Steps[len(s.scenario.Steps)-1] }
+func (s *story) last() *conversation.Step { return &s.scenario.Steps[len(s.scenario.Steps)-1] }
 
 // cleanup adds a path that is deleted at the end.
 func (s *story) cleanup(path string) { s.scenario.Cleanup = append(s.scenario.Cleanup, path) }
 
 // header sets a header of a step.
-func header(step *conformance.Step, name, value string) {
+func header(step *conversation.Step, name, value string) {
 	if step.Headers == nil {
 		step.Headers = map[string]string{}
 	}
@@ -111,7 +111,7 @@ func header(step *conformance.Step, name, value string) {
 }
 
 // save keeps a value of the response as a variable.
-func save(step *conformance.Step, variable, path string) {
+func save(step *conversation.Step, variable, path string) {
 	if step.Save == nil {
 		step.Save = map[string]string{}
 	}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // subresources tells of pods, nodes, workloads, namespaces and certificate requests, which are changed
@@ -325,7 +325,7 @@ func (p *podTeller) namespace() {
 	s := p.story
 	path := "/api/v1/namespaces/${ns}"
 	o := object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": pick(s, "${ns}", "${ns}", "other")}, "spec": object{"finalizers": pick[any](s, []any{"kubernetes"}, []any{"kubernetes", "example.com/f"}, []any{"x"}, []any{"kubernetes", "kubernetes"})}}
-	var step *conformance.Step
+	var step *conversation.Step
 	switch s.IntN(4) {
 	case 0:
 		step = s.send(http.MethodPut, s.options(path+"/finalize"), o)

@@ -166,6 +166,9 @@ server/credentials, controllers, kinds/scheduling, kinds/apiregistration < serve
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
 
+# Recorded requests and answers, how they are sent again, and how answers are compared. It knows no server.
+internal/jsonscan, internal/outbound < lab/conversation < lab, lab/kubectl, conformance;
+
 # The lab explains what the layers did. They do not import it: they tell the account of a request, which the lab gets at its end.
 NONE < lab/v1alpha1/internal/generate;
 NONE < lab/v1alpha1;

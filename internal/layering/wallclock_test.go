@@ -30,6 +30,7 @@ var wallClock = map[string]string{
 		controllers/elections/leadership.go 2, controllers/policystatus.go 2, controllers/reconcile/queue.go 3, controllers/rootca.go 1,
 		controllers/tokensecret.go 1, handlers/pace.go 1, internal/pagetest/run.go 2, internal/eventually/eventually.go 2, registry/conversioncache.go 1, registry/registry.go 2,
 		server/logwatch.go 1, server/many.go 2, server/transport/idle.go 1`,
+	"the time for which a replay repeats a request or reads a stream": `lab/conversation/session.go 3, lab/conversation/stream.go 1`,
 	"the age of what is cached, which a clock that stands would keep for ever": `authn/cache.go 1, authn/externaljwt/externaljwt.go 1,
 		storage/encryption/encryption.go 1, storage/storage.go 1`,
 	"the default of a field that package server sets to the clock": `admission/quota/plugin.go 1, audit/auditor.go 1, authn/bootstrap.go 1, authn/chains.go 1,

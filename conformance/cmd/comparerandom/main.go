@@ -28,9 +28,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
 	"github.com/miniapiserver/miniapiserver/conformance/internal/hook"
 	"github.com/miniapiserver/miniapiserver/conformance/random"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 // options are the flags.
@@ -139,8 +139,8 @@ func run(ctx context.Context, arguments []string, out io.Writer) (few bool, err 
 
 // open connects to both servers.
 func open(ctx context.Context, o options, variables map[string]string) (random.Arena, error) {
-	peer := func(url string) (*conformance.Peer, error) {
-		return conformance.NewPeer(ctx, conformance.Replayer{Server: url, Token: "admin-token", Parallel: o.parallel, Variables: variables})
+	peer := func(url string) (*conversation.Peer, error) {
+		return conversation.NewPeer(ctx, conversation.Replayer{Server: url, Token: "admin-token", Parallel: o.parallel, Variables: variables})
 	}
 	reference, err := peer(o.referenceURL)
 	if err != nil {
@@ -166,20 +166,20 @@ type comparison struct {
 }
 
 // scenarios returns the stories of a run.
-func (o options) scenarios() []conformance.Scenario {
+func (o options) scenarios() []conversation.Scenario {
 	if class, number, ok := strings.Cut(o.story, "-"); ok {
 		seed, err := strconv.ParseUint(number, 10, 64)
 		if err != nil || !slices.Contains(random.Classes(), class) {
 			return nil
 		}
-		return []conformance.Scenario{random.Generate(class, seed, o.length)}
+		return []conversation.Scenario{random.Generate(class, seed, o.length)}
 	}
 	classes := random.Classes()
 	if o.class != "" {
 		wanted := strings.Split(o.class, ",")
 		classes = slices.DeleteFunc(classes, func(c string) bool { return !slices.Contains(wanted, c) })
 	}
-	var all []conformance.Scenario
+	var all []conversation.Scenario
 	for steps := 0; steps < o.steps && len(classes) > 0; {
 		n := len(all)
 		s := random.Generate(classes[n%len(classes)], o.seed*1_000_000+uint64(n), o.length)
@@ -212,7 +212,7 @@ func forEach[T any](ctx context.Context, parallel int, all []T, do func(int, T))
 // play plays all stories.
 func (c *comparison) play(ctx context.Context) error {
 	var failed error
-	forEach(ctx, c.parallel, c.scenarios(), func(_ int, s conformance.Scenario) {
+	forEach(ctx, c.parallel, c.scenarios(), func(_ int, s conversation.Scenario) {
 		steps, findings, err := c.arena.Play(ctx, s)
 		class, _, _ := strings.Cut(s.Name, "-")
 		c.mu.Lock()
@@ -271,7 +271,7 @@ func (c *comparison) report(out io.Writer) (few bool, err error) {
 func (c *comparison) write(number int, f random.Finding) error {
 	steps := slices.Clone(f.Scenario.Steps)
 	last := &steps[len(steps)-1]
-	last.Expect = conformance.Recorded(*last, f.Want)
+	last.Expect = conversation.Recorded(*last, f.Want)
 	for i := range steps[:len(steps)-1] {
 		steps[i].Only, steps[i].Expect = []string{}, nil
 	}
@@ -284,11 +284,11 @@ func (c *comparison) write(number int, f random.Finding) error {
 		fmt.Fprintf(&lines, "%s:\n want %v\n got  %v\n", d.Path, d.Want, d.Got)
 	}
 	name := filepath.Join(c.out, fmt.Sprintf("%03d-%s", number, f.Scenario.Name))
-	return errors.Join(writeFile(name+".json", []conformance.Scenario{f.Scenario}), os.WriteFile(name+".txt", []byte(lines.String()), 0o644))
+	return errors.Join(writeFile(name+".json", []conversation.Scenario{f.Scenario}), os.WriteFile(name+".txt", []byte(lines.String()), 0o644))
 }
 
-func writeFile(path string, scenarios []conformance.Scenario) error {
-	text, err := json.MarshalIndent(conformance.File{Scenarios: scenarios}, "", " ")
+func writeFile(path string, scenarios []conversation.Scenario) error {
+	text, err := json.MarshalIndent(conversation.File{Scenarios: scenarios}, "", " ")
 	if err != nil {
 		return err
 	}
@@ -296,12 +296,12 @@ func writeFile(path string, scenarios []conformance.Scenario) error {
 }
 
 // record plays each story twice with the reference and writes the ones with the same responses.
-func record(ctx context.Context, reference *conformance.Peer, o options) error {
+func record(ctx context.Context, reference *conversation.Peer, o options) error {
 	scenarios := o.scenarios()
 	kept := make([]bool, len(scenarios))
 	var failed error
 	var mu sync.Mutex
-	forEach(ctx, o.parallel, scenarios, func(i int, s conformance.Scenario) {
+	forEach(ctx, o.parallel, scenarios, func(i int, s conversation.Scenario) {
 		recorded, err := random.Record(ctx, reference, s)
 		again, errAgain := random.Record(ctx, reference, s)
 		mu.Lock()
@@ -313,7 +313,7 @@ func record(ctx context.Context, reference *conformance.Peer, o options) error {
 	if failed != nil {
 		return failed
 	}
-	var stable []conformance.Scenario
+	var stable []conversation.Scenario
 	for i, s := range scenarios {
 		if kept[i] {
 			stable = append(stable, s)

@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/conformance"
+	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
 
 func main() {
@@ -47,7 +47,7 @@ type options struct {
 
 // replay runs the command and reports whether all steps agree.
 func replay(ctx context.Context, args []string, out io.Writer) (bool, error) {
-	var r conformance.Replayer
+	var r conversation.Replayer
 	var o options
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	flags.StringVar(&r.Server, "server", "", "URL of the server.")
@@ -68,7 +68,7 @@ func replay(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	if r.Server == "" || flags.NArg() == 0 {
 		return false, errors.New("-server and at least one FILE are required")
 	}
-	files, err := conformance.Load(flags.Args()...)
+	files, err := conversation.Load(flags.Args()...)
 	if err != nil {
 		return false, err
 	}
@@ -85,7 +85,7 @@ func replay(ctx context.Context, args []string, out io.Writer) (bool, error) {
 }
 
 // report prints the differences and the totals, and reports whether all steps agree.
-func report(out io.Writer, results []conformance.Result, o options) bool {
+func report(out io.Writer, results []conversation.Result, o options) bool {
 	type total struct{ same, all int }
 	var groups []string
 	totals := map[string]*total{}
@@ -112,7 +112,7 @@ func report(out io.Writer, results []conformance.Result, o options) bool {
 	return sum.same == sum.all
 }
 
-func describe(out io.Writer, r conformance.Result, most int) {
+func describe(out io.Writer, r conversation.Result, most int) {
 	fmt.Fprintf(out, "DIFF %s: %s %s\n", strings.TrimPrefix(r.Name(), r.Group+" "), r.Step.Method, r.Step.Path)
 	for _, d := range r.Differences[:min(most, len(r.Differences))] {
 		fmt.Fprintf(out, "     %s\n", d)
@@ -123,7 +123,7 @@ func describe(out io.Writer, r conformance.Result, most int) {
 }
 
 // writeResults writes one JSON object per step.
-func writeResults(path string, results []conformance.Result) error {
+func writeResults(path string, results []conversation.Result) error {
 	type entry struct {
 		File     string   `json:"file"`
 		Scenario string   `json:"scenario"`

@@ -1,4 +1,4 @@
-package conformance
+package conversation
 
 import (
 	"cmp"
@@ -29,6 +29,12 @@ func NewPeer(ctx context.Context, r Replayer) (*Peer, error) {
 
 // Close closes the connections to the server.
 func (p *Peer) Close() { p.client.transport.CloseIdleConnections() }
+
+// Do sends one step that has no variables, and returns the response as it was received.
+func (p *Peer) Do(ctx context.Context, step Step) (status int, body []byte, err error) {
+	a, err := p.client.do(ctx, step, strings.Clone)
+	return a.status, a.data, err
+}
 
 // Conversation is one scenario that is being played with one server.
 type Conversation struct {

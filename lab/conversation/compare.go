@@ -1,4 +1,4 @@
-package conformance
+package conversation
 
 import (
 	"encoding/json"
@@ -91,8 +91,8 @@ func listDifferences(want, got []any, path string) []Difference {
 
 func jsonInt(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// equal reports whether two values are equal.
-func equal(a, b any) bool { return len(differences(a, b, "")) == 0 }
+// Equal reports whether two decoded JSON values are equal.
+func Equal(a, b any) bool { return len(differences(a, b, "")) == 0 }
 
 // scalarsEqual compares values that are neither objects nor lists. Numbers are compared by value,
 // independent of their notation.

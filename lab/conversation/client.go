@@ -1,4 +1,4 @@
-package conformance
+package conversation
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // requestTimeout limits a request that is not a stream.
@@ -42,15 +44,9 @@ func newClient(server, token string, connections int) (*client, error) {
 	if base.Host == "" {
 		return nil, fmt.Errorf("server URL %q: no host", server)
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &client{base: base, token: token, transport: &http.Transport{
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true},
-		Protocols:           protocols,
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: connections,
-		IdleConnTimeout:     time.Minute,
-	}}, nil
+	transport := outbound.Transport(outbound.Config{TLS: &tls.Config{InsecureSkipVerify: true}, Verbatim: true})
+	transport.MaxIdleConnsPerHost = connections
+	return &client{base: base, token: token, transport: transport}, nil
 }
 
 // send sends the request of a step with variables replaced by sub. The caller must close the body.

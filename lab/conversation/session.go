@@ -1,4 +1,4 @@
-package conformance
+package conversation
 
 import (
 	"context"
@@ -151,7 +151,7 @@ func (s *session) step(ctx context.Context, scenario string, step Step) (map[str
 func (s *session) retrySucceeded(until any, status int, raw any) bool {
 	values, ok := until.(map[string]any)
 	if !ok {
-		return equal(until, jsonInt(status))
+		return Equal(until, jsonInt(status))
 	}
 	if raw == nil {
 		return false
@@ -160,7 +160,7 @@ func (s *session) retrySucceeded(until any, status int, raw any) bool {
 		if text, ok := want.(string); ok {
 			want = s.substitute(text)
 		}
-		if !equal(want, lookup(raw, path)) {
+		if !Equal(want, lookup(raw, path)) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package conformance
+package conversation
 
 import (
 	"encoding/json"
@@ -146,7 +146,7 @@ func TestRunWithoutServer(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	packed, err := filepath.Glob("testdata/conversations/*.json.gz")
+	packed, err := filepath.Glob("../../conformance/testdata/conversations/*.json.gz")
 	if err != nil || len(packed) == 0 {
 		t.Fatalf("no conversations: %v", err)
 	}

@@ -1,4 +1,4 @@
-package conformance
+package conversation
 
 import (
 	"encoding/json"
@@ -34,6 +34,9 @@ var age = regexp.MustCompile(`^(<unknown>|<invalid>|\d+(\.\d+)?(ms|s|m|h|d|y)(\d
 
 // agoInCell matches the time since the last restart in a table cell.
 var agoInCell = regexp.MustCompile(`\((\d+(ms|s|m|h|d|y))+ ago\)`)
+
+// Normalised returns a decoded JSON value with placeholders for generated values, as it is compared.
+func Normalised(v any) any { return normaliser{}.value(v, "") }
 
 // text normalises a text.
 func (n normaliser) text(s string) string {
