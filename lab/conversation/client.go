@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -23,7 +24,9 @@ const requestTimeout = 30 * time.Second
 type client struct {
 	base      *url.URL
 	token     string
-	transport *http.Transport
+	transport http.RoundTripper
+	anonymous http.RoundTripper // of steps with a token of their own
+	close     func()            // closes idle connections
 }
 
 // httpResponse is a received response.
@@ -35,18 +38,22 @@ type httpResponse struct {
 	events []any
 }
 
-// newClient returns a client that uses HTTP/1.1 like the recorder, and accepts any certificate.
-func newClient(server, token string, connections int) (*client, error) {
-	base, err := url.Parse(server)
+// newClient returns a client for the server of a Replayer. Unless that has a transport, it uses HTTP/1.1 like the recorder, and accepts
+// any certificate.
+func newClient(r Replayer, connections int) (*client, error) {
+	base, err := url.Parse(r.Server)
 	if err != nil {
 		return nil, fmt.Errorf("server URL: %w", err)
 	}
 	if base.Host == "" {
-		return nil, fmt.Errorf("server URL %q: no host", server)
+		return nil, fmt.Errorf("server URL %q: no host", r.Server)
+	}
+	if r.Transport != nil {
+		return &client{base: base, token: r.Token, transport: r.Transport, anonymous: cmp.Or(r.Anonymous, r.Transport), close: func() {}}, nil
 	}
 	transport := outbound.Transport(outbound.Config{TLS: &tls.Config{InsecureSkipVerify: true}, Verbatim: true})
 	transport.MaxIdleConnsPerHost = connections
-	return &client{base: base, token: token, transport: transport}, nil
+	return &client{base: base, token: r.Token, transport: transport, anonymous: transport, close: transport.CloseIdleConnections}, nil
 }
 
 // send sends the request of a step with variables replaced by sub. The caller must close the body.
@@ -81,8 +88,11 @@ func (c *client) send(ctx context.Context, step Step, sub func(string) string) (
 		// Header names are sent verbatim: a recording may send one header twice in different
 		// spellings. An empty User-Agent keeps net/http from adding its own.
 		if v != "" || k == "User-Agent" {
-			req.Header[k] = []string{v}
+			req.Header[k] = strings.Split(v, "\n")
 		}
+	}
+	if step.Token != nil {
+		return c.anonymous.RoundTrip(req.WithContext(ctx))
 	}
 	return c.transport.RoundTrip(req.WithContext(ctx))
 }
@@ -112,6 +122,7 @@ func requestBody(raw json.RawMessage, sub func(string) string) ([]byte, error) {
 // escaped.
 func (c *client) target(path string) *url.URL {
 	path, query, hasQuery := strings.Cut(escape(path), "?")
+	path = strings.TrimSuffix(c.base.EscapedPath(), "/") + path
 	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Opaque: path, RawQuery: query, ForceQuery: hasQuery && query == ""}
 	if strings.HasPrefix(path, "//") { // an opaque path of this form would contain a host
 		u.Opaque, u.Path = "", path

@@ -12,8 +12,9 @@ import (
 
 // Difference is a value in which a response differs from the recorded one.
 type Difference struct {
-	Path      string
-	Want, Got any
+	Path string `json:"path"`
+	Want any    `json:"want"`
+	Got  any    `json:"got"`
 }
 
 // absent replaces a missing value.

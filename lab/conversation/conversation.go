@@ -38,9 +38,10 @@ type Scenario struct {
 
 // Step is one request and its recorded response.
 type Step struct {
-	ID      string            `json:"id"`
-	Method  string            `json:"method"`
-	Path    string            `json:"path"`
+	ID     string `json:"id"`
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	// Headers are the request's; lines of a value are several headers of the name.
 	Headers map[string]string `json:"headers,omitempty"`
 	// Body is a JSON value, a string that is sent verbatim, or {"base64": ...}.
 	Body json.RawMessage `json:"body,omitempty"`
@@ -56,6 +57,8 @@ type Step struct {
 	Only []string `json:"only,omitzero"`
 	// Sleep is the delay before the request in seconds.
 	Sleep float64 `json:"sleep,omitempty"`
+	// Timing is set in a recording of the lab.
+	Timing *Timing `json:"timing,omitempty"`
 	// Expect is the recorded response: status, headers, and body, events or only.
 	Expect map[string]any `json:"expect,omitempty"`
 }
@@ -79,7 +82,7 @@ func (s Scenario) hasNamespace() bool { return s.Namespace == nil || *s.Namespac
 // runsAlone reports whether no other scenario may run at the same time: it is marked as serial, or
 // it grants cluster-wide permissions to users for which other scenarios expect rejections.
 func (s Scenario) runsAlone() bool {
-	return s.Serial || slices.ContainsFunc(s.Steps, Step.affectsOtherUsers)
+	return s.Serial || s.isRecorded() || slices.ContainsFunc(s.Steps, Step.affectsOtherUsers)
 }
 
 // affectsOtherUsers reports whether a step changes the permissions of users in other scenarios: it
@@ -115,7 +118,7 @@ func seconds(v *float64, def float64) time.Duration {
 	return time.Duration(*v * float64(time.Second))
 }
 
-// Load reads conversation files: *.json or *.json.gz.
+// Load reads files of conversations, and recordings of the lab; each may be compressed (*.gz).
 func Load(paths ...string) ([]File, error) {
 	files := make([]File, 0, len(paths))
 	for _, path := range paths {
@@ -140,13 +143,8 @@ func loadFile(path string) (File, error) {
 		}
 		name = strings.TrimSuffix(name, ".gz")
 	}
-	f := File{Group: strings.TrimSuffix(name, ".json")}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&f); err != nil {
-		return File{}, err
-	}
-	return f, nil
+	f := File{Group: strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".jsonl")}
+	return f, f.read(data)
 }
 
 func gunzip(data []byte) ([]byte, error) {

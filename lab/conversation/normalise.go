@@ -13,6 +13,8 @@ import (
 type normaliser struct {
 	// ignore are the keys to be removed at any level.
 	ignore map[string]bool
+	// sortManagers means that the order of managedFields, which follows their times, is not compared.
+	sortManagers bool
 }
 
 // rewrites are the replacements in texts, in order.
@@ -106,7 +108,19 @@ func (n normaliser) list(v []any, key string) any {
 	if key == "causes" { // their order is random
 		slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(dump(a), dump(b)) })
 	}
+	if key == "managedFields" && n.sortManagers {
+		slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(managerOf(a), managerOf(b)) })
+	}
 	return out
+}
+
+// managerOf returns what names an entry of managedFields.
+func managerOf(entry any) string {
+	var names []any
+	for _, key := range []string{"manager", "operation", "subresource", "apiVersion"} {
+		names = append(names, lookup(entry, key))
+	}
+	return dump(names)
 }
 
 func (n normaliser) str(s, key string) string {

@@ -16,19 +16,19 @@ type Peer struct {
 
 // NewPeer connects to the server of a Replayer.
 func NewPeer(ctx context.Context, r Replayer) (*Peer, error) {
-	c, err := newClient(r.Server, r.Token, cmp.Or(r.Parallel, 8))
+	c, err := newClient(r, cmp.Or(r.Parallel, 8))
 	if err != nil {
 		return nil, err
 	}
 	if _, err := c.do(ctx, Step{Method: "GET", Path: "/readyz"}, strings.Clone); err != nil {
-		c.transport.CloseIdleConnections()
+		c.close()
 		return nil, fmt.Errorf("%s: %w", r.Server, err)
 	}
 	return &Peer{r, c}, nil
 }
 
 // Close closes the connections to the server.
-func (p *Peer) Close() { p.client.transport.CloseIdleConnections() }
+func (p *Peer) Close() { p.client.close() }
 
 // Do sends one step that has no variables, and returns the response as it was received.
 func (p *Peer) Do(ctx context.Context, step Step) (status int, body []byte, err error) {

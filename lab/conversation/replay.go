@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,14 @@ import (
 type Replayer struct {
 	// Server is the URL of the server. Token is the bearer token of steps without one.
 	Server, Token string
+	// Transport sends the requests; nil means one that accepts any certificate.
+	Transport http.RoundTripper
+	// Anonymous sends steps that have a token of their own, or none on purpose; nil means Transport.
+	Anonymous http.RoundTripper
+	// Fast sends the requests of a recording as fast as their causes allow, rather than at their recorded times.
+	Fast bool
+	// Impersonate sends the requests of a recording in the name of the users who sent them.
+	Impersonate bool
 	// Parallel is the number of concurrent scenarios; 0 means 8.
 	Parallel int
 	// IgnoreKeys are keys that are not compared at any level.
@@ -36,6 +46,8 @@ type Result struct {
 	Group, Scenario string
 	Step            Step
 	Differences     []Difference
+	// Skipped says why a step of a recording was not sent, or not compared.
+	Skipped string
 }
 
 // Name returns the unique name of the step: "crud crud / create".
@@ -44,17 +56,28 @@ func (r Result) Name() string { return stepName(r.Group, r.Scenario, r.Step.ID) 
 // Agrees reports whether the response is equal to the recorded one.
 func (r Result) Agrees() bool { return len(r.Differences) == 0 }
 
+// Describe writes the request of a step that differs, and at most so many of its differences.
+func (r Result) Describe(w io.Writer, most int) {
+	fmt.Fprintf(w, "DIFF %s: %s %s\n", strings.TrimPrefix(r.Name(), r.Group+" "), r.Step.Method, r.Step.Path)
+	for _, d := range r.Differences[:min(most, len(r.Differences))] {
+		fmt.Fprintf(w, "     %s\n", d)
+	}
+	if more := len(r.Differences) - most; more > 0 {
+		fmt.Fprintf(w, "     ... and %d more\n", more)
+	}
+}
+
 func stepName(group, scenario, step string) string { return group + " " + scenario + " / " + step }
 
 // Run replays files and returns a result for each step, in order. An error means that the replay
 // could not run or that ctx ended; errors of the server are results that differ.
 func (r Replayer) Run(ctx context.Context, files []File) ([]Result, error) {
 	parallel := cmp.Or(r.Parallel, 8)
-	c, err := newClient(r.Server, r.Token, parallel)
+	c, err := newClient(r, parallel)
 	if err != nil {
 		return nil, err
 	}
-	defer c.transport.CloseIdleConnections()
+	defer c.close()
 	if _, err := c.do(ctx, Step{Method: "GET", Path: "/readyz"}, strings.Clone); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Server, err)
 	}

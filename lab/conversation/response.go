@@ -3,12 +3,21 @@ package conversation
 import (
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // comparedHeaders are the response headers that are compared.
 var comparedHeaders = []string{"Content-Type", "Warning", "Retry-After", "Location", "Allow", "Www-Authenticate"}
+
+// ComparedHeaders returns the names of the response headers that are compared.
+func ComparedHeaders() []string { return slices.Clone(comparedHeaders) }
+
+// Binary returns what a recording has of a body that is no text.
+func Binary(data []byte) map[string]any {
+	return map[string]any{"bytes": hex.EncodeToString(data[:min(4, len(data))])}
+}
 
 // response returns the normalised form of a response, in which own replaces the values that only this
 // run has, and the decoded body as received (nil if it is not JSON).
@@ -45,7 +54,7 @@ func (n normaliser) body(data []byte, header http.Header, replaceID func(string)
 		// Each byte that is not UTF-8 becomes a replacement character.
 		return n.text(replaceID(string([]rune(string(data))))), nil
 	}
-	return map[string]any{"bytes": hex.EncodeToString(data[:min(4, len(data))])}, nil
+	return Binary(data), nil
 }
 
 // mapStrings returns a copy of v with f applied to each string and key.

@@ -22,6 +22,10 @@ type session struct {
 	values map[string]any
 	// own replaces the id and the values of Replayer.Variables by their names.
 	own *strings.Replacer
+	// binder and timeline are those of a recording, whose replay began at begin.
+	binder   *binder
+	timeline *timeline
+	begin    time.Time
 }
 
 var (
@@ -31,7 +35,10 @@ var (
 
 // run replays a scenario and returns a result for each step.
 func (s *session) run(ctx context.Context, scenario Scenario) []Result {
-	s.begin(scenario.Name)
+	if scenario.isRecorded() {
+		return s.runTimed(ctx, scenario)
+	}
+	s.chooseNames(scenario.Name)
 	defer s.end(ctx, scenario)
 	if scenario.hasNamespace() {
 		s.createNamespace(ctx, scenario)
@@ -53,8 +60,8 @@ func (s *session) run(ctx context.Context, scenario Scenario) []Result {
 	return results
 }
 
-// begin chooses the names of this run.
-func (s *session) begin(name string) {
+// chooseNames chooses the names of this run.
+func (s *session) chooseNames(name string) {
 	const letters = "bcdfghjklmnpqrstvwxz"
 	id := make([]byte, 5)
 	for i := range id {

@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 
 	"github.com/miniapiserver/miniapiserver/lab/conversation"
 )
@@ -102,7 +101,7 @@ func report(out io.Writer, results []conversation.Result, o options) bool {
 			t.same++
 			sum.same++
 		} else if !o.quiet {
-			describe(out, r, o.diffs)
+			r.Describe(out, o.diffs)
 		}
 	}
 	for _, g := range groups {
@@ -110,16 +109,6 @@ func report(out io.Writer, results []conversation.Result, o options) bool {
 	}
 	fmt.Fprintf(out, "same %d of %d steps\n", sum.same, sum.all)
 	return sum.same == sum.all
-}
-
-func describe(out io.Writer, r conversation.Result, most int) {
-	fmt.Fprintf(out, "DIFF %s: %s %s\n", strings.TrimPrefix(r.Name(), r.Group+" "), r.Step.Method, r.Step.Path)
-	for _, d := range r.Differences[:min(most, len(r.Differences))] {
-		fmt.Fprintf(out, "     %s\n", d)
-	}
-	if more := len(r.Differences) - most; more > 0 {
-		fmt.Fprintf(out, "     ... and %d more\n", more)
-	}
 }
 
 // writeResults writes one JSON object per step.
