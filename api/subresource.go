@@ -123,8 +123,11 @@ type Download struct {
 	Name string
 	// ContentType is the media type of the file.
 	ContentType string
-	// Write writes the file of an object. An error before the first byte is the response; one after it cuts the connection.
-	Write func(ctx context.Context, obj Object, w io.Writer) error
+	// Formats are the media types of other forms of the file, by the value of the query parameter format.
+	Formats map[string]string
+	// Write writes the file of an object in a format; empty is that of ContentType. An error before the first byte is the response;
+	// one after it cuts the connection.
+	Write func(ctx context.Context, obj Object, format string, w io.Writer) error
 }
 
 // Path returns the last part of the path and the served verbs.

@@ -1,7 +1,12 @@
 package handlers
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
@@ -23,9 +28,16 @@ func (h *Handler) download(c *call, file *api.Download) error {
 	if err != nil {
 		return err
 	}
+	format, contentType := c.info.Query.Get("format"), file.ContentType
+	if format != "" {
+		var ok bool
+		if contentType, ok = file.Formats[format]; !ok {
+			return apierrors.NewBadRequest(fmt.Sprintf("format: unknown value %q; the formats are %q", format, slices.Sorted(maps.Keys(file.Formats))))
+		}
+	}
 	clearDeadlines(c.w)
-	w := &downloadWriter{ResponseWriter: c.w, contentType: file.ContentType}
-	if err := file.Write(c.r.Context(), obj, w); err != nil {
+	w := &downloadWriter{ResponseWriter: c.w, contentType: contentType}
+	if err := file.Write(c.r.Context(), obj, format, w); err != nil {
 		if !w.begun {
 			return err
 		}

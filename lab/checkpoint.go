@@ -139,7 +139,7 @@ func (l *Lab) checkpoint(ctx context.Context, name string) (*storage.Mark, error
 }
 
 // writeSnapshot writes the state of a Checkpoint as an etcd snapshot, from which another server can start.
-func (l *Lab) writeSnapshot(ctx context.Context, obj api.Object, w io.Writer) error {
+func (l *Lab) writeSnapshot(ctx context.Context, obj api.Object, _ string, w io.Writer) error {
 	if l.connections.Save == nil {
 		return apierrors.NewConflict(l.checkpoints.GroupResource(), obj.GetName(), errors.New("the etcd of the server is not embedded"))
 	}
