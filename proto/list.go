@@ -1,6 +1,10 @@
 package proto
 
-import "fmt"
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // AppendListHead appends the envelope of a list up to its first item. meta is the list's
 // metadata (a metav1.ListMeta), and itemsSize the sum of ItemSize over all items. AppendItem
@@ -25,3 +29,16 @@ func AppendItem(dst, raw []byte) []byte { return append(AppendItemHead(dst, len(
 
 // AppendItemHead appends the head of an item of size bytes, which the caller appends.
 func AppendItemHead(dst []byte, size int) []byte { return appendField(dst, fieldItems, size) }
+
+// VisitList calls meta with the metadata of an encoded list, and item with each of its items.
+func VisitList(data []byte, meta, item func(raw []byte) error) error {
+	return visitFields(data, func(n protowire.Number, value []byte) error {
+		switch n {
+		case fieldListMeta:
+			return meta(value)
+		case fieldItems:
+			return item(value)
+		}
+		return nil
+	})
+}
