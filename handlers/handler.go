@@ -106,6 +106,7 @@ type step = func(next http.HandlerFunc) http.HandlerFunc
 func (h *Handler) steps() []step {
 	return []step{
 		h.identify,              // first, so that all later steps can log the request's id
+		h.readdress,             // before the path is looked at
 		h.measure,               // outside recovery: a panic counts as the 500 that it becomes
 		h.recoverPanics,         // before anything that could panic
 		h.parse,                 // once, for all later steps

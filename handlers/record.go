@@ -1,8 +1,12 @@
 package handlers
 
 import (
+	"cmp"
+	"io"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -23,6 +27,9 @@ func (h *Handler) record(next http.HandlerFunc) http.HandlerFunc {
 		sw.scope.Traced = apf.IsMutating(sw.scope.Info.Verb) // reads have few steps, and must stay fast
 		sw.scope.Audit = &request.AuditRecord{Level: request.AuditMetadata}
 		sw.recording = h.Recorder.Begin(r, sw.scope, sw.received)
+		if sw.tap = h.Recorder.Tap(r, sw.scope, sw.received); sw.tap != nil && r.Body != nil && r.Body != http.NoBody {
+			r.Body = &tappedBody{r.Body, sw.tap}
+		}
 		defer func() {
 			code := sw.code
 			p := recover()
@@ -30,11 +37,48 @@ func (h *Handler) record(next http.HandlerFunc) http.HandlerFunc {
 				code = http.StatusInternalServerError
 			}
 			sw.recording.Ended(code, sw.written)
+			if sw.tap != nil {
+				sw.tap.Ended(p != nil)
+			}
 			if p != nil {
 				panic(p)
 			}
 		}()
 		next(w, r)
+	}
+}
+
+// tappedBody is the body of a request, of which a tap gets what is read.
+type tappedBody struct {
+	io.ReadCloser
+	tap request.Tap
+}
+
+// Read implements io.Reader.
+func (b *tappedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.tap.Sent(p[:n])
+	return n, err
+}
+
+// readdress has a request that was sent to the address of a recording served as if it had been sent to the address of the server.
+func (h *Handler) readdress(next http.HandlerFunc) http.HandlerFunc {
+	if h.Recorder == nil {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		name, prefix, ok := h.Recorder.Readdress(r.URL.Path)
+		if !ok {
+			next(w, r)
+			return
+		}
+		request.From(r.Context()).Recording = name
+		out := *r
+		out.URL = new(url.URL)
+		*out.URL = *r.URL
+		out.URL.Path, out.URL.RawPath = cmp.Or(r.URL.Path[len(prefix):], "/"), strings.TrimPrefix(r.URL.RawPath, prefix)
+		out.RequestURI = strings.TrimPrefix(r.RequestURI, prefix)
+		next(w, &out)
 	}
 }
 

@@ -32,6 +32,8 @@ type responseWriter struct {
 	trail *audit.Trail
 	// recording records the request; nil if the server has no lab.
 	recording request.Recording
+	// tap gets what is sent; nil unless the lab records the traffic.
+	tap request.Tap
 	// span is that of the verb; nil if the request is not traced.
 	span *request.Span
 }
@@ -89,6 +91,9 @@ func (w *responseWriter) WriteHeader(code int) {
 		if w.recording != nil && w.scope.Info.IsLongRunning() {
 			w.recording.Started(code)
 		}
+		if w.tap != nil {
+			w.tap.Began(code, w.Header())
+		}
 	}
 	w.ResponseWriter.WriteHeader(code)
 }
@@ -97,6 +102,9 @@ func (w *responseWriter) WriteHeader(code int) {
 func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.code == 0 {
 		w.WriteHeader(http.StatusOK)
+	}
+	if w.tap != nil {
+		w.tap.Wrote(b)
 	}
 	previous := w.written
 	if w.written += len(b); previous < flowControlWindow && w.written >= flowControlWindow && !w.scope.Info.Watch && !w.scope.Info.Connects {

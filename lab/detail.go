@@ -295,6 +295,15 @@ func recode(from, to any) error {
 	return json.Unmarshal(data, to)
 }
 
+// integers makes the numbers of a status integers, as they are in decoded objects of the server.
+func integers(content map[string]any) {
+	for key, value := range content {
+		if n, ok := value.(float64); ok {
+			content[key] = int64(n)
+		}
+	}
+}
+
 // encode returns a value of a Go type of the API as an object of the server.
 func encode(value any) (*untyped.Object, error) {
 	data, err := json.Marshal(value)

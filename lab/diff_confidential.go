@@ -33,11 +33,12 @@ func (d *differ) hides(names []string) confidentiality {
 // redacted returns a copy of an object in which the confidential values are replaced. It shares all other values with the object.
 func redacted(doc map[string]any, confidential []string) map[string]any {
 	d := newDiffer(confidential)
-	out, _ := d.redact(nil, doc).(map[string]any)
+	out, _ := d.redact(nil, doc, func([]string, any) any { return notKept }).(map[string]any)
 	return out
 }
 
-func (d *differ) redact(names []string, value any) any {
+// redact returns a copy of the value of a field, in which replace gave the confidential values.
+func (d *differ) redact(names []string, value any, replace func(names []string, value any) any) any {
 	hidden := d.hides(names)
 	switch v := value.(type) {
 	case map[string]any:
@@ -46,7 +47,7 @@ func (d *differ) redact(names []string, value any) any {
 		}
 		out := make(map[string]any, len(v))
 		for name, field := range v {
-			out[name] = d.redact(append(names[:len(names):len(names)], name), field)
+			out[name] = d.redact(append(names[:len(names):len(names)], name), field, replace)
 		}
 		return out
 	case []any:
@@ -55,12 +56,12 @@ func (d *differ) redact(names []string, value any) any {
 		}
 		out := make([]any, len(v))
 		for i, element := range v {
-			out[i] = d.redact(names, element)
+			out[i] = d.redact(names, element, replace)
 		}
 		return out
 	}
 	if hidden == nothingConfidential {
 		return value
 	}
-	return notKept
+	return replace(names, value)
 }

@@ -9,7 +9,8 @@
 // Reading order: kinds.go, the kinds; lab.go, the lab and its goroutine; record.go, a request while it is served; describe.go,
 // the object that is made of it; cause.go, why it was refused; detail.go, what only a get shows: the changes with their
 // authors; index.go, which request wrote which revision; change.go and change_object.go, the changes in the history of etcd; diff.go,
-// the differences of two objects. Package v1alpha1 has the Go types of the objects.
+// the differences of two objects. Recordings are apart: recording.go, the kind; exchange.go, a request and its answer on their way; redact.go, what
+// stands for secrets; traffic.go, what is kept; recordinglog.go, what readers get. Package v1alpha1 has the Go types of the objects.
 //
 // Package server makes the lab and connects it. Nothing else imports it.
 package lab

@@ -21,7 +21,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // faults are the Faults as requests meet them. They follow the stored objects: a request that begins after the creation or the
@@ -131,7 +130,7 @@ func (l *Lab) faultState() *faultState {
 		return state
 	}
 	next := &faultState{of: now}
-	for _, obj := range l.listFaults() {
+	for _, obj := range l.objectsOf(l.faults) {
 		f, err := faultOf(obj)
 		if err != nil {
 			l.config.Logger.Error("a fault cannot be used", "fault", obj.GetName(), "error", err)
@@ -141,19 +140,6 @@ func (l *Lab) faultState() *faultState {
 	}
 	l.armed.state.Store(next)
 	return next
-}
-
-func (l *Lab) listFaults() []api.Object {
-	t := registry.Target{Resource: l.faults, Version: &l.faults.Versions[0]}
-	list, err := l.connections.Registry.List(request.AsServer(l.lifetime()), t, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
-	if err != nil {
-		return nil // the server ends
-	}
-	objects, err := list.Objects()
-	if err != nil {
-		l.config.Logger.Error("faults cannot be read", "error", err)
-	}
-	return objects
 }
 
 // arm returns a Fault that acts: the one that did, if only its status differs, so that it goes on counting.

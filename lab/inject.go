@@ -236,11 +236,7 @@ func (l *Lab) setStatus(t registry.Target, uid string, status any) error {
 		if err := recode(status, &content); err != nil {
 			return nil, err
 		}
-		for key, value := range content { // as in decoded objects of the server, whose numbers are integers
-			if n, ok := value.(float64); ok {
-				content[key] = int64(n)
-			}
-		}
+		integers(content)
 		obj.(*untyped.Object).Object["status"] = content
 		return obj, nil
 	}, registry.UpdateOptions{SkipStrategy: true, WriteOptions: registry.WriteOptions{SkipAdmission: true},

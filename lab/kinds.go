@@ -24,6 +24,7 @@ const (
 	resourceRewinds     = "rewinds"
 	resourceFaults      = "faults"
 	resourceClocks      = "clocks"
+	resourceRecordings  = "recordings"
 )
 
 // newKind returns the resource of a kind whose objects are JSON of the Go type T. Like custom kinds it has objects without a Go

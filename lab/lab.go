@@ -47,12 +47,24 @@ type Connections struct {
 	Find func(schema.GroupVersionResource) (res *api.Resource, ok bool)
 	// MayRead reports whether the user of ctx may get an object.
 	MayRead func(ctx context.Context, group, resource, namespace, name string) bool
+	// MayReadPath reports whether the user of ctx may get a path that is that of no resource.
+	MayReadPath func(ctx context.Context, path string) bool
+	// Transcode returns how the bodies of requests for a resource become JSON; nil for a resource that the server does not have.
+	Transcode func(*api.Resource) Transcoder
 	// Nearest returns the rules of a user that nearly allow a request.
 	Nearest func(user *request.User, info *request.Info) []v1alpha1.NearRule
 	// Allowing returns the rule that allows a request of a user; empty if there is none.
 	Allowing func(user *request.User, info *request.Info) string
 	// Between returns the changes of an object after a resourceVersion, the newest first.
 	Between func(ctx context.Context, ref ObjectRef, after int64) []v1alpha1.Change
+}
+
+// Transcoder converts bodies to JSON.
+type Transcoder interface {
+	// JSON returns a body of a media type as JSON. It reports false if the media type is none of objects.
+	JSON(mediaType string, data []byte) (out []byte, ok bool, err error)
+	// Event returns the first event of a stream in a media type as JSON, and what follows it.
+	Event(mediaType string, data []byte) (event, rest []byte, err error)
 }
 
 // Shares of the memory of a lab.
@@ -73,6 +85,8 @@ type Lab struct {
 	connections                                     Connections
 	marks                                           marks
 	armed                                           faults
+	recorded                                        *api.Resource
+	recordings                                      recordings
 	ctx                                             atomic.Pointer[context.Context] // of Run
 
 	wake chan struct{} // holds one signal: there are pending records
@@ -116,6 +130,7 @@ func New(c Config) *Lab {
 	}
 	l.marks.byUID, l.faults = map[types.UID]*mark{}, newFaults()
 	l.faults.Detail = l.countsOf
+	l.recorded = l.newRecordings()
 	l.store = storage.NewLocal(storage.Options{WindowBytes: l.share(shareOfWindow), Logger: c.Logger, Now: c.Now})
 	return l
 }
@@ -124,7 +139,7 @@ func (l *Lab) share(part float64) int64 { return int64(float64(l.config.Memory) 
 
 // Resources returns the resources of the lab.
 func (l *Lab) Resources() []*api.Resource {
-	all := []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds, l.faults}
+	all := []*api.Resource{l.requests, l.changes, l.checkpoints, l.rewinds, l.faults, l.recorded}
 	if l.clocks != nil {
 		all = append(all, l.clocks)
 	}
@@ -134,7 +149,7 @@ func (l *Lab) Resources() []*api.Resource {
 // Stores returns the store of the resources whose objects the lab keeps.
 func (l *Lab) Stores() map[schema.GroupResource]*storage.Store {
 	stores := map[schema.GroupResource]*storage.Store{}
-	for _, res := range []*api.Resource{l.requests, l.checkpoints, l.faults} {
+	for _, res := range []*api.Resource{l.requests, l.checkpoints, l.faults, l.recorded} {
 		stores[res.GroupResource()] = l.store
 	}
 	if l.clocks != nil {
@@ -192,6 +207,7 @@ func (l *Lab) run(ctx context.Context) {
 		case <-second.C:
 			l.noteTime(ctx)
 			l.writeFaultCounts()
+			l.refreshRecordings()
 		case <-l.wake:
 			batch.Reset(batchEvery)
 			select {
@@ -331,7 +347,7 @@ func sizeOf(name string, value []byte, d *details) int64 {
 
 // evict appends the deletions of the oldest requests beyond the memory of the lab.
 func (l *Lab) evict(changes []storage.LocalChange) []storage.LocalChange {
-	limit, n := l.share(shareOfKept), 0
+	limit, n := l.share(shareOfKept)-l.recordedBytes(), 0
 	for ; l.keptBytes > limit && n < len(l.order); n++ {
 		k := l.order[n]
 		l.order[n] = nil

@@ -127,8 +127,7 @@ func safeURI(r *http.Request) string {
 	out.WriteString(r.URL.EscapedPath())
 	separator := "?"
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
-		name, _, _ := strings.Cut(pair, "=")
-		if !shownParameters[name] {
+		if !isShownParameter(pair) {
 			pair = "(left out)"
 		}
 		out.WriteString(separator + pair)
@@ -137,6 +136,12 @@ func safeURI(r *http.Request) string {
 		}
 	}
 	return out.String()
+}
+
+// isShownParameter reports whether the lab keeps a parameter of a query, which is NAME=VALUE.
+func isShownParameter(pair string) bool {
+	name, _, _ := strings.Cut(pair, "=")
+	return shownParameters[name]
 }
 
 // shownParameters are the parameters of a query that the lab keeps.

@@ -14,6 +14,23 @@ import (
 type Recorder interface {
 	// Begin is called when a request arrives, before its user is known. The scope has the request's ID, info and Account.
 	Begin(r *http.Request, scope *Scope, received time.Time) Recording
+	// Tap returns what gets the bytes of a request and of its response, before its user is known; nil if nobody wants them.
+	Tap(r *http.Request, scope *Scope, received time.Time) Tap
+	// Readdress returns the recording to whose address a request was sent, and the beginning of the path that is that address.
+	Readdress(path string) (recording, prefix string, ok bool)
+}
+
+// Tap gets the bytes of a request and of its response. Only the goroutine that serves the request uses it, and the bytes are valid
+// during the call alone.
+type Tap interface {
+	// Sent is called with bytes of the body of the request when they have been read.
+	Sent(b []byte)
+	// Began is called when the response begins. The header must not be changed.
+	Began(code int, header http.Header)
+	// Wrote is called with bytes of the body of the response before they are sent.
+	Wrote(b []byte)
+	// Ended is called at the end of the response, also of one that did not begin. An aborted one breaks the connection.
+	Ended(isAborted bool)
 }
 
 // Recording is a request that is recorded. Only the goroutine that serves the request uses it.

@@ -60,6 +60,8 @@ type Scope struct {
 	Audit *AuditRecord
 	// Account explains the answer; nil unless the server has a lab.
 	Account *Account
+	// Recording is the name of the recording to whose address the request was sent; empty for nearly all.
+	Recording string
 	// WatchFault is what the lab has happen to the watch; nil for nothing.
 	WatchFault *WatchFault
 	// Durations has the durations of parts of the work.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/clock"
 	"github.com/miniapiserver/miniapiserver/kinds/apiextensions"
 	"github.com/miniapiserver/miniapiserver/lab"
@@ -105,8 +106,10 @@ func (p *builder) connectLab() error {
 			res, _, ok := p.catalogue.Lookup(r.GroupVersion(), r.Resource)
 			return res, ok
 		},
-		MayRead: p.mayRead,
-		Between: p.changes.Between,
+		MayRead:     p.mayRead,
+		MayReadPath: p.mayReadPath,
+		Transcode:   func(res *api.Resource) lab.Transcoder { return representation.Transcoder{Resource: res} },
+		Between:     p.changes.Between,
 		Nearest: func(user *request.User, info *request.Info) []v1alpha1.NearRule {
 			var out []v1alpha1.NearRule
 			for _, r := range p.access.roles.Nearest(p.lifetime, user, info) {
@@ -161,6 +164,12 @@ func (p *builder) mayRead(ctx context.Context, group, resource, namespace, name 
 	info := &request.Info{IsResource: true, Verb: api.VerbGet, APIPrefix: "apis", Group: group, Version: "*", Resource: resource,
 		Namespace: namespace, Name: name}
 	decision, _, err := p.access.decide.Authorize(ctx, request.From(ctx).User, info)
+	return err == nil && decision == authz.Allow
+}
+
+// mayReadPath reports whether the user of ctx may get a path that is that of no resource.
+func (p *builder) mayReadPath(ctx context.Context, path string) bool {
+	decision, _, err := p.access.decide.Authorize(ctx, request.From(ctx).User, &request.Info{Verb: api.VerbGet, Path: path})
 	return err == nil && decision == authz.Allow
 }
 

@@ -484,3 +484,53 @@ var map_RewoundObject = map[string]string{
 func (RewoundObject) SwaggerDoc() map[string]string {
 	return map_RewoundObject
 }
+
+var map_Recording = map[string]string{
+	"":         "Recording keeps the requests that match and their answers, with their times, until it is stopped, deleted or full, or the server ends. Contents of Secrets, tokens and other credentials are replaced, the same value always by the same placeholder. The subresource log has what was kept, of the objects that the user who reads it may get: lines of JSON, or an HTTP archive (format=har). \"kubectl lab record\" records what a command does, and \"kubectl lab replay\" sends it again.",
+	"metadata": "Standard object's metadata.",
+	"spec":     "What is recorded.",
+	"status":   "What was recorded. Lists and watches have it as of the last second.",
+}
+
+func (Recording) SwaggerDoc() map[string]string {
+	return map_Recording
+}
+
+var map_RecordingLimits = map[string]string{
+	"":         "RecordingLimits bound what a Recording keeps. It ends with the request that exceeds a limit.",
+	"bytes":    "Size of what is kept, in bytes; 0 means a quarter of --lab-memory. All Recordings together have at most half of it.",
+	"requests": "Number of requests, at most 1000000; 0 means 100000.",
+}
+
+func (RecordingLimits) SwaggerDoc() map[string]string {
+	return map_RecordingLimits
+}
+
+var map_RecordingSpec = map[string]string{
+	"":          "RecordingSpec is what a Recording keeps.",
+	"match":     "Requests that match. A list that is empty matches all. An entry may end in a star. Requests for the group of the lab match only if their resource is named.",
+	"addressed": "True if only requests match that are sent to the address of the Recording: /lab.miniapiserver.io/recordings/NAME after the address of the server. The server serves them as if they had been sent to its own address.",
+	"limits":    "How much is kept.",
+	"stopped":   "True if nothing more is to be recorded.",
+}
+
+func (RecordingSpec) SwaggerDoc() map[string]string {
+	return map_RecordingSpec
+}
+
+var map_RecordingStatus = map[string]string{
+	"":         "RecordingStatus is what a Recording has kept.",
+	"phase":    "Running, Stopped or Full.",
+	"requests": "Number of requests.",
+	"events":   "Number of events of watches.",
+	"bytes":    "Size of what is kept, in bytes.",
+	"open":     "Number of requests whose answer has not ended.",
+	"leftOut":  "Number of requests that matched and were not kept: connections to pods, nodes and services, whose contents the lab does not keep.",
+	"reason":   "Which limit ended the Recording.",
+	"begin":    "Time at which it began.",
+	"end":      "Time at which it was stopped or full.",
+}
+
+func (RecordingStatus) SwaggerDoc() map[string]string {
+	return map_RecordingStatus
+}

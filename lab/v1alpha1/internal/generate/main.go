@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	if err := run("swagger_doc.go", "types.go", "types_state.go"); err != nil {
+	if err := run("swagger_doc.go", "types.go", "types_state.go", "types_recording.go"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
