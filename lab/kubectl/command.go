@@ -1,8 +1,8 @@
 // Package kubectl is the command kubectl lab: it shows what the lab of a server has seen, and goes back to earlier states.
 // requests, explain, watches and top read the kind Request; history, blame and diff the kind Change; who-can and can the rules of
 // RBAC; levels the dumps of flow control. checkpoint, rewind, save and clock use the kinds of those names. fork and try run this
-// program as a second server. chaos and calm create and delete Faults, and drill runs a command with each of a list of them.
-// cmd/miniapiserver runs the package if it is called as kubectl-lab.
+// program as a second server. chaos and calm create and delete Faults, and drill runs a command with each of a list of them. record
+// and replay use Recordings. cmd/miniapiserver runs the package if it is called as kubectl-lab.
 //
 // Package client below it talks to the server, document treats objects as YAML, terminal writes colours and tables, and lab/try
 // finds what a program changed. Of the server it imports the types of the API and the page alone, so it works against any server
@@ -108,7 +108,8 @@ func (o *options) root() *cobra.Command {
   kubectl lab blame deploy/web                 # who set each line
   kubectl lab who-can delete pods -n shop
   kubectl lab checkpoint clean                 # ... and later: kubectl lab rewind clean
-  kubectl lab try -- helm upgrade shop ./chart # what it would change`,
+  kubectl lab try -- helm upgrade shop ./chart # what it would change
+  kubectl lab record -- make test              # ... and later: kubectl lab replay recording.jsonl`,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.prepare() },
 		Args:              noSuchCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -122,7 +123,8 @@ func (o *options) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&o.color, "color", "auto", "When to use colours: auto, always or never.")
 	root.AddCommand(o.requests(), o.explainRequest(), o.watches(), o.top(), o.levels(),
 		o.history(), o.blame(), o.diff(), o.whoCan(), o.can(),
-		o.checkpoint(), o.rewind(), o.fork(), o.try(), o.save(), o.clockCommand(), o.chaos(), o.calm(), o.drill(), o.servePage(), o.install())
+		o.checkpoint(), o.rewind(), o.fork(), o.try(), o.save(), o.clockCommand(), o.chaos(), o.calm(), o.drill(), o.record(), o.replay(),
+		o.servePage(), o.install())
 	o.addFlagCompletion(root)
 	return root
 }

@@ -118,9 +118,10 @@ type exitStatus struct{ code int }
 // Error implements error.
 func (e *exitStatus) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// runCommand runs a command of the user with a kubeconfig. Its failure is an exitStatus.
-func (o *options) runCommand(ctx context.Context, args []string, kubeconfig string, stdout io.Writer) error {
+// runCommand runs a command of the user with a kubeconfig and variables of the environment. Its failure is an exitStatus.
+func (o *options) runCommand(ctx context.Context, args []string, kubeconfig string, stdout io.Writer, environment ...string) error {
 	c := o.userCommand(ctx, args, kubeconfig)
+	c.Env = append(c.Env, environment...)
 	c.Stdin, c.Stdout, c.Stderr = o.stdin, stdout, o.stderr
 	return commandError(ctx, args[0], c.Run())
 }

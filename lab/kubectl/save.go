@@ -3,9 +3,7 @@ package kubectl
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,19 +54,8 @@ func (o *options) saveState(ctx context.Context, path, name string) (err error) 
 			err = errors.Join(err, c.Delete(later, t))
 		}()
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	n, err := writeWhole(path, func(w io.Writer) (int64, error) { return c.Download(ctx, t, "snapshot", w) })
 	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // fails if it was renamed
-	n, err := c.Download(ctx, t, "snapshot", file)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if n == 0 {
-		return fmt.Errorf("the server sent nothing for %s", path)
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
 		return err
 	}
 	o.out.Printf("Saved %s to %s.\n", size(n), path)

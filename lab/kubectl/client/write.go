@@ -49,7 +49,16 @@ func (c *Client) Delete(ctx context.Context, t Target) error {
 
 // Download writes what a subresource streams, and returns its size.
 func (c *Client) Download(ctx context.Context, t Target, subresource string, to io.Writer) (int64, error) {
-	body, err := c.rest.Get().RequestURI(t.Path() + "/" + subresource).Stream(ctx)
+	return c.DownloadAs(ctx, t, subresource, "", to)
+}
+
+// DownloadAs writes what a subresource streams in a format, and returns its size. The format is empty for a subresource that has one.
+func (c *Client) DownloadAs(ctx context.Context, t Target, subresource, format string, to io.Writer) (int64, error) {
+	r := c.rest.Get().RequestURI(t.Path() + "/" + subresource)
+	if format != "" {
+		r.Param("format", format)
+	}
+	body, err := r.Stream(ctx)
 	if err != nil {
 		t.Resource += "/" + subresource
 		return 0, t.wrap("get", err)
