@@ -40,14 +40,14 @@ var users = []string{
 
 // world is a server with clients.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	s    *server.Server
 	hook *hook.Server
 	http *http.Client
 }
 
 // start starts a server with a lab, unless o says otherwise, and an administrator's client.
-func start(t *testing.T, o server.Options) *world {
+func start(t testing.TB, o server.Options) *world {
 	t.Helper()
 	tokens := new(strings.Builder)
 	tokens.WriteString("admin-token,admin,admin-uid,system:masters\nalice-token,alice,alice-uid,\"dev,qa\"\nbob-token,bob,bob-uid\n")
@@ -87,7 +87,7 @@ func startLab(t *testing.T) *world {
 }
 
 // in returns the world for a subtest.
-func (w *world) in(t *testing.T) *world {
+func (w *world) in(t testing.TB) *world {
 	c := *w
 	c.t = t
 	return &c
@@ -102,7 +102,7 @@ type answer struct {
 	status metav1.Status // of a failure
 }
 
-func (a *answer) object(t *testing.T) *unstructured.Unstructured {
+func (a *answer) object(t testing.TB) *unstructured.Unstructured {
 	t.Helper()
 	out := &unstructured.Unstructured{}
 	if err := json.Unmarshal(a.body, &out.Object); err != nil {

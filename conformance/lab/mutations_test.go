@@ -107,7 +107,7 @@ func (w *world) change(object, revision string) *v1alpha1.Change {
 }
 
 // checkChange checks that one of the changes is that of the mutation.
-func checkChange(t *testing.T, m mutation, list []v1alpha1.FieldChange) {
+func checkChange(t testing.TB, m mutation, list []v1alpha1.FieldChange) {
 	t.Helper()
 	for _, c := range list {
 		if c.Path != m.path {

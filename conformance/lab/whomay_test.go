@@ -109,6 +109,7 @@ func TestSecretsAreNotServed(t *testing.T) {
 	w := startLab(t)
 	w.load("world.yaml")
 	w.load("readers.yaml")
+	w.do("POST "+recordings, recording("all", "{}"))
 	var markers []marker
 	secret := func(name string) string {
 		text := "geheim" + strings.ReplaceAll(name, " ", "") + "geheim"
@@ -195,6 +196,15 @@ func TestSecretsAreNotServed(t *testing.T) {
 	try(call{do: "DELETE " + secrets + "/made"})
 	last := try(call{do: "DELETE " + secrets}).id
 	w.request(last)
+	for _, format := range []string{"", "?format=har"} {
+		log := string(w.do("GET "+recordings+"/all/log"+format, "").body)
+		if !strings.Contains(log, "lab-redacted-1") {
+			t.Errorf("the recording has no secrets: %.300s", log)
+		}
+		for _, found := range finds(log, markers) {
+			t.Errorf("in the recording%s: %s", format, found)
+		}
+	}
 	for _, user := range []string{"", "reader", "watcher"} {
 		for _, found := range finds(w.everything(user), markers) {
 			t.Errorf("to %q: %s", user, found)

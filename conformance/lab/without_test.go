@@ -34,7 +34,7 @@ func TestNothingWithout(t *testing.T) {
 			t.Errorf("%s of a server without a lab has it", path)
 		}
 	}
-	for _, path := range []string{group, requests, changes, "/openapi/v3/apis/lab.miniapiserver.io/v1alpha1", "/apis/lab.miniapiserver.io"} {
+	for _, path := range []string{group, requests, changes, "/openapi/v3/apis/lab.miniapiserver.io/v1alpha1", "/apis/lab.miniapiserver.io", "/lab.miniapiserver.io/recordings/x/api"} {
 		if a := without.call(call{do: "GET " + path}); a.code != http.StatusNotFound {
 			t.Errorf("%s without a lab: %d", path, a.code)
 		}
