@@ -72,6 +72,7 @@ func TestWebhooks(t *testing.T) {
 	}
 	tb.shows("table", "object.spec.replicas <= 5")
 	tb.shows("table", "everywhere (Deny)")
+	tb.shows("table", "Object{metadata: Object.metadata{labels: {\"seen\": \"yes\"}}}")
 	tb.clean()
 }
 

@@ -10,6 +10,7 @@ export function Refusal({ cause, user, groups }: { cause: Cause; user: string; g
   return (
     <Section title="Refused by" note={<b>{[cause.by, cause.name].filter(Boolean).join(" ")}</b>}>
       <div class="cause">
+        {cause.message && <p>{cause.message}</p>}
         {cause.expression && <pre class="expression">{cause.expression}</pre>}
         {cause.fields?.length ? (
           <ul class="fields">

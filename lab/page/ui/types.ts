@@ -65,6 +65,7 @@ export interface Missing {
 export interface Cause {
   by: string;
   name?: string;
+  message?: string;
   expression?: string;
   fields?: { path?: string; type?: string; message?: string }[];
   missing?: Missing;

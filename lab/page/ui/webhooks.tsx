@@ -1,6 +1,6 @@
 // Admission webhooks and policies: what they select, how long they take, what they reject.
 
-import { getJSON } from "./api";
+import { APIError, getJSON } from "./api";
 import { count, duration } from "./format";
 import { usePoll } from "./hooks";
 import { bars, histogram, quantile, readMetrics, sum } from "./metrics";
@@ -25,13 +25,22 @@ const group = "/apis/admissionregistration.k8s.io/v1/";
 const prefix = "apiserver_admission_webhook_";
 
 async function read(signal: AbortSignal) {
-  const list = async (resource: string) => (await getJSON<List<KubeObject>>(group + resource, signal)).items ?? [];
-  const [mutating, validating, policies, bindings, metrics] = await Promise.all([
+  const list = async (resource: string) => {
+    try {
+      return (await getJSON<List<KubeObject>>(group + resource, signal)).items ?? [];
+    } catch (e) {
+      if (e instanceof APIError && e.code === 404) return []; // of a release that does not serve them yet
+      throw e;
+    }
+  };
+  const [mutating, validating, mutatingPolicies, mutatingBindings, validatingPolicies, validatingBindings, metrics] = await Promise.all([
     list("mutatingwebhookconfigurations"),
     list("validatingwebhookconfigurations"),
+    list("mutatingadmissionpolicies"),
+    list("mutatingadmissionpolicybindings"),
     list("validatingadmissionpolicies"),
     list("validatingadmissionpolicybindings"),
-    readMetrics([prefix, "apiserver_validating_admission_policy"], signal),
+    readMetrics([prefix, "apiserver_validating_admission_policy", "apiserver_mutating_admission_policy"], signal),
   ]);
   const of = (type: string, metricType: string, configurations: KubeObject[]) =>
     configurations.flatMap((c) =>
@@ -39,11 +48,28 @@ async function read(signal: AbortSignal) {
     );
   return {
     webhooks: [...of("mutating", "admit", mutating), ...of("validating", "validating", validating)],
-    policies,
-    bindings,
+    mutating: { policies: mutatingPolicies, bindings: mutatingBindings },
+    validating: { policies: validatingPolicies, bindings: validatingBindings },
     metrics,
   };
 }
+
+// What the specs of both kinds of policies and of their bindings have.
+interface PolicySpec {
+  matchConstraints?: { resourceRules?: Rule[] };
+  validations?: { expression: string }[];
+  mutations?: { applyConfiguration?: { expression: string }; jsonPatch?: { expression: string } }[];
+}
+
+interface BindingSpec {
+  policyName: string;
+  validationActions?: string[];
+}
+
+const expressions = (spec: PolicySpec) => [
+  ...(spec.mutations ?? []).map((m) => m.applyConfiguration?.expression ?? m.jsonPatch?.expression ?? ""),
+  ...(spec.validations ?? []).map((v) => v.expression),
+];
 
 const rules = (list: Rule[] = []) =>
   list.map((r) => {
@@ -57,7 +83,7 @@ export function WebhooksView() {
     <div class="view">
       <header class="title">
         <h1>Webhooks and policies</h1>
-        <p>in the order of their calls: mutating webhooks, policies, validating webhooks</p>
+        <p>in the order of their calls: mutating policies and webhooks, validating policies and webhooks</p>
       </header>
       <Problem problem={problem} />
       {value && value.webhooks.length === 0 && <Empty>There are no webhooks.</Empty>}
@@ -66,58 +92,64 @@ export function WebhooksView() {
           <Card key={w.type + w.configuration + w.name} webhook={w} metrics={value.metrics} />
         ))}
       </div>
-      {value && value.policies.length > 0 && (
-        <table class="grid">
-          <caption>Policies</caption>
-          <thead>
-            <tr>
-              <th>policy</th>
-              <th>selects</th>
-              <th>expressions</th>
-              <th>bindings</th>
-              <th class="number">checks</th>
-              <th class="number">denied</th>
-            </tr>
-          </thead>
-          <tbody>
-            {value.policies.map((p) => {
-              const spec = p.spec as { matchConstraints?: { resourceRules?: Rule[] }; validations?: { expression: string }[] };
-              const name = p.metadata.name;
-              const metric = "apiserver_validating_admission_policy_check_total";
-              const bound = value.bindings.filter((b) => (b.spec as { policyName: string }).policyName === name);
-              return (
-                <tr key={name}>
-                  <td>{name}</td>
-                  <td>{rules(spec.matchConstraints?.resourceRules).join("; ")}</td>
-                  <td>
-                    {spec.validations?.map((v) => (
-                      <code key={v.expression} class="block">
-                        {v.expression}
-                      </code>
-                    ))}
-                  </td>
-                  <td>
-                    {bound
-                      .map(
-                        (b) => `${b.metadata.name} (${((b.spec as { validationActions?: string[] }).validationActions ?? []).join(", ")})`,
-                      )
-                      .join(", ") || "none"}
-                  </td>
-                  <td class="number">{count(sum(value.metrics, metric, { policy: name }))}</td>
-                  <td class="number">{count(sum(value.metrics, metric, { policy: name, enforcement_action: "deny" }))}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      )}
+      {value && <Policies type="mutating" {...value.mutating} metrics={value.metrics} />}
+      {value && <Policies type="validating" {...value.validating} metrics={value.metrics} />}
     </div>
+  );
+}
+
+type Metrics = Awaited<ReturnType<typeof read>>["metrics"];
+
+function Policies(props: { type: "mutating" | "validating"; policies: KubeObject[]; bindings: KubeObject[]; metrics: Metrics }) {
+  const { type, policies, bindings, metrics } = props;
+  if (policies.length === 0) return null;
+  const metric = `apiserver_${type}_admission_policy_check_total`;
+  return (
+    <table class="grid">
+      <caption>{type === "mutating" ? "Mutating policies" : "Validating policies"}</caption>
+      <thead>
+        <tr>
+          <th>policy</th>
+          <th>selects</th>
+          <th>expressions</th>
+          <th>bindings</th>
+          <th class="number">checks</th>
+          {type === "validating" && <th class="number">denied</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {policies.map((p) => {
+          const spec = p.spec as PolicySpec;
+          const name = p.metadata.name;
+          const bound = bindings.filter((b) => (b.spec as BindingSpec).policyName === name);
+          const actions = (b: KubeObject) => ((b.spec as BindingSpec).validationActions ?? []).join(", ");
+          return (
+            <tr key={name}>
+              <td>{name}</td>
+              <td>{rules(spec.matchConstraints?.resourceRules).join("; ")}</td>
+              <td>
+                {expressions(spec).map((e) => (
+                  <code key={e} class="block">
+                    {e}
+                  </code>
+                ))}
+              </td>
+              <td>{bound.map((b) => b.metadata.name + (actions(b) && ` (${actions(b)})`)).join(", ") || "none"}</td>
+              <td class="number">{count(sum(metrics, metric, { policy: name }))}</td>
+              {type === "validating" && (
+                <td class="number">{count(sum(metrics, metric, { policy: name, enforcement_action: "deny" }))}</td>
+              )}
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
   );
 }
 
 type Shown = Awaited<ReturnType<typeof read>>["webhooks"][number];
 
-function Card({ webhook: w, metrics }: { webhook: Shown; metrics: Awaited<ReturnType<typeof read>>["metrics"] }) {
+function Card({ webhook: w, metrics }: { webhook: Shown; metrics: Metrics }) {
   const took = histogram(metrics, prefix + "admission_duration_seconds", { name: w.name, type: w.metricType });
   const rejected = sum(metrics, prefix + "rejection_count", { name: w.name, type: w.metricType });
   const ignored = sum(metrics, prefix + "fail_open_count", { name: w.name, type: w.metricType });
