@@ -124,7 +124,7 @@ func (w *world) recover(name, spec string) {
 }
 
 // churn creates, changes and deletes ConfigMaps until ctx ends. It completes a request in progress.
-func churn(ctx context.Context, t *testing.T, c corev1client.ConfigMapInterface) {
+func churn(ctx context.Context, t testing.TB, c corev1client.ConfigMapInterface) {
 	const objects = 5
 	for n := 0; ctx.Err() == nil; n++ {
 		one := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("o", n%objects)}, Data: map[string]string{"n": fmt.Sprint(n)}}
