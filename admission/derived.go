@@ -43,7 +43,7 @@ func (o *Objects) Lookup(r schema.GroupVersionResource) (*api.Resource, *api.Ver
 // Get reads an object of any resource from the cache. It must not be changed.
 func (o *Objects) Get(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}
-	item, err := o.registry.Get(ctx, t, storage.Read{Match: storage.Any})
+	item, err := o.registry.Get(ctx, t, storage.Read{Match: storage.Followed})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (o *Objects) Get(ctx context.Context, res *api.Resource, namespace, name st
 func (o *Objects) List(ctx context.Context, res *api.Resource, namespace string, selector labels.Selector) ([]api.Object, error) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}
 	l, err := o.registry.List(ctx, t, registry.ListOptions{
-		Selection: registry.Selection{Labels: selector}, Read: storage.Read{Match: storage.Any}})
+		Selection: registry.Selection{Labels: selector}, Read: storage.Read{Match: storage.Followed}})
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (r *Reader[T]) GetSingular(ctx context.Context, namespace, name string) (T,
 
 // Cached returns an object from the cache.
 func (r *Reader[T]) Cached(ctx context.Context, namespace, name string) (T, error) {
-	return r.GetAt(ctx, namespace, name, storage.Read{Match: storage.Any})
+	return r.GetAt(ctx, namespace, name, storage.Read{Match: storage.Followed})
 }
 
 // GetAt reads an object with the consistency of how. An object whose name cannot be a segment of a path
@@ -130,12 +130,12 @@ func (r *Reader[T]) List(ctx context.Context, namespace string) ([]T, error) {
 	if r.missing != nil {
 		return nil, r.missing
 	}
-	if r.registry.IsEmpty(r.target.Resource) {
+	if r.registry.LooksEmpty(r.target.Resource) {
 		return nil, nil // the common case, on every write
 	}
 	t := r.target
 	t.Namespace = namespace
-	l, err := r.registry.List(ctx, t, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+	l, err := r.registry.List(ctx, t, registry.ListOptions{Read: storage.Read{Match: storage.Followed}})
 	if err != nil || len(l.Items) == 0 {
 		return nil, err
 	}

@@ -105,26 +105,26 @@ func (r *Registry) createBatch(ctx context.Context, store *storage.Store, object
 	return errors.Join(errs...)
 }
 
-// Cursor returns a cursor over the changes of a resource's objects; see storage.Cursor.
+// Cursor returns a cursor over the changes of a resource's objects as the server follows them; see storage.Cursor.
 func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
 	res, _, err := r.LookupResource(gr)
 	if err != nil {
 		return nil, err
 	}
-	return r.CursorOf(res), nil
+	return r.collection(res).FollowingCursor(), nil
 }
 
-// CursorOf is Cursor for a resource that the caller has looked up.
+// CursorOf returns a cursor over all changes of a resource that the caller has looked up, also if the server follows it late.
 func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collection(res).Cursor() }
 
 // EmptinessOf returns a function that reports whether there certainly are no objects of a
-// resource; see storage.Collection.IsEmpty.
+// resource; see storage.Collection.LooksEmpty.
 func (r *Registry) EmptinessOf(gr schema.GroupResource) (isEmpty func() bool, err error) {
 	res, _, err := r.LookupResource(gr)
 	if err != nil {
 		return nil, err
 	}
-	return r.collection(res).IsEmpty, nil
+	return r.collection(res).LooksEmpty, nil
 }
 
 // FindResource returns a stored resource, served or not.

@@ -39,7 +39,7 @@ type Follower struct {
 func (r *Registry) Follow(ctx context.Context, log *slog.Logger, t Target, o WatchOptions,
 	begin func(), handle func([]storage.Event)) *Follower {
 	f := &Follower{registry: r, ctx: ctx, log: log, target: t, options: o, begin: begin, handle: handle, ended: make(chan struct{})}
-	f.options.Ready = f.wake
+	f.options.Ready, f.options.Followed = f.wake, true
 	f.wake()
 	return f
 }

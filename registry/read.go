@@ -83,7 +83,7 @@ func (r *Registry) NotLoaded() []string {
 	return missing
 }
 
-// CacheState returns a value that identifies the content of a resource's cache: two values
+// CacheState returns a value that identifies the content of a resource's cache as the server follows it: two values
 // are equal if no object changed in between.
 func (r *Registry) CacheState(res *api.Resource) any { return r.collection(res).State() }
 
@@ -160,8 +160,8 @@ func (r *Registry) listError(t Target, err error) error {
 	return r.StatusError(t, err)
 }
 
-// IsEmpty reports whether there are certainly no objects of a resource (storage.Collection.IsEmpty).
-func (r *Registry) IsEmpty(res *api.Resource) bool { return r.collection(res).IsEmpty() }
+// LooksEmpty reports whether there are certainly no objects of a resource (storage.Collection.LooksEmpty).
+func (r *Registry) LooksEmpty(res *api.Resource) bool { return r.collection(res).LooksEmpty() }
 
 // WatchOptions are the options of a watch. Watch sets the fields of storage.WatchOptions
 // that follow from Selection and Target.

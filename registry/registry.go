@@ -96,6 +96,8 @@ type Registry struct {
 
 	mu          sync.RWMutex
 	collections map[string]*storage.Collection // by prefix
+	// lagOf is the function of SetLag; nil if nothing lags.
+	lagOf func(schema.GroupResource) time.Duration
 }
 
 // New returns a Registry and adds the stored resources of the catalogue. It must be called
@@ -141,6 +143,9 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.collections[res.Storage.Prefix] = c
+	if r.lagOf != nil {
+		c.SetLag(r.lagOf(res.GroupResource()))
+	}
 	r.conversions.addResource(res, time.Now(), c.IsEmpty())
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/internal/monotonic"
 )
@@ -28,6 +29,9 @@ type Collection struct {
 	// the store's applied revision, and is complete up to the larger of that and its own
 	// revision.
 	current atomic.Pointer[collectionState]
+
+	// lag is the late view of the parts of the server that follow the collection; nil if they are not late.
+	lag atomic.Pointer[View]
 
 	metrics *collectionMetrics
 	handoff handoff
@@ -211,6 +215,12 @@ func (c *Collection) cachedOrNewItem(key string, kv *mvccpb.KeyValue) *Item {
 	return item
 }
 
+// GroupResource returns the resource whose keys the collection has.
+func (c *Collection) GroupResource() schema.GroupResource {
+	config := c.config()
+	return schema.GroupResource{Group: config.Group, Resource: config.Resource}
+}
+
 // Size returns the number of objects in the cache and the total size of their values.
 func (c *Collection) Size() (objects int, bytes int64) {
 	if st := c.current.Load(); st != nil {
@@ -229,9 +239,18 @@ func (c *Collection) IsEmpty() bool {
 	return st != nil && st.items.Len() == 0
 }
 
-// State returns a comparable value that changes whenever the content of the cache does. Data
-// derived from the whole collection is cached by it.
-func (c *Collection) State() any { return c.current.Load() }
+// LooksEmpty is IsEmpty for the parts of the server that follow the collection, which see it late if it lags.
+func (c *Collection) LooksEmpty() bool {
+	if !c.lag.Load().isLate() {
+		return c.IsEmpty()
+	}
+	st := c.followed()
+	return st != nil && st.items.Len() == 0
+}
+
+// State returns a comparable value that changes whenever the content of the cache does, as reads with Match
+// Followed see it. Data derived from the whole collection is cached by it.
+func (c *Collection) State() any { return c.followed() }
 
 // replaceState replaces the content of the cache by st, which was read at rev. It ends all
 // watches, because the changes between the two states are unknown.

@@ -57,13 +57,7 @@ func (c *Collection) stateAt(rev int64) *collectionState {
 	st := c.working.copy()
 	changes := c.window.after(rev)
 	c.mu.Unlock()
-	for _, t := range slices.Backward(changes) {
-		if t.prev != nil {
-			st.set(t.prev)
-		} else {
-			st.remove(t.item.key)
-		}
-	}
+	st.revert(changes)
 	st.rev = rev
 	c.cacheState(rev, st)
 	return st

@@ -224,7 +224,7 @@ func (m *storeModel) pages(t *rapid.T) {
 			m.create(t)
 		}
 		left := l.Remaining
-		o.Read, o.After = Read{Exact, rev}, l.Next
+		o.Read, o.After = Read{Match: Exact, Revision: rev}, l.Next
 		if l, err = m.c.List(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}

@@ -57,6 +57,9 @@ func (c *Collection) List(ctx context.Context, o ListOptions) (*List, error) {
 // stateFor returns the state that satisfies r and the revision up to which it is complete. If
 // the state is nil, the caller must read etcd at that revision.
 func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, int64, error) {
+	if v := c.viewOf(r); v != nil {
+		return c.viewedFor(ctx, v, r)
+	}
 	if err := c.waitFresh(ctx, r); err != nil {
 		if errors.Is(err, errBehind) { // the watch may be broken while etcd works
 			if r.Match == Exact {
@@ -69,7 +72,7 @@ func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, in
 	rev := c.store.applied.rev.Load() // first: a state that is loaded later has all changes up to it
 	st := c.current.Load()
 	if st == nil {
-		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
+		return nil, 0, c.notLoaded()
 	}
 	rev = max(rev, st.rev)
 	if r.Match == Exact && r.Revision < c.store.compacted.Load() {
@@ -82,6 +85,11 @@ func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, in
 		rev = r.Revision
 	}
 	return st, rev, nil
+}
+
+// notLoaded returns the error of a collection whose cache is not complete yet.
+func (c *Collection) notLoaded() error {
+	return fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
 }
 
 // errBehind means that the cache did not reach the required revision in time.
@@ -98,7 +106,7 @@ func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 	}
 	wanted := r.Revision
 	switch r.Match {
-	case Any:
+	case Any, Followed:
 		return nil
 	case Consistent:
 		rev, err := s.Revision(ctx)

@@ -82,7 +82,7 @@ func TestListByField(t *testing.T) {
 	if page.Next != "a/x" || page.Remaining != -1 {
 		t.Error(page)
 	}
-	page = mustList(t, c, ListOptions{Field: "node", Value: "1", Limit: 1, After: page.Next, Read: Read{Exact, page.Revision}})
+	page = mustList(t, c, ListOptions{Field: "node", Value: "1", Limit: 1, After: page.Next, Read: Read{Match: Exact, Revision: page.Revision}})
 	if !slices.Equal(listedKeys(page), []string{"b/z"}) || page.Next != "" {
 		t.Error(page)
 	}
@@ -117,15 +117,15 @@ func TestExact(t *testing.T) {
 			}
 			for n, keysThen := range want {
 				rev := first + int64(n)
-				l := mustList(t, c, ListOptions{Read: Read{Exact, rev}})
+				l := mustList(t, c, ListOptions{Read: Read{Match: Exact, Revision: rev}})
 				if !slices.Equal(listedKeys(l), keysThen) || l.Revision != rev {
 					t.Errorf("at %d: %v, want %v", rev, listedKeys(l), keysThen)
 				}
 			}
-			if i, err := c.Get(t.Context(), "a/2", Read{Exact, first + 2}); err != nil || i.Key() != "a/2" {
+			if i, err := c.Get(t.Context(), "a/2", Read{Match: Exact, Revision: first + 2}); err != nil || i.Key() != "a/2" {
 				t.Errorf("%v %v", i, err)
 			}
-			if _, err := c.Get(t.Context(), "a/2", Read{Exact, first + 1}); !errors.Is(err, ErrNotFound) {
+			if _, err := c.Get(t.Context(), "a/2", Read{Match: Exact, Revision: first + 1}); !errors.Is(err, ErrNotFound) {
 				t.Error(err)
 			}
 		})
@@ -143,7 +143,7 @@ func TestPagesBeforeTheCache(t *testing.T) {
 	}
 	o := ListOptions{Limit: 2}
 	page := mustList(t, c, o)
-	o.Read, o.After = Read{Exact, page.Revision}, page.Next
+	o.Read, o.After = Read{Match: Exact, Revision: page.Revision}, page.Next
 	if rest := mustList(t, c, o); !slices.Equal(listedKeys(rest), []string{"a/2"}) || rest.Revision != page.Revision {
 		t.Errorf("%v at %d, after %v at %d", listedKeys(rest), rest.Revision, listedKeys(page), page.Revision)
 	}
@@ -171,7 +171,7 @@ func TestPagesAreOneSnapshot(t *testing.T) {
 	}
 	for page.Next != "" {
 		rev := page.Revision
-		page = mustList(t, c, ListOptions{Limit: 3, After: page.Next, Read: Read{Exact, rev}})
+		page = mustList(t, c, ListOptions{Limit: 3, After: page.Next, Read: Read{Match: Exact, Revision: rev}})
 		if page.Revision != rev {
 			t.Errorf("revision %d after %d", page.Revision, rev)
 		}
@@ -187,18 +187,18 @@ func TestFutureRevision(t *testing.T) {
 	rev := mustCreate(t, c, "a/x", "").Revision()
 	for _, m := range []Match{NotOlderThan, Exact} {
 		var future *FutureRevisionError
-		_, err := c.List(t.Context(), ListOptions{Read: Read{m, rev + 10}})
+		_, err := c.List(t.Context(), ListOptions{Read: Read{Match: m, Revision: rev + 10}})
 		if !errors.As(err, &future) || future.Wanted != rev+10 || future.Current != rev {
 			t.Errorf("%v: %v", m, err)
 		}
-		if l := mustList(t, c, ListOptions{Read: Read{m, rev}}); l.Revision != rev {
+		if l := mustList(t, c, ListOptions{Read: Read{Match: m, Revision: rev}}); l.Revision != rev {
 			t.Errorf("%v: revision %d", m, l.Revision)
 		}
 	}
 	s.opts.FutureWait = 10 * time.Second
 	done := make(chan error)
 	go func() {
-		_, err := c.Get(t.Context(), "a/y", Read{NotOlderThan, rev + 1})
+		_, err := c.Get(t.Context(), "a/y", Read{Match: NotOlderThan, Revision: rev + 1})
 		done <- err
 	}()
 	mustCreate(t, c, "a/y", "")
@@ -218,7 +218,7 @@ func TestCompacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var compacted *CompactedError
-	if _, err := c.List(t.Context(), ListOptions{Read: Read{Exact, old.Revision()}}); !errors.As(err, &compacted) || compacted.Compacted < now.Revision() {
+	if _, err := c.List(t.Context(), ListOptions{Read: Read{Match: Exact, Revision: old.Revision()}}); !errors.As(err, &compacted) || compacted.Compacted < now.Revision() {
 		t.Errorf("list: %v", err)
 	}
 	if _, err := c.Watch(t.Context(), WatchOptions{Revision: old.Revision()}); !errors.As(err, &compacted) {
@@ -241,7 +241,7 @@ func TestCompactedUnchanged(t *testing.T) {
 		}
 	}
 	var compacted *CompactedError
-	if _, err := c.List(t.Context(), ListOptions{Read: Read{Exact, rev}}); !errors.As(err, &compacted) {
+	if _, err := c.List(t.Context(), ListOptions{Read: Read{Match: Exact, Revision: rev}}); !errors.As(err, &compacted) {
 		t.Errorf("list: %v", err)
 	}
 	if l := mustList(t, c, ListOptions{}); len(l.Items) != 1 {

@@ -150,12 +150,17 @@ const (
 	NotOlderThan
 	// Exact returns the state at Read.Revision.
 	Exact
+	// Followed returns the content of the cache as the parts of the server see it that follow it: as Any, but late if the
+	// collection lags.
+	Followed
 )
 
 // Read is the freshness that a read requires. Revision is used by NotOlderThan and Exact.
 type Read struct {
 	Match    Match
 	Revision int64
+	// View has reads with Any and NotOlderThan see the caches late; nil has them see the caches as they are.
+	View *View
 }
 
 // ListOptions selects the items that List returns. The zero value selects all items with a
@@ -264,6 +269,10 @@ type WatchOptions struct {
 	// be decoded. Without Verify such an item is sent if no one has tried to decode it yet,
 	// and the consumer of the event gets the decoding error.
 	Verify bool
+
+	// Followed has the events come late if the collection lags, and View in any case, at first; see Watcher.SetView.
+	Followed bool
+	View     *View
 
 	// Bookmarks sends a Bookmark every BookmarkEvery (0 means a minute), and one 2 seconds
 	// before Deadline.

@@ -206,7 +206,7 @@ func TestRestart(t *testing.T) {
 	if e := nextEvents(t, w, 1)[0]; e.Type != Modified || e.Revision != old.Revision() {
 		t.Errorf("%v", e)
 	}
-	l := mustList(t, c, ListOptions{Read: Read{Exact, first.Revision()}})
+	l := mustList(t, c, ListOptions{Read: Read{Match: Exact, Revision: first.Revision()}})
 	if len(l.Items) != 1 || configMapValue(t, l.Items[0]) != "1" || l.Revision != first.Revision() {
 		t.Errorf("%v", l)
 	}

@@ -20,6 +20,12 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 	if o.Revision > 0 {
 		return c.watchFrom(ctx, &o)
 	}
+	if o.Followed && o.Read.Match == Any {
+		o.Read.Match = Followed
+	}
+	if v := c.viewOf(Read{Match: o.Read.Match, Revision: o.Read.Revision, View: o.View}); v != nil {
+		return c.watchLate(ctx, v, &o)
+	}
 	if err := c.waitFresh(ctx, o.Read); err != nil {
 		return nil, err
 	}
@@ -35,6 +41,36 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 	if o.Initial {
 		w.initial = c.current.Load()
 	}
+	c.startWatch(ctx, w)
+	return w, nil
+}
+
+// watchLate starts a watch with the state in a late view.
+func (c *Collection) watchLate(ctx context.Context, v *View, o *WatchOptions) (*Watcher, error) {
+	for {
+		st, rev, err := c.viewedFor(ctx, v, o.Read)
+		if err != nil {
+			return nil, err
+		}
+		w, err := c.tryWatchLate(ctx, st, rev, o)
+		if w != nil || err != nil {
+			return w, err
+		}
+	}
+}
+
+// tryWatchLate starts the watch, unless the window does not reach back to rev any more.
+func (c *Collection) tryWatchLate(ctx context.Context, st *collectionState, rev int64, o *WatchOptions) (*Watcher, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.watchable(); err != nil || rev < c.window.since {
+		return nil, err
+	}
+	w := newWatcher(c, *o, rev)
+	if o.Initial {
+		w.initial = st
+	}
+	w.queue = c.window.after(rev)
 	c.startWatch(ctx, w)
 	return w, nil
 }
@@ -85,7 +121,11 @@ func (c *Collection) tryWatch(ctx context.Context, o *WatchOptions, from int64, 
 		c.window.extend(o.Revision, older, c.store.opts.Now())
 	}
 	w := newWatcher(c, *o, o.Revision)
-	w.backlog = c.window.after(o.Revision)
+	if w.lateView() != nil {
+		w.queue = c.window.after(o.Revision)
+	} else {
+		w.backlog = c.window.after(o.Revision)
+	}
 	c.startWatch(ctx, w)
 	return w, since, nil
 }
@@ -101,6 +141,7 @@ func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
 	if w.opts.BookmarkEvery <= 0 {
 		w.opts.BookmarkEvery = bookmarkEvery
 	}
+	w.view.Store(o.View)
 	if o.Bookmarks {
 		w.schedule(time.Now())
 	}
@@ -113,7 +154,7 @@ func (c *Collection) watchable() error {
 	case c.ended != nil:
 		return c.ended
 	case c.working == nil:
-		return fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
+		return c.notLoaded()
 	}
 	return nil
 }
@@ -281,8 +322,8 @@ func (f *watcherFanout) deliver(t *transition) {
 	}
 }
 
-// end ends all watchers with err.
-func (f *watcherFanout) end(err error) {
+// each calls do with all watchers.
+func (f *watcherFanout) each(do func(*Watcher)) {
 	groups := []*watcherGroup{&f.all}
 	for _, m := range []map[string]*watcherGroup{f.byPrefix, f.byKey, f.byField} {
 		for _, g := range m {
@@ -291,9 +332,16 @@ func (f *watcherFanout) end(err error) {
 	}
 	for _, g := range groups {
 		for _, w := range g.members {
-			w.group = nil
-			w.conclude(err)
+			do(w)
 		}
 	}
+}
+
+// end ends all watchers with err.
+func (f *watcherFanout) end(err error) {
+	f.each(func(w *Watcher) {
+		w.group = nil
+		w.conclude(err)
+	})
 	*f = watcherFanout{}
 }

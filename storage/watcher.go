@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/internal/monotonic"
@@ -25,10 +26,14 @@ type Watcher struct {
 	group      *watcherGroup
 	groupIndex int
 
+	// view is the late view in which the reader sees the collection; nil if it sees it as it is.
+	view atomic.Pointer[View]
+
 	mu     sync.Mutex
 	queue  []*transition
 	ended  bool
 	reason error
+	later  *time.Timer // signals when the view has the next change of the queue; nil before the first one
 
 	wake chan struct{} // holds one signal: the queue is not empty; nil with opts.Ready
 	done chan struct{} // closed at the end
@@ -52,6 +57,8 @@ const (
 	bookmarkEvery  = time.Minute
 	bookmarkBefore = 2 * time.Second // before the deadline
 	initialBatch   = 500
+	// lateQueue is the maximum length of the queue of a watcher that sees the changes late.
+	lateQueue = 1 << 16
 )
 
 // schedule sets the time of the next bookmark after now.
@@ -67,7 +74,7 @@ func (w *Watcher) schedule(now time.Time) {
 func (w *Watcher) push(t *transition) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended && len(w.queue) >= w.queueLimit {
+	if !w.ended && len(w.queue) >= w.queueLimit && (len(w.queue) >= lateQueue || w.lateView() == nil) {
 		w.finishLocked(ErrSlow)
 		w.collection.metrics.store.terminated.WithLabelValues(w.collection.metrics.group, w.collection.metrics.resource).Inc()
 	}
@@ -75,15 +82,70 @@ func (w *Watcher) push(t *transition) bool {
 		return false
 	}
 	w.queue = append(w.queue, t)
+	w.signalLocked()
+	return true
+}
+
+// signalLocked has the reader look at the queue; the caller holds w.mu.
+func (w *Watcher) signalLocked() {
 	if w.opts.Ready != nil {
 		w.opts.Ready()
-		return true
+		return
 	}
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return true
+}
+
+// SetView has the reader see the changes from now on as late as a view has them; nil ends that.
+func (w *Watcher) SetView(v *View) {
+	w.view.Store(v)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.signalLocked()
+}
+
+// lateView returns the late view in which the reader sees the collection; nil if it sees it as it is.
+func (w *Watcher) lateView() *View {
+	v := w.view.Load()
+	if v == nil && w.opts.Followed {
+		v = w.collection.lag.Load()
+	}
+	if v.isLate() {
+		return v
+	}
+	return nil
+}
+
+// take takes the changes from the queue that the reader may see. It returns them, and the revision up to which there are no others, which
+// is applied if the queue is empty then.
+func (w *Watcher) take(applied int64) ([]*transition, int64) {
+	v := w.lateView()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch, n := w.queue, len(w.queue)
+	if v != nil && !w.ended {
+		n = v.due(batch)
+	}
+	w.queue = append(w.spare[:0], batch[n:]...)
+	if n == len(batch) {
+		return batch, applied
+	}
+	applied = batch[n].rev - 1
+	if wait := v.until(batch[n]); w.later == nil {
+		w.later = time.AfterFunc(wait, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !w.ended {
+				w.signalLocked()
+			}
+		})
+	} else {
+		w.later.Reset(wait)
+	}
+	clear(batch[n:])
+	return batch[:n], applied
 }
 
 // finishLocked ends the watcher; the caller holds w.mu.
@@ -93,6 +155,9 @@ func (w *Watcher) finishLocked(reason error) {
 	}
 	w.ended, w.reason = true, reason
 	w.queue = nil
+	if w.later != nil {
+		w.later.Stop()
+	}
 	close(w.done)
 	if w.opts.Ready != nil {
 		w.opts.Ready()
@@ -208,10 +273,7 @@ func (w *Watcher) ready() []Event {
 		// The applied revision is loaded before the queue is taken: every change up to it is
 		// queued then, so a bookmark may carry it once the queue is sent.
 		applied := w.collection.store.applied.rev.Load()
-		w.mu.Lock()
-		batch := w.queue
-		w.queue = w.spare[:0]
-		w.mu.Unlock()
+		batch, applied := w.take(applied)
 		if !w.send(batch, true) {
 			return nil // and send no bookmark
 		}
@@ -360,6 +422,7 @@ func (w *Watcher) send(batch []*transition, live bool) bool {
 		default:
 			continue
 		}
+		live := live && t.received > 0 // not one from etcd's history, in the queue of a late watcher
 		if live {
 			e.Received = t.received
 		}
