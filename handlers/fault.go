@@ -3,12 +3,9 @@ package handlers
 import (
 	"context"
 	"net/http"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/miniapiserver/miniapiserver/handlers/representation"
-	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -23,35 +20,75 @@ func (h *Handler) misbehave(next http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
-		fault := h.Faults.For(r, scope)
-		if fault == nil {
-			next(w, r)
+		if scope.Info.IsLongRunning() {
+			h.misbehaveWhileRunning(w, r, next)
 			return
 		}
-		w.Header().Set(headerFault, fault.Name)
-		scope.Annotate("lab.miniapiserver.io/fault", fault.Name)
-		if fault.Error != nil || fault.LosesRequest || fault.LosesResponse {
-			scope.Account.Refuse(request.Refusal{By: request.RefusedByFault, Name: fault.Name})
-		}
-		switch {
-		case fault.Error != nil:
-			h.responder.WriteError(w, r, fault.Error)
+		if fault := h.Faults.For(r, scope); fault != nil {
+			h.inject(fault, w, r, next)
 			return
-		case fault.LosesRequest:
-			panic(http.ErrAbortHandler)
-		case fault.LosesResponse:
-			next(discardingWriter{http.Header{}}, r)
-			panic(http.ErrAbortHandler)
-		case fault.Before != nil:
-			if err := fault.Before(r.Context()); err != nil {
-				h.responder.WriteError(w, r, err)
-				return
-			}
 		}
-		scope.WatchFault = fault.Watch
 		next(w, r)
 	}
 }
+
+// misbehaveWhileRunning serves a long-running request, which faults may meet when it begins and while it runs.
+func (h *Handler) misbehaveWhileRunning(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	scope := request.From(r.Context())
+	running, ctx, cancel := request.NewRunning(r.Context())
+	defer cancel()
+	scope.Running = running
+	fault, leave := h.Faults.Attend(r, scope)
+	defer leave()
+	if r = r.WithContext(ctx); fault != nil {
+		h.inject(fault, w, r, next)
+	} else {
+		next(w, r)
+	}
+	if by := running.EndedBy(); by != nil && !endsInOrder(by) {
+		scope.Account.Refuse(request.Refusal{By: request.RefusedByFault, Name: by.Name})
+		cut(r.Context(), by)
+	}
+}
+
+// inject serves a request to which a fault happens.
+func (h *Handler) inject(fault *request.Fault, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	scope := request.From(r.Context())
+	w.Header().Set(headerFault, fault.Name)
+	scope.Annotate("lab.miniapiserver.io/fault", fault.Name)
+	loses := fault.LosesRequest || fault.LosesResponse || fault.LosesConnection
+	if fault.Error != nil || loses {
+		scope.Account.Refuse(request.Refusal{By: request.RefusedByFault, Name: fault.Name})
+	}
+	switch {
+	case fault.Error != nil:
+		h.responder.WriteError(w, r, fault.Error)
+		return
+	case loses:
+		if fault.LosesResponse && scope.Running == nil {
+			next(discardingWriter{http.Header{}}, r)
+		}
+		cut(r.Context(), fault)
+	case fault.Before != nil:
+		if err := fault.Before(r.Context()); err != nil {
+			h.responder.WriteError(w, r, err)
+			return
+		}
+	}
+	scope.View = fault.View
+	next(w, r)
+}
+
+// cut ends a response in the middle.
+func cut(ctx context.Context, fault *request.Fault) {
+	if fault.LosesConnection {
+		request.CloseConnection(ctx)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// endsInOrder reports whether a fault that ends a running watch leaves its response complete.
+func endsInOrder(f *request.Fault) bool { return f.Watch != nil || apierrors.IsResourceExpired(f.Error) }
 
 // discardingWriter takes a response that nobody gets.
 type discardingWriter struct{ header http.Header }
@@ -65,64 +102,10 @@ func (discardingWriter) Write(b []byte) (int, error) { return len(b), nil }
 // WriteHeader implements http.ResponseWriter.
 func (discardingWriter) WriteHeader(int) {}
 
-// brokenWatch is a watch to which a fault happens. A nil brokenWatch is an ordinary watch.
-type brokenWatch struct {
-	*request.WatchFault
-	sent int64
-}
-
-// breakWatch returns what happens to the watch of a request. It changes the options for a watch without bookmarks.
-func breakWatch(ctx context.Context, o *registry.WatchOptions) *brokenWatch {
-	fault := request.From(ctx).WatchFault
-	if fault == nil {
-		return nil
+// viewed returns a read that is answered from the late view of the request, if it has one and such a read may be late.
+func (c *call) viewed(read storage.Read) storage.Read {
+	if v := request.From(c.r.Context()).View; v != nil && (read.Match == storage.Any || read.Match == storage.NotOlderThan) {
+		read.View = v.(*storage.View)
 	}
-	if fault.NoBookmarks {
-		o.Bookmarks = false
-	}
-	return &brokenWatch{WatchFault: fault}
-}
-
-// begin waits for the end of a freeze, and reports whether the watch goes on.
-func (b *brokenWatch) begin(ctx context.Context, s *representation.EventStream, h *Handler, c *call) bool {
-	if b == nil {
-		return true
-	}
-	if b.Expires {
-		s.Fail(h.responder.Status(c.r, apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")))
-		return false
-	}
-	return pause(ctx, b.Freeze) && !(b.Closes && b.CloseAfter == 0)
-}
-
-// next returns the events to send, late, and whether the watch goes on after them.
-func (b *brokenWatch) next(ctx context.Context, events []storage.Event) ([]storage.Event, bool) {
-	if b == nil {
-		return events, true
-	}
-	if !pause(ctx, b.Delay) {
-		return nil, false
-	}
-	if !b.Closes {
-		return events, true
-	}
-	left := max(b.CloseAfter-b.sent, 0)
-	events = events[:min(int64(len(events)), left)]
-	b.sent += int64(len(events))
-	return events, b.sent < b.CloseAfter
-}
-
-// pause waits, and reports whether ctx goes on.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return read
 }

@@ -24,6 +24,7 @@ func (h *Handler) get(c *call) error {
 		if read, err = c.readOfGet(); err != nil {
 			return err
 		}
+		read = c.viewed(read)
 	}
 	c.span.Event("About to Get from storage")
 	item, err := h.Registry.Get(c.r.Context(), c.Target, read)
@@ -87,7 +88,7 @@ func (h *Handler) list(c *call) error {
 		return err
 	}
 	opts.Objects = c.codec.ObjectsForSelection(c.Target)
-	opts.Verify = true
+	opts.Verify, opts.Read = true, c.viewed(opts.Read)
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
 		return errPage(token, h.Registry.ListConverted(c.r.Context(), c.Target, opts, err))

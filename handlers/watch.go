@@ -53,10 +53,11 @@ func (h *Handler) watch(c *call) error {
 		h.fail(c, s, err)
 		return nil
 	}
-	c.broken = breakWatch(ctx, &opts)
+	c.viewWatch(&opts)
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	if watcher != nil {
 		defer watcher.Stop()
+		c.broken = h.breakWatch(ctx, watcher)
 	}
 	reported := apierrors.IsResourceExpired(err) || apierrors.IsTimeout(err) // in the stream, as in kube-apiserver
 	if fault := v.Fault(); fault != nil && (err == nil || reported || ctx.Err() != nil) {
@@ -69,7 +70,7 @@ func (h *Handler) watch(c *call) error {
 	case reported:
 		h.fail(c, s, err)
 		return nil
-	case err != nil:
+	case err != nil && request.From(ctx).Running.EndedBy() == nil:
 		return err
 	}
 	defer h.metrics.countLongRunning(labelWatch, c.info)()
@@ -82,6 +83,10 @@ func (h *Handler) watch(c *call) error {
 		return nil
 	}
 	defer s.End()
+	if err != nil {
+		h.endedByFault(c, s, recordWatch(c.r.Context()))
+		return nil
+	}
 	if opts.InitialEventsEnd {
 		began := time.Now()
 		c.initialSent = func() {
@@ -122,9 +127,6 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 	var pace pace
 	defer pace.stop()
 	counts := recordWatch(c.r.Context())
-	if !c.broken.begin(ctx, s, h, c) {
-		return
-	}
 	initialEventsSent := request.From(c.r.Context()).InitialEventsSent
 	for {
 		if initialEventsSent != nil && watcher.InitialSent() {
@@ -138,6 +140,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		events, err := watcher.Next(ctx)
 		if err != nil {
 			switch {
+			case h.endedByFault(c, s, counts):
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
 			case errors.Is(err, storage.ErrClosed), errors.Is(err, storage.ErrRemoved):
 			case errors.Is(err, storage.ErrSlow):
@@ -166,6 +169,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			return
 		}
 		if !goesOn {
+			h.endedByFault(c, s, counts)
 			return
 		}
 		pace.rest(ctx)

@@ -28,19 +28,23 @@ import (
 type faults struct {
 	state atomic.Pointer[faultState]
 	mu    sync.Mutex // held while state is replaced
+	attending
 }
 
 // faultState is the Faults of a state of their collection.
 type faultState struct {
-	of   any // the state, of which it is made
-	list []*armedFault
+	of         any   // the state, of which it is made
+	generation int64 // changes when the list does
+	list       []*armedFault
 }
 
 // armedFault is a Fault that acts.
 type armedFault struct {
 	name, uid         string
+	generation        int64 // of the first faultState that has it
 	spec              v1alpha1.FaultSpec
 	make              func(*armedFault, *request.Scope) *request.Fault
+	view              *storage.View // of a stale fault; nil for others
 	matched, injected atomic.Int64
 	written           v1alpha1.FaultStatus // the counts in the stored object
 
@@ -105,16 +109,25 @@ func (l *Lab) For(r *http.Request, s *request.Scope) *request.Fault {
 	}
 	resource := resourceOf(&s.Info)
 	for _, f := range state.list {
-		if !f.matches(r, s, resource) {
-			continue
-		}
-		f.matched.Add(1)
-		if f.hits(r, s) {
-			f.injected.Add(1)
-			return f.make(f, s)
+		if f.matches(r, s, resource) {
+			if fault := f.meet(r, s); fault != nil {
+				return fault
+			}
 		}
 	}
 	return nil
+}
+
+// meet returns the fault of a request that matches; nil if it is not hit.
+func (f *armedFault) meet(r *http.Request, s *request.Scope) *request.Fault {
+	f.matched.Add(1)
+	if !f.hits(r, s) {
+		return nil
+	}
+	f.injected.Add(1)
+	fault := f.make(f, s)
+	fault.Name, fault.Since = f.name, time.Now()
+	return fault
 }
 
 // faultState returns the Faults that exist now.
@@ -129,29 +142,48 @@ func (l *Lab) faultState() *faultState {
 	if state = l.armed.state.Load(); state != nil && state.of == now {
 		return state
 	}
-	next := &faultState{of: now}
+	next := &faultState{of: now, generation: 1}
+	if state != nil {
+		next.generation = state.generation
+	}
+	var before []*armedFault
+	if state != nil {
+		before = state.list
+	}
 	for _, obj := range l.objectsOf(l.faults) {
 		f, err := faultOf(obj)
 		if err != nil {
 			l.config.Logger.Error("a fault cannot be used", "fault", obj.GetName(), "error", err)
 			continue
 		}
-		next.list = append(next.list, l.arm(f, state))
+		next.list = append(next.list, l.arm(f, before, next.generation+1))
 	}
+	if slices.Equal(before, next.list) {
+		l.armed.state.Store(next)
+		return next
+	}
+	next.generation++
 	l.armed.state.Store(next)
+	l.applyLags(next.list)
+	for _, f := range before {
+		if f.view != nil && !slices.Contains(next.list, f) {
+			f.view.End()
+		}
+	}
 	return next
 }
 
 // arm returns a Fault that acts: the one that did, if only its status differs, so that it goes on counting.
-func (l *Lab) arm(f *v1alpha1.Fault, before *faultState) *armedFault {
-	if before != nil {
-		for _, old := range before.list {
-			if old.uid == string(f.UID) && reflect.DeepEqual(old.spec, f.Spec) {
-				return old
-			}
+func (l *Lab) arm(f *v1alpha1.Fault, before []*armedFault, generation int64) *armedFault {
+	for _, old := range before {
+		if old.uid == string(f.UID) && reflect.DeepEqual(old.spec, f.Spec) {
+			return old
 		}
 	}
-	a := &armedFault{name: f.Name, uid: string(f.UID), spec: f.Spec, counts: map[string]*faultCount{}}
+	a := &armedFault{name: f.Name, uid: string(f.UID), generation: generation, spec: f.Spec, counts: map[string]*faultCount{}}
+	if stale := a.spec.Inject.Stale; stale != nil {
+		a.view = storage.NewView(parsed(stale.Age))
+	}
 	a.make = l.injection(&a.spec.Inject)
 	return a
 }
@@ -160,6 +192,10 @@ func (l *Lab) arm(f *v1alpha1.Fault, before *faultState) *armedFault {
 func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string) bool {
 	info := &s.Info
 	switch {
+	case f.spec.Inject.Lag != "":
+		return false // it happens to the server, not to requests
+	case f.view != nil && !slices.Contains(verbsOf(&f.spec.Inject), info.Verb):
+		return false
 	case f.spec.Inject.Watch != nil && !info.Watch:
 		return false
 	case f.spec.Inject.Conflict != nil && (info.Verb != api.VerbUpdate && info.Verb != api.VerbPatch || info.Name == ""):
@@ -263,6 +299,10 @@ func injectionText(i *v1alpha1.FaultInjection) string {
 		return "compact"
 	case i.Watch != nil:
 		return "watch"
+	case i.Stale != nil:
+		return "stale " + i.Stale.Age
+	case i.Lag != "":
+		return "lag " + i.Lag
 	}
 	return ""
 }

@@ -22,16 +22,41 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// maxFaultTime is the longest time of a Fault.
-const maxFaultTime = time.Hour
+const (
+	// maxFaultTime is the longest time of a Fault.
+	maxFaultTime = time.Hour
+	// maxAge is the greatest age of a state that a read may see: the time that the windows of recent changes have.
+	maxAge = 5 * time.Minute
+)
+
+// losses returns what a Fault may lose.
+func losses() []string {
+	return []string{v1alpha1.LoseRequest, v1alpha1.LoseResponse, v1alpha1.LoseConnection}
+}
+
+// verbsOf returns the verbs of the requests to which an injection can happen; nil if it can happen to all.
+func verbsOf(i *v1alpha1.FaultInjection) []string {
+	switch {
+	case i.Watch != nil:
+		return []string{api.VerbWatch}
+	case i.Stale != nil:
+		return []string{api.VerbGet, api.VerbList, api.VerbWatch}
+	case i.Conflict != nil:
+		return []string{api.VerbUpdate, api.VerbPatch}
+	}
+	return nil
+}
 
 // checkFault returns the errors in the spec of a Fault.
 func checkFault(s *v1alpha1.FaultSpec, at *field.Path) (errs field.ErrorList) {
-	errs = checkMatch(&s.Match, at.Child("match"))
+	errs = checkMatch(&s.Match, verbsOf(&s.Inject), at.Child("match"))
+	if s.Inject.Lag != "" {
+		errs = append(errs, checkLag(s, at)...)
+	}
 	when := at.Child("when")
 	for name, n := range map[string]int64{"skip": s.When.Skip, "times": s.When.Times, "percent": s.When.Percent} {
 		if n < 0 || name == "percent" && n > 100 {
-			errs = append(errs, field.Invalid(when.Child(name), n, "must be 0 or more, and a share at most 100"))
+			errs = append(errs, field.Invalid(when.Child(name), n, "must be 0 or more, and percent at most 100"))
 		}
 	}
 	if per := []string{"", v1alpha1.PerFault, v1alpha1.PerClient, v1alpha1.PerObject}; !slices.Contains(per, s.When.Per) {
@@ -40,15 +65,19 @@ func checkFault(s *v1alpha1.FaultSpec, at *field.Path) (errs field.ErrorList) {
 	return append(errs, checkInjection(&s.Inject, at.Child("inject"))...)
 }
 
-func checkInjection(i *v1alpha1.FaultInjection, at *field.Path) (errs field.ErrorList) {
-	given := 0
-	for _, has := range []bool{i.Error != nil, i.Delay != nil, i.Lose != "", i.Conflict != nil, i.Watch != nil, i.Compact != nil} {
-		if has {
-			given++
+// count returns how many of several are true.
+func count(given ...bool) (n int) {
+	for _, g := range given {
+		if g {
+			n++
 		}
 	}
-	if given != 1 {
-		return field.ErrorList{field.Invalid(at, "", "exactly one of error, delay, lose, conflict, watch and compact must be set")}
+	return n
+}
+
+func checkInjection(i *v1alpha1.FaultInjection, at *field.Path) (errs field.ErrorList) {
+	if count(i.Error != nil, i.Delay != nil, i.Lose != "", i.Conflict != nil, i.Watch != nil, i.Compact != nil, i.Stale != nil, i.Lag != "") != 1 {
+		return field.ErrorList{field.Invalid(at, "", "exactly one of error, delay, lose, conflict, watch, compact, stale and lag must be set")}
 	}
 	duration := func(path *field.Path, text string, required bool) time.Duration {
 		if text == "" && !required {
@@ -56,11 +85,20 @@ func checkInjection(i *v1alpha1.FaultInjection, at *field.Path) (errs field.Erro
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 || d > maxFaultTime {
-			errs = append(errs, field.Invalid(path, text, "must be a duration such as 100ms, at most 1h"))
+			errs = append(errs, field.Invalid(path, cut(text, maxName), "must be a duration such as 100ms, at most 1h"))
 		}
 		return d
 	}
+	age := func(path *field.Path, text string) {
+		if d := duration(path, text, true); len(errs) == 0 && (d == 0 || d > maxAge) {
+			errs = append(errs, field.Invalid(path, text, "must be above 0 and at most 5m, for which the server keeps states"))
+		}
+	}
 	switch {
+	case i.Stale != nil:
+		age(at.Child("stale", "age"), i.Stale.Age)
+	case i.Lag != "":
+		age(at.Child("lag"), i.Lag)
 	case i.Error != nil:
 		if c := i.Error.Code; c < http.StatusBadRequest || c > 599 {
 			errs = append(errs, field.Invalid(at.Child("error", "code"), c, "must be 400 to 599"))
@@ -73,17 +111,11 @@ func checkInjection(i *v1alpha1.FaultInjection, at *field.Path) (errs field.Erro
 		if i.Delay.Max != "" && to < from {
 			errs = append(errs, field.Invalid(at.Child("delay", "max"), i.Delay.Max, "must not be shorter than min"))
 		}
-	case i.Lose != "" && i.Lose != v1alpha1.LoseRequest && i.Lose != v1alpha1.LoseResponse:
-		errs = append(errs, field.NotSupported(at.Child("lose"), i.Lose, []string{v1alpha1.LoseRequest, v1alpha1.LoseResponse}))
+	case i.Lose != "" && !slices.Contains(losses(), i.Lose):
+		errs = append(errs, field.NotSupported(at.Child("lose"), cut(i.Lose, maxName), losses()))
 	case i.Watch != nil:
 		w, at := i.Watch, at.Child("watch")
-		given := 0
-		for _, has := range []bool{w.Close != nil, w.Freeze != "", w.Delay != "", w.Expire != nil, w.NoBookmarks != nil} {
-			if has {
-				given++
-			}
-		}
-		if given != 1 {
+		if count(w.Close != nil, w.Freeze != "", w.Delay != "", w.Expire != nil, w.NoBookmarks != nil) != 1 {
 			errs = append(errs, field.Invalid(at, "", "exactly one of close, freeze, delay, expire and noBookmarks must be set"))
 		}
 		if w.Close != nil && w.Close.AfterEvents < 0 {
@@ -108,36 +140,39 @@ func parsed(text string) time.Duration {
 func (l *Lab) injection(i *v1alpha1.FaultInjection) func(*armedFault, *request.Scope) *request.Fault {
 	switch {
 	case i.Error != nil:
-		return func(f *armedFault, s *request.Scope) *request.Fault {
-			return &request.Fault{Name: f.name, Error: errorOf(i.Error, s)}
+		return func(_ *armedFault, s *request.Scope) *request.Fault {
+			return &request.Fault{Error: errorOf(i.Error, s)}
 		}
 	case i.Delay != nil:
 		from, to := parsed(i.Delay.Min), parsed(i.Delay.Max)
 		return func(f *armedFault, _ *request.Scope) *request.Fault {
 			d := f.random(from, to)
-			return &request.Fault{Name: f.name, Before: func(ctx context.Context) error { return sleep(ctx, d) }}
+			return &request.Fault{Before: func(ctx context.Context) error { return sleep(ctx, d) }}
 		}
 	case i.Lose != "":
-		return func(f *armedFault, _ *request.Scope) *request.Fault {
-			return &request.Fault{Name: f.name, LosesRequest: i.Lose == v1alpha1.LoseRequest, LosesResponse: i.Lose == v1alpha1.LoseResponse}
+		return func(*armedFault, *request.Scope) *request.Fault {
+			return &request.Fault{LosesRequest: i.Lose == v1alpha1.LoseRequest, LosesResponse: i.Lose == v1alpha1.LoseResponse,
+				LosesConnection: i.Lose == v1alpha1.LoseConnection}
 		}
 	case i.Conflict != nil:
 		return func(f *armedFault, s *request.Scope) *request.Fault {
-			return &request.Fault{Name: f.name, Before: func(ctx context.Context) error { return l.writeBetween(ctx, f.name, &s.Info) }}
+			return &request.Fault{Before: func(ctx context.Context) error { return l.writeBetween(ctx, f.name, &s.Info) }}
 		}
 	case i.Compact != nil:
-		return func(f *armedFault, _ *request.Scope) *request.Fault {
-			return &request.Fault{Name: f.name, Before: l.connections.Registry.Compact}
+		return func(*armedFault, *request.Scope) *request.Fault {
+			return &request.Fault{Before: l.connections.Registry.Compact}
 		}
+	case i.Stale != nil:
+		return func(f *armedFault, _ *request.Scope) *request.Fault { return &request.Fault{View: f.view} }
+	case i.Lag != "":
+		return nil // no request matches; see applyLags
 	}
 	w := i.Watch
 	broken := &request.WatchFault{Freeze: parsed(w.Freeze), Delay: parsed(w.Delay), Expires: w.Expire != nil, NoBookmarks: w.NoBookmarks != nil}
 	if w.Close != nil {
 		broken.Closes, broken.CloseAfter = true, w.Close.AfterEvents
 	}
-	return func(f *armedFault, _ *request.Scope) *request.Fault {
-		return &request.Fault{Name: f.name, Watch: broken}
-	}
+	return func(*armedFault, *request.Scope) *request.Fault { return &request.Fault{Watch: broken} }
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -180,6 +180,7 @@ const (
 // Run keeps the records that arrive until ctx is done.
 func (l *Lab) Run(ctx context.Context) {
 	l.ctx.Store(&ctx)
+	defer l.followFaults(ctx).Wait()
 	recovery.RestartOnPanic(ctx, l.config.Logger, "keeping requests", func() { l.run(ctx) })
 }
 

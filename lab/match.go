@@ -12,12 +12,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// checkMatch returns the errors in a selection of requests.
-func checkMatch(m *v1alpha1.FaultMatch, at *field.Path) (errs field.ErrorList) {
-	verbs := append(slices.Clone(api.AllVerbs), "proxy")
+// checkMatch returns the errors in a selection of requests with some verbs; nil means that all are possible.
+func checkMatch(m *v1alpha1.FaultMatch, verbs []string, at *field.Path) (errs field.ErrorList) {
+	if verbs == nil {
+		verbs = append(slices.Clone(api.AllVerbs), "proxy")
+	}
 	for i, verb := range m.Verbs {
 		if !slices.Contains(verbs, verb) {
-			errs = append(errs, field.NotSupported(at.Child("verbs").Index(i), verb, verbs))
+			errs = append(errs, field.NotSupported(at.Child("verbs").Index(i), cut(verb, maxName), verbs))
+		}
+	}
+	for i, name := range m.Servers {
+		if names := []string{request.FirstServer, request.SecondServer}; !slices.Contains(names, name) {
+			errs = append(errs, field.NotSupported(at.Child("servers").Index(i), cut(name, maxName), names))
 		}
 	}
 	return errs
@@ -33,7 +40,7 @@ func matchesRequest(m *v1alpha1.FaultMatch, r *http.Request, info *request.Info,
 		return false
 	}
 	return matchesAny(m.Resources, resource) && matchesAny(m.Namespaces, info.Namespace) && matchesAny(m.Names, info.Name) &&
-		matchesAny(m.UserAgents, r.UserAgent())
+		matchesAny(m.UserAgents, r.UserAgent()) && (len(m.Servers) == 0 || matchesAny(m.Servers, request.ServerOf(r.Context())))
 }
 
 // resourceOf returns RESOURCE.GROUP/SUBRESOURCE of a request; empty if it is not for a resource.

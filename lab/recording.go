@@ -118,7 +118,7 @@ func (l *Lab) prepareRecording(w *api.Write[api.Object]) {
 
 // checkRecording returns the errors in a Recording.
 func (l *Lab) checkRecording(r *v1alpha1.Recording, at *field.Path) field.ErrorList {
-	errs := checkMatch(&r.Spec.Match, at.Child("match"))
+	errs := checkMatch(&r.Spec.Match, nil, at.Child("match"))
 	limits, share := at.Child("limits"), l.share(shareOfRecordings)
 	if n := r.Spec.Limits.Requests; n < 0 || n > maxRecordedRequests {
 		errs = append(errs, field.Invalid(limits.Child("requests"), n, fmt.Sprintf("must be 0 to %d", maxRecordedRequests)))

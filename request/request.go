@@ -62,8 +62,10 @@ type Scope struct {
 	Account *Account
 	// Recording is the name of the recording to whose address the request was sent; empty for nearly all.
 	Recording string
-	// WatchFault is what the lab has happen to the watch; nil for nothing.
-	WatchFault *WatchFault
+	// Running is the request as faults meet it while it runs; nil unless the server has a lab and the request is long-running.
+	Running *Running
+	// View is the late view from which the lab has the request read; nil for none.
+	View View
 	// Durations has the durations of parts of the work.
 	Durations Durations
 	// InitialEventsSent, if set, must be called when a watch has sent its initial events.

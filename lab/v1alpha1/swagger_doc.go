@@ -355,9 +355,11 @@ var map_FaultInjection = map[string]string{
 	"":         "FaultInjection is what happens to a request.",
 	"error":    "The request is refused with an error, as the server sends it for that code.",
 	"delay":    "The request waits.",
-	"lose":     "The connection breaks: Request before the request has an effect, Response after it.",
+	"lose":     "The response breaks off: Request before the request has an effect, Response after it. Connection closes the connection before, with all requests on it, as a server that dies.",
 	"conflict": "Another writer changes the object before this write of it, so that an update of an older state is a conflict.",
 	"watch":    "What happens to a watch.",
+	"stale":    "Reads are answered from a state of the past, and events come late, as from another server whose cache is behind. Reads that must be consistent are not.",
+	"lag":      "The server sees changes so much later, such as 2s, at most 5m: definitions are served, policies and their parameters, roles, webhooks and quotas take effect later. Only match.resources may be set with it, which says of which resources; all if it is empty.",
 	"compact":  "Etcd is compacted before the request: continue tokens and watches of older states end with 410.",
 }
 
@@ -373,6 +375,7 @@ var map_FaultMatch = map[string]string{
 	"resources":  "Resources with the group and the subresource: pods, deployments.apps, deployments.apps/status.",
 	"namespaces": "Namespaces of the objects.",
 	"names":      "Names of the objects.",
+	"servers":    "Addresses of the server to which the requests are sent: first, or second, which is that of --lab-second-port.",
 }
 
 func (FaultMatch) SwaggerDoc() map[string]string {
@@ -398,6 +401,15 @@ func (FaultSpec) SwaggerDoc() map[string]string {
 	return map_FaultSpec
 }
 
+var map_FaultStale = map[string]string{
+	"":    "FaultStale says how old the states are.",
+	"age": "Age of the states, such as 10s, at most 5m. It can be less where a resource had very many changes since.",
+}
+
+func (FaultStale) SwaggerDoc() map[string]string {
+	return map_FaultStale
+}
+
 var map_FaultStatus = map[string]string{
 	"":         "FaultStatus is how often a Fault acted.",
 	"matched":  "Number of requests that matched.",
@@ -409,9 +421,9 @@ func (FaultStatus) SwaggerDoc() map[string]string {
 }
 
 var map_FaultWatch = map[string]string{
-	"":            "FaultWatch is what happens to a watch: exactly one of its fields.",
+	"":            "FaultWatch is what happens to a watch, when it begins or while it runs: exactly one of its fields.",
 	"close":       "The watch ends, without an error.",
-	"freeze":      "Nothing is sent for a time, such as 30s, from the beginning of the watch.",
+	"freeze":      "Nothing is sent for a time, such as 30s, from the beginning of the watch or of the Fault on. Afterwards the watch sends what it has missed.",
 	"delay":       "Each event is sent so much later, such as 2s.",
 	"expire":      "The watch ends at once with 410.",
 	"noBookmarks": "No bookmarks are sent.",

@@ -130,6 +130,8 @@ type FaultMatch struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Names of the objects.
 	Names []string `json:"names,omitempty"`
+	// Addresses of the server to which the requests are sent: first, or second, which is that of --lab-second-port.
+	Servers []string `json:"servers,omitempty"`
 }
 
 // FaultWhen selects some of the requests that match. The same seed and the same sequence of requests have the same requests hit.
@@ -160,12 +162,19 @@ type FaultInjection struct {
 	Error *FaultError `json:"error,omitempty"`
 	// The request waits.
 	Delay *FaultDelay `json:"delay,omitempty"`
-	// The connection breaks: Request before the request has an effect, Response after it.
+	// The response breaks off: Request before the request has an effect, Response after it. Connection closes the connection
+	// before, with all requests on it, as a server that dies.
 	Lose string `json:"lose,omitempty"`
 	// Another writer changes the object before this write of it, so that an update of an older state is a conflict.
 	Conflict *FaultConflict `json:"conflict,omitempty"`
 	// What happens to a watch.
 	Watch *FaultWatch `json:"watch,omitempty"`
+	// Reads are answered from a state of the past, and events come late, as from another server whose cache is behind. Reads that must
+	// be consistent are not.
+	Stale *FaultStale `json:"stale,omitempty"`
+	// The server sees changes so much later, such as 2s, at most 5m: definitions are served, policies and their parameters, roles, webhooks
+	// and quotas take effect later. Only match.resources may be set with it, which says of which resources; all if it is empty.
+	Lag string `json:"lag,omitempty"`
 	// Etcd is compacted before the request: continue tokens and watches of older states end with 410.
 	Compact *FaultCompact `json:"compact,omitempty"`
 }
@@ -174,6 +183,8 @@ type FaultInjection struct {
 const (
 	LoseRequest  = "Request"
 	LoseResponse = "Response"
+	// LoseConnection has the connection closed.
+	LoseConnection = "Connection"
 )
 
 // FaultError is an error.
@@ -200,11 +211,18 @@ type FaultConflict struct{}
 // FaultCompact is a compaction of etcd. It has no fields.
 type FaultCompact struct{}
 
-// FaultWatch is what happens to a watch: exactly one of its fields.
+// FaultStale says how old the states are.
+type FaultStale struct {
+	// Age of the states, such as 10s, at most 5m. It can be less where a resource had very many changes since.
+	Age string `json:"age"`
+}
+
+// FaultWatch is what happens to a watch, when it begins or while it runs: exactly one of its fields.
 type FaultWatch struct {
 	// The watch ends, without an error.
 	Close *FaultClose `json:"close,omitempty"`
-	// Nothing is sent for a time, such as 30s, from the beginning of the watch.
+	// Nothing is sent for a time, such as 30s, from the beginning of the watch or of the Fault on. Afterwards the watch sends what it
+	// has missed.
 	Freeze string `json:"freeze,omitempty"`
 	// Each event is sent so much later, such as 2s.
 	Delay string `json:"delay,omitempty"`
