@@ -88,7 +88,9 @@ func cut(ctx context.Context, fault *request.Fault) {
 }
 
 // endsInOrder reports whether a fault that ends a running watch leaves its response complete.
-func endsInOrder(f *request.Fault) bool { return f.Watch != nil || apierrors.IsResourceExpired(f.Error) }
+func endsInOrder(f *request.Fault) bool {
+	return f.Watch != nil || apierrors.IsResourceExpired(f.Error)
+}
 
 // discardingWriter takes a response that nobody gets.
 type discardingWriter struct{ header http.Header }

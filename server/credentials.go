@@ -81,6 +81,9 @@ func (p *builder) loadCredentials() (err error) {
 		KeyPEM:     p.own.Admin.KeyPEM,
 	}
 	p.URL, p.CA, p.Token = p.admin.URL, verify, newToken()
+	if p.second != nil {
+		p.SecondURL = "https://" + net.JoinHostPort(host, strconv.Itoa(p.second.Addr().(*net.TCPAddr).Port))
+	}
 	if p.kubeconfig, err = p.admin.Kubeconfig(); err != nil {
 		return err
 	}

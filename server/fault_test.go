@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -20,16 +21,23 @@ import (
 
 // faultServer is a server with faults, and a client that they hit.
 type faultServer struct {
-	t                      *testing.T
-	faults, faultsOfVictim dynamic.ResourceInterface
-	client                 *kubernetes.Clientset
+	t                                *testing.T
+	server                           *Server
+	faults, faultsOfVictim, requests dynamic.ResourceInterface
+	client                           *kubernetes.Clientset
 }
 
 func startFaultServer(t *testing.T) *faultServer {
-	s, _ := startLabServer(t, Options{})
+	s, c := startLabServer(t, Options{Lab: Lab{SecondPort: -1}})
 	config := s.RESTConfig()
 	config.UserAgent = "victim/1"
-	return &faultServer{t, labResource(t, s.RESTConfig(), "faults"), labResource(t, config, "faults"), kubernetes.NewForConfigOrDie(config)}
+	config.Dial = (&net.Dialer{}).DialContext // connections of its own
+	eventually.Succeeds(t, "the objects of the namespace default", func() error {
+		_, err := c.CoreV1().ConfigMaps("default").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
+		return err
+	})
+	return &faultServer{t, s, labResource(t, s.RESTConfig(), "faults"), labResource(t, config, "faults"),
+		labResource(t, s.RESTConfig(), "requests"), kubernetes.NewForConfigOrDie(config)}
 }
 
 // with creates a fault whose spec is YAML, for requests of the client, calls f, and deletes it. It returns how often the fault was

@@ -48,7 +48,7 @@ func (s *Server) fork(ctx context.Context, f ForkOptions, withLab bool) (*Server
 	o := s.o
 	o.forkOf, o.Dir, o.oneOfMany = s, f.Dir, false
 	o.Etcd.Snapshot, o.Etcd.SnapshotInterval = "", 0
-	o.Serving.Port, o.Lab.Page, o.Lab.Enabled = 0, 0, withLab
+	o.Serving.Port, o.Lab.Page, o.Lab.SecondPort, o.Lab.Enabled = 0, 0, 0, withLab
 	if o.Serving.InsecurePort != 0 {
 		o.Serving.InsecurePort = -1
 	}

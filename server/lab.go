@@ -31,6 +31,8 @@ type Lab struct {
 	Memory  int64         // --lab-memory; 0 means lab.DefaultMemory
 	History time.Duration // --lab-history; 0 means an hour
 	Page    int           // --lab-page: port of the page; 0 means that there is none, -1 a free port
+	// SecondPort is --lab-second-port: port of the second address; 0 means that there is none, -1 a free port.
+	SecondPort int
 }
 
 // defaultLabHistory is the minimum time for which a server with a lab keeps the history of etcd.
@@ -214,6 +216,8 @@ func labFlags(o *Options) []Flag {
 			Help: "If true, the server explains what it does: it serves the API group lab.miniapiserver.io, with the requests of the last minutes and the history of objects."},
 		{Name: "lab-page", Value: orZero(number(&o.Lab.Page, -1, port(-1, "1 to 65535, 0 for none, or -1 for a free one"))),
 			Help: "Port of 127.0.0.1 for the page of --lab, whose address with a token is printed at the start. If -1, a free port. If 0, there is no page."},
+		{Name: "lab-second-port", Value: orZero(number(&o.Lab.SecondPort, 0, port(-1, "1 to 65535, 0 for none, or -1 for a free one"))),
+			Help: "Port of a second address of a server with --lab, for clients behind a load balancer: Faults can match the requests that are sent to it, such as to have its cache lag. If -1, a free port. If 0, there is none."},
 		{Name: "fork-of", Value: text(&o.Fork.Of, ""), Check: o.checkForkOf,
 			Help: "File containing a kubeconfig of a server with --lab, with whose objects this server begins. It uses the certificates and keys in the directory pki beside the file, if it can read them. --data-dir must not have data yet."},
 		{Name: "fork-checkpoint", Value: text(&o.Fork.Checkpoint, ""), Check: o.checkForkCheckpoint,

@@ -40,11 +40,18 @@ func (p *builder) serve() error {
 	if err := p.metrics.Register(handshakes); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	https := s.newServer(handshakes,
-		transport.StrictTransportSecurity(s.o.Serving.HSTSDirectives,
-			transport.Goaway(s.o.Serving.GoawayChance, s.handler)))
+	secured := transport.StrictTransportSecurity(s.o.Serving.HSTSDirectives, transport.Goaway(s.o.Serving.GoawayChance, s.handler))
+	https := s.newServer(handshakes, secured)
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
+	if s.second != nil {
+		second := s.newServer(handshakes, secured)
+		second.TLSConfig = s.tls
+		second.BaseContext = func(net.Listener) context.Context {
+			return request.WithServer(context.Background(), request.SecondServer)
+		}
+		s.runPart("serving HTTPS at the second address", func() error { return second.ServeTLS(s.second, "", "") })
+	}
 	local := s.newServer(handshakes, s.handler)
 	s.runPart("serving the process", func() error { return local.Serve(s.memory) })
 	if s.insecure != nil {
@@ -70,6 +77,9 @@ func (p *builder) serve() error {
 func (s *Server) newServer(handshakes prometheus.Counter, h http.Handler) *http.Server {
 	server := newHTTPServer(&s.o, transport.CountHandshakeErrors(s.logger.Handler(), handshakes), h)
 	server.ConnState = s.idle.Observe
+	if s.o.Lab.Enabled {
+		server.ConnContext = request.WithConnection // for faults that close connections
+	}
 	s.servers = append(s.servers, server)
 	return server
 }

@@ -64,6 +64,8 @@ type Server struct {
 	// URL is the address of HTTPS, as seen from this machine. InsecureURL is the address of
 	// plain HTTP, or "".
 	URL, InsecureURL string
+	// SecondURL is the second address of a server with a lab, or "". Faults can match the requests that are sent to it.
+	SecondURL string
 	// LabPage is the address of the page of the lab, with the token of an administrator; empty if there is none.
 	LabPage string
 	// CA is the CA bundle in PEM that verifies the serving certificate.
@@ -80,6 +82,7 @@ type Server struct {
 	ephemeralDir atomic.Pointer[string]
 	secure       net.Listener
 	insecure     net.Listener // nil without --insecure-port
+	second       net.Listener // nil without --lab-second-port
 	memory       *transport.Memory
 	logger       *slog.Logger
 	metrics      *metrics.Registry

@@ -229,6 +229,11 @@ func (s *Server) openListeners() (err error) {
 	if s.secure, err = listen(s.o.Serving.BindAddress, s.o.Serving.Port, sharing(&s.o)...); err != nil {
 		return s.o.listenError(err)
 	}
+	if s.o.Lab.Enabled && s.o.Lab.SecondPort != 0 {
+		if s.second, err = listen(s.o.Serving.BindAddress, max(s.o.Lab.SecondPort, 0)); err != nil {
+			return portError("lab-second-port", s.o.Lab.SecondPort, "; use another one, or --lab-second-port -1 for a free one", err)
+		}
+	}
 	if s.o.Serving.InsecurePort == 0 {
 		return nil
 	}
@@ -292,7 +297,7 @@ func listen(host string, port int, options ...int) (net.Listener, error) {
 // listenAddresses returns the addresses of the open listeners.
 func (s *Server) listenAddresses() []netip.AddrPort {
 	var addresses []netip.AddrPort
-	for _, l := range []net.Listener{s.secure, s.insecure} {
+	for _, l := range []net.Listener{s.secure, s.second, s.insecure} {
 		if l != nil {
 			addresses = append(addresses, listenAddress(l))
 		}

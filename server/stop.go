@@ -86,7 +86,7 @@ func (s *Server) stop(ctx context.Context) {
 // closeListeners closes listeners that a failed start left open.
 func (s *Server) closeListeners() error {
 	var errs []error
-	listeners := []net.Listener{s.secure, s.insecure}
+	listeners := []net.Listener{s.secure, s.second, s.insecure}
 	if s.memory != nil {
 		listeners = append(listeners, s.memory)
 	}

@@ -175,12 +175,13 @@ func describe(srv *server.Server) string {
 	line, _ := json.Marshal(struct { // texts and a number are always encoded
 		URL         string `json:"url"`
 		InsecureURL string `json:"insecureURL,omitempty"`
+		SecondURL   string `json:"secondURL,omitempty"`
 		CA          string `json:"ca"`
 		Token       string `json:"token"`
 		Kubeconfig  string `json:"kubeconfig"`
 		LabPage     string `json:"labPage,omitempty"`
 		PID         int    `json:"pid"`
-	}{srv.URL, srv.InsecureURL, string(srv.CA), srv.Token, srv.KubeconfigFile, srv.LabPage, os.Getpid()})
+	}{srv.URL, srv.InsecureURL, srv.SecondURL, string(srv.CA), srv.Token, srv.KubeconfigFile, srv.LabPage, os.Getpid()})
 	return string(line) + "\n"
 }
 
@@ -193,6 +194,9 @@ func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	fmt.Fprintf(&b, "  kubectl --kubeconfig %s get namespaces\n", shellQuote(srv.KubeconfigFile))
 	if srv.InsecureURL != "" {
 		fmt.Fprintf(&b, "  kubectl --server %s get namespaces\n", srv.InsecureURL)
+	}
+	if srv.SecondURL != "" {
+		fmt.Fprintf(&b, "  kubectl --kubeconfig %s --server %s get namespaces\n", shellQuote(srv.KubeconfigFile), srv.SecondURL)
 	}
 	if srv.LabPage != "" {
 		fmt.Fprintf(&b, "  kubectl --kubeconfig %s get requests -w\n\nThe page of the lab: %s\n", shellQuote(srv.KubeconfigFile), srv.LabPage)
