@@ -120,6 +120,9 @@ func (a *attended) meet(state *faultState) {
 		}
 		if fault := f.meet(a.r, a.s); fault != nil {
 			by, faults = append(by, f), append(faults, fault)
+			if fault.EndsAtOnce() {
+				break
+			}
 		}
 	}
 	a.generation = state.generation

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -194,7 +195,7 @@ func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string)
 	switch {
 	case f.spec.Inject.Lag != "":
 		return false // it happens to the server, not to requests
-	case f.view != nil && !slices.Contains(verbsOf(&f.spec.Inject), info.Verb):
+	case f.view != nil && !mayBeLate(info):
 		return false
 	case f.spec.Inject.Watch != nil && !info.Watch:
 		return false
@@ -202,6 +203,24 @@ func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string)
 		return false
 	}
 	return matchesRequest(&f.spec.Match, r, info, resource) && matchesAny(f.spec.Match.Users, userName(s))
+}
+
+// mayBeLate reports whether the protocol allows that the answer of a read is of the past, or that its events come late. A get or a list
+// without a resourceVersion is consistent in kube-apiserver, too.
+func mayBeLate(info *request.Info) bool {
+	q := info.Query
+	version, match := q.Get("resourceVersion"), q.Get("resourceVersionMatch")
+	switch {
+	case info.Watch:
+		return true
+	case info.Verb != api.VerbGet && info.Verb != api.VerbList:
+		return false
+	case match == string(metav1.ResourceVersionMatchExact), q.Get("continue") != "":
+		return false
+	case info.Verb == api.VerbList && q.Get("limit") != "" && match == "" && version != "0":
+		return false // it means exactly
+	}
+	return version != ""
 }
 
 // hits reports whether a request that matches is hit, and counts it.

@@ -54,8 +54,8 @@ type WatchFault struct {
 	NoBookmarks bool
 }
 
-// endsAtOnce reports whether the fault ends a running request when it meets it.
-func (f *Fault) endsAtOnce() bool {
+// EndsAtOnce reports whether the fault ends a running request when it meets it.
+func (f *Fault) EndsAtOnce() bool {
 	w := f.Watch
 	return f.Error != nil || f.LosesRequest || f.LosesResponse || f.LosesConnection || w != nil && (w.Expires || w.Closes && w.CloseAfter == 0)
 }

@@ -31,7 +31,7 @@ func (r *Running) Meet(faults []*Fault) {
 	r.faults = faults
 	close(r.changed)
 	r.changed = make(chan struct{})
-	if i := slices.IndexFunc(faults, (*Fault).endsAtOnce); i >= 0 && r.endedBy == nil {
+	if i := slices.IndexFunc(faults, (*Fault).EndsAtOnce); i >= 0 && r.endedBy == nil {
 		r.endedBy = faults[i]
 		r.cancel()
 	}

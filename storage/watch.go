@@ -45,36 +45,6 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 	return w, nil
 }
 
-// watchLate starts a watch with the state in a late view.
-func (c *Collection) watchLate(ctx context.Context, v *View, o *WatchOptions) (*Watcher, error) {
-	for {
-		st, rev, err := c.viewedFor(ctx, v, o.Read)
-		if err != nil {
-			return nil, err
-		}
-		w, err := c.tryWatchLate(ctx, st, rev, o)
-		if w != nil || err != nil {
-			return w, err
-		}
-	}
-}
-
-// tryWatchLate starts the watch, unless the window does not reach back to rev any more.
-func (c *Collection) tryWatchLate(ctx context.Context, st *collectionState, rev int64, o *WatchOptions) (*Watcher, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.watchable(); err != nil || rev < c.window.since {
-		return nil, err
-	}
-	w := newWatcher(c, *o, rev)
-	if o.Initial {
-		w.initial = st
-	}
-	w.queue = c.window.after(rev)
-	c.startWatch(ctx, w)
-	return w, nil
-}
-
 // watchFrom starts a watch with the changes after o.Revision. Changes from before the window
 // are read from etcd's history and added to the window, so that other watches from about the
 // same revision share them.

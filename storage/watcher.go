@@ -57,8 +57,6 @@ const (
 	bookmarkEvery  = time.Minute
 	bookmarkBefore = 2 * time.Second // before the deadline
 	initialBatch   = 500
-	// lateQueue is the maximum length of the queue of a watcher that sees the changes late.
-	lateQueue = 1 << 16
 )
 
 // schedule sets the time of the next bookmark after now.
@@ -96,56 +94,6 @@ func (w *Watcher) signalLocked() {
 	case w.wake <- struct{}{}:
 	default:
 	}
-}
-
-// SetView has the reader see the changes from now on as late as a view has them; nil ends that.
-func (w *Watcher) SetView(v *View) {
-	w.view.Store(v)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.signalLocked()
-}
-
-// lateView returns the late view in which the reader sees the collection; nil if it sees it as it is.
-func (w *Watcher) lateView() *View {
-	v := w.view.Load()
-	if v == nil && w.opts.Followed {
-		v = w.collection.lag.Load()
-	}
-	if v.isLate() {
-		return v
-	}
-	return nil
-}
-
-// take takes the changes from the queue that the reader may see. It returns them, and the revision up to which there are no others, which
-// is applied if the queue is empty then.
-func (w *Watcher) take(applied int64) ([]*transition, int64) {
-	v := w.lateView()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	batch, n := w.queue, len(w.queue)
-	if v != nil && !w.ended {
-		n = v.due(batch)
-	}
-	w.queue = append(w.spare[:0], batch[n:]...)
-	if n == len(batch) {
-		return batch, applied
-	}
-	applied = batch[n].rev - 1
-	if wait := v.until(batch[n]); w.later == nil {
-		w.later = time.AfterFunc(wait, func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if !w.ended {
-				w.signalLocked()
-			}
-		})
-	} else {
-		w.later.Reset(wait)
-	}
-	clear(batch[n:])
-	return batch[:n], applied
 }
 
 // finishLocked ends the watcher; the caller holds w.mu.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -123,6 +124,7 @@ type call struct {
 	do     string // METHOD PATH [MEDIA TYPE]
 	body   string
 	header map[string]string
+	server string // URL; empty means that of the server
 }
 
 // send sends a request.
@@ -135,7 +137,7 @@ func (w *world) send(ctx context.Context, c call) (*answer, error) {
 	if long, ok := mediaTypes[media]; ok {
 		media = long
 	}
-	r, err := http.NewRequestWithContext(ctx, parts[0], w.s.URL+parts[1], strings.NewReader(c.body))
+	r, err := http.NewRequestWithContext(ctx, parts[0], cmp.Or(c.server, w.s.URL)+parts[1], strings.NewReader(c.body))
 	if err != nil {
 		return nil, err
 	}

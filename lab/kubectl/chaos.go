@@ -61,7 +61,9 @@ func faultsOf(profile string, seed int64, match v1alpha1.FaultMatch) ([]v1alpha1
 	for i, e := range entries {
 		f := newFault(profile+"-"+e.Name, e.FaultSpec)
 		f.Spec.When.Seed = seed + int64(i)
-		f.Spec.Match.Users, f.Spec.Match.UserAgents, f.Spec.Match.Namespaces = match.Users, match.UserAgents, match.Namespaces
+		if e.Inject.Lag == "" { // which is the server's, whoever asks
+			f.Spec.Match.Users, f.Spec.Match.UserAgents, f.Spec.Match.Namespaces = match.Users, match.UserAgents, match.Namespaces
+		}
 		faults = append(faults, f)
 	}
 	return faults, nil
@@ -75,8 +77,9 @@ func (o *options) chaos() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "chaos [flags]", Short: "Have the server misbehave, as in a profile", Args: cobra.NoArgs,
 		Long: `chaos creates the Faults of a profile. The server misbehaves for all clients, or for those that
-the flags name, until "kubectl lab calm". The same seed and the same requests have the same
-requests hit. --dry-run with -o yaml prints the Faults, to change them and apply them.`,
+the flags name, until "kubectl lab calm". What the server itself sees late, as in busy-cluster, it
+sees late for all clients. The same seed and the same requests have the same requests hit.
+--dry-run with -o yaml prints the Faults, to change them and apply them.`,
 		Example: `  kubectl lab chaos --profile flaky-network --user-agent 'my-operator*'
   kubectl lab chaos --profile slow-cluster --dry-run -o yaml
   kubectl lab calm`,

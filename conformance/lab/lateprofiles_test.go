@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
+	"github.com/miniapiserver/miniapiserver/lab/kubectl"
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// TestLateProfiles checks the profiles whose reads are of the past and whose server sees changes late: that they act, and that calm ends
+// them at once.
+func TestLateProfiles(t *testing.T) {
+	w := start(t, server.Options{Lab: server.Lab{Enabled: true, SecondPort: -1}})
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, w.s.Kubeconfig(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lab := func(args ...string) string {
+		var stdout, stderr bytes.Buffer
+		if code := kubectl.Run(append([]string{"--kubeconfig", kubeconfig}, args...), &stdout, &stderr); code != 0 {
+			t.Fatalf("%v: %d, %s", args, code, stderr.String())
+		}
+		return stdout.String()
+	}
+	const maps = "/api/v1/namespaces/default/configmaps"
+
+	made := strings.Fields(lab("chaos", "--profile", "stale-caches", "--user-agent", "tester/*"))
+	w.do("POST "+maps, `{"metadata":{"name":"fresh"}}`)
+	if a := w.call(call{server: w.s.SecondURL, do: "GET " + maps + "/fresh?resourceVersion=0"}); a.code != 404 {
+		t.Errorf("the second server is not behind: %d", a.code)
+	}
+	if a := w.call(call{server: w.s.SecondURL, do: "GET " + maps + "/fresh"}); a.code != 200 || a.header.Get("Lab-Fault") != "" {
+		t.Errorf("a consistent read of the second server: %d %v", a.code, a.header)
+	}
+	codes := map[int]int{}
+	for range 40 {
+		codes[w.call(call{do: "GET " + maps + "/fresh?resourceVersion=0"}).code]++
+	}
+	if codes[404] == 0 || codes[200] == 0 || len(codes) != 2 {
+		t.Errorf("the first server answered %v", codes)
+	}
+	eventually.True(t, "the second server has caught up", func() bool {
+		return w.call(call{server: w.s.SecondURL, do: "GET " + maps + "/fresh?resourceVersion=0"}).code == 200
+	})
+	calmed := lab("calm")
+	for _, name := range made {
+		if !regexp.MustCompile(`(?m)^` + name + ` deleted, after [1-9]\d* hits?$`).MatchString(calmed) {
+			t.Errorf("%s was not hit:\n%s", name, calmed)
+		}
+	}
+
+	made = strings.Fields(lab("chaos", "--profile", "busy-cluster", "--user-agent", "tester/*"))
+	if len(made) == 0 {
+		t.Fatal("no faults")
+	}
+	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+	w.do("POST "+roles, `{"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["list"]}]}`)
+	w.do("POST "+strings.TrimSuffix(roles, "s")+"bindings", `{"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"r"},`+
+		`"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}]}`)
+	if a := w.call(call{as: "jane", do: "GET " + maps}); a.code != 403 {
+		t.Errorf("a role takes effect at once: %d", a.code)
+	}
+	eventually.True(t, "the role", func() bool { return w.call(call{as: "jane", do: "GET " + maps}).code == 200 })
+	w.do("DELETE "+roles+"/r", "")
+	if a := w.call(call{as: "jane", do: "GET " + maps}); a.code != 200 {
+		t.Errorf("the end of a role takes effect at once: %d", a.code)
+	}
+	lab("calm")
+	if a := w.call(call{as: "jane", do: "GET " + maps}); a.code != 403 {
+		t.Errorf("after calm: %d", a.code)
+	}
+}
