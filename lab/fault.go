@@ -195,14 +195,13 @@ func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string)
 	switch {
 	case f.spec.Inject.Lag != "":
 		return false // it happens to the server, not to requests
-	case f.view != nil && !mayBeLate(info):
-		return false
 	case f.spec.Inject.Watch != nil && !info.Watch:
 		return false
 	case f.spec.Inject.Conflict != nil && (info.Verb != api.VerbUpdate && info.Verb != api.VerbPatch || info.Name == ""):
 		return false
 	}
-	return matchesRequest(&f.spec.Match, r, info, resource) && matchesAny(f.spec.Match.Users, userName(s))
+	return matchesRequest(&f.spec.Match, r, info, resource) &&
+		(len(f.spec.Match.Users) == 0 || matchesAny(f.spec.Match.Users, userName(s))) && (f.view == nil || mayBeLate(info))
 }
 
 // mayBeLate reports whether the protocol allows that the answer of a read is of the past, or that its events come late. A get or a list

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -36,6 +37,59 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%+v: %t", c.match, got)
 		}
 	}
+}
+
+// TestMayBeLate checks which reads may be answered from the past.
+func TestMayBeLate(t *testing.T) {
+	for target, want := range map[string]bool{
+		"/api/v1/pods":                                                             false,
+		"/api/v1/pods?limit=5":                                                     false,
+		"/api/v1/pods?resourceVersion=0":                                           true,
+		"/api/v1/pods?resourceVersion=0&limit=5":                                   true,
+		"/api/v1/pods?resourceVersion=7":                                           true,
+		"/api/v1/pods?resourceVersion=7&limit=5":                                   false,
+		"/api/v1/pods?resourceVersion=7&resourceVersionMatch=Exact":                false,
+		"/api/v1/pods?limit=5&resourceVersion=7&resourceVersionMatch=NotOlderThan": true,
+		"/api/v1/pods?continue=x":                                                  false,
+		"/api/v1/pods?watch=1":                                                     true,
+		"/api/v1/namespaces/a/pods/b":                                              false,
+		"/api/v1/namespaces/a/pods/b?resourceVersion=0":                            true,
+	} {
+		info := request.Parse(httptest.NewRequest("GET", target, nil))
+		if got := mayBeLate(&info); got != want {
+			t.Errorf("%s: %t", target, got)
+		}
+	}
+	if info := request.Parse(httptest.NewRequest("DELETE", "/api/v1/namespaces/a/pods?resourceVersion=0", nil)); mayBeLate(&info) {
+		t.Error("a write may be late")
+	}
+}
+
+// BenchmarkFaults measures what a request pays for a lab without Faults, and with a hundred that do not match.
+func BenchmarkFaults(b *testing.B) {
+	l := startLab(b, 0)
+	r, s := httptest.NewRequest("GET", "/", nil), scopeOf("get")
+	measure := func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if l.For(r, s) != nil {
+				b.Fatal("it matches")
+			}
+		}
+	}
+	b.Run("none", measure)
+	for i := range 100 {
+		f := Fault{Match: Match{Verbs: []string{"get"}, Resources: []string{"configmaps", "deployments.apps"}, Names: []string{fmt.Sprint("other-", i)}}, Inject: Error(500)}
+		if i%2 == 0 {
+			f.Match.Servers, f.Inject = []string{"second"}, Stale(time.Second)
+		}
+		remove, err := l.Inject(b.Context(), f)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer remove()
+	}
+	b.Run("hundred", measure)
 }
 
 // BenchmarkMatch measures how long a request takes to find out that none of a hundred Faults is about it.

@@ -39,8 +39,8 @@ func matchesRequest(m *v1alpha1.FaultMatch, r *http.Request, info *request.Info,
 	case len(m.Verbs) > 0 && !slices.Contains(m.Verbs, info.Verb):
 		return false
 	}
-	return matchesAny(m.Resources, resource) && matchesAny(m.Namespaces, info.Namespace) && matchesAny(m.Names, info.Name) &&
-		matchesAny(m.UserAgents, r.UserAgent()) && (len(m.Servers) == 0 || matchesAny(m.Servers, request.ServerOf(r.Context())))
+	return matchesAny(m.Names, info.Name) && matchesAny(m.Resources, resource) && matchesAny(m.Namespaces, info.Namespace) &&
+		(len(m.UserAgents) == 0 || matchesAny(m.UserAgents, r.UserAgent())) && (len(m.Servers) == 0 || matchesAny(m.Servers, request.ServerOf(r.Context())))
 }
 
 // resourceOf returns RESOURCE.GROUP/SUBRESOURCE of a request; empty if it is not for a resource.
@@ -57,11 +57,11 @@ func resourceOf(info *request.Info) string {
 
 // matchesAny reports whether a text is one of a list, whose entries may end in a star. An empty list has all texts.
 func matchesAny(list []string, s string) bool {
-	if len(list) == 0 {
-		return true
+	for _, pattern := range list {
+		last := len(pattern) - 1
+		if pattern == s || last >= 0 && pattern[last] == '*' && strings.HasPrefix(s, pattern[:last]) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(list, func(pattern string) bool {
-		prefix, isPrefix := strings.CutSuffix(pattern, "*")
-		return pattern == s || isPrefix && strings.HasPrefix(s, prefix)
-	})
+	return len(list) == 0
 }

@@ -251,6 +251,20 @@ func TestWrongFaults(t *testing.T) {
 		"{when: {per: Day}, inject: {conflict: {}}}":      "spec.when.per",
 		"{match: {verbs: [eat]}, inject: {conflict: {}}}": "spec.match.verbs[0]",
 		"{inject: {conflict: {}}, more: 1}":               "unknown field",
+		"inject: {watch: {freeze: 1s, delay: 1s}}":        "spec.inject.watch",
+		"inject: {stale: {age: 1s}, lag: 1s}":             "spec.inject",
+		"inject: {stale: {}}":                             "spec.inject.stale.age",
+		"inject: {stale: {age: 10m}}":                     "spec.inject.stale.age",
+		"inject: {lag: 0s}":                               "spec.inject.lag",
+		"inject: {lag: -1s}":                              "spec.inject.lag",
+		"{match: {users: [jane]}, inject: {lag: 1s}}":     "spec.match.users",
+		"{when: {times: 1}, inject: {lag: 1s}}":           "spec.when",
+
+		"{match: {verbs: [get, create]}, inject: {stale: {age: 1s}}}":      "spec.match.verbs[1]",
+		"{match: {verbs: [get]}, inject: {watch: {expire: {}}}}":           "spec.match.verbs[0]",
+		"{match: {verbs: [delete]}, inject: {conflict: {}}}":               "spec.match.verbs[0]",
+		"{match: {servers: [third]}, inject: {error: {code: 500}}}":        "spec.match.servers[0]",
+		"{match: {servers: [first]}, when: {skip: -1}, inject: {lag: 1s}}": "spec.when.skip",
 	} {
 		var content map[string]any
 		if err := yaml.Unmarshal([]byte(spec), &content); err != nil {

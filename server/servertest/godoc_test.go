@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/miniapiserver/miniapiserver/lab"
 	"github.com/miniapiserver/miniapiserver/server"
 	"github.com/miniapiserver/miniapiserver/server/servertest"
 )
@@ -37,6 +38,16 @@ func ExampleServer_As() {
 	if err == nil {
 		t.Error("jane can read secrets")
 	}
+}
+
+// The server misbehaves as a test asks: here the first update of each object meets a conflict.
+func ExampleServer_Inject() {
+	s := servertest.New(t, server.Options{Lab: server.Lab{Enabled: true}})
+	s.Inject(t, lab.Fault{
+		Match:  lab.Match{Verbs: []string{"update"}, Resources: []string{"deployments.apps"}},
+		When:   lab.When{Times: 1, Per: "Object"},
+		Inject: lab.Conflict(),
+	})
 }
 
 // t stands for the test that contains the code of an example.

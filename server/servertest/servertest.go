@@ -65,6 +65,20 @@ func New(t testing.TB, o server.Options) *Server {
 	return s
 }
 
+// Inject creates a Fault of the lab, which the options must have (Lab.Enabled). It acts until remove is called or t ends.
+func (s *Server) Inject(t testing.TB, f lab.Fault) (remove func()) {
+	t.Helper()
+	if s.Lab() == nil {
+		t.Fatal("injecting a fault: the server has no lab; set Lab.Enabled in its options")
+	}
+	remove, err := s.Lab().Inject(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	return remove
+}
+
 // Namespace creates a namespace for t and returns its name, which begins with t's name. The
 // namespace is deleted when t ends, with all that is in it; that goes on in the background.
 func (s *Server) Namespace(t testing.TB) string {
