@@ -13,6 +13,9 @@ import (
 // headerFault names the fault that was injected into a request.
 const headerFault = "Lab-Fault"
 
+// annotationFault names it in the audit events of the request.
+const annotationFault = "lab.miniapiserver.io/fault"
+
 // misbehave injects the fault of a request, if the lab has one.
 func (h *Handler) misbehave(next http.HandlerFunc) http.HandlerFunc {
 	if h.Faults == nil {
@@ -45,7 +48,12 @@ func (h *Handler) misbehaveWhileRunning(w http.ResponseWriter, r *http.Request, 
 	} else {
 		next(w, r)
 	}
-	if by := running.EndedBy(); by != nil && !endsInOrder(by) {
+	by := running.EndedBy()
+	if by == nil {
+		return
+	}
+	scope.Annotate(annotationFault, by.Name)
+	if !endsInOrder(by) {
 		scope.Account.Refuse(request.Refusal{By: request.RefusedByFault, Name: by.Name})
 		cut(r.Context(), by)
 	}
@@ -55,7 +63,7 @@ func (h *Handler) misbehaveWhileRunning(w http.ResponseWriter, r *http.Request, 
 func (h *Handler) inject(fault *request.Fault, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	scope := request.From(r.Context())
 	w.Header().Set(headerFault, fault.Name)
-	scope.Annotate("lab.miniapiserver.io/fault", fault.Name)
+	scope.Annotate(annotationFault, fault.Name)
 	loses := fault.LosesRequest || fault.LosesResponse || fault.LosesConnection
 	if fault.Error != nil || loses {
 		scope.Account.Refuse(request.Refusal{By: request.RefusedByFault, Name: fault.Name})

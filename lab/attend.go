@@ -22,6 +22,9 @@ type attending struct {
 	runningMu sync.Mutex
 	running   map[*attended]struct{}
 	attended  int64 // number of long-running requests so far
+
+	meetingMu sync.Mutex
+	met       int64 // generation of the Faults that all running requests have met
 }
 
 // attended is a long-running request.
@@ -64,7 +67,13 @@ func (l *Lab) followFaults(ctx context.Context) *registry.Follower {
 
 // meetRunning has all running requests meet the present Faults.
 func (l *Lab) meetRunning() {
+	l.armed.meetingMu.Lock()
+	defer l.armed.meetingMu.Unlock()
 	state := l.faultState()
+	if state.generation == l.armed.met { // only counts have changed
+		return
+	}
+	l.armed.met = state.generation
 	l.armed.runningMu.Lock()
 	all := make([]*attended, 0, len(l.armed.running))
 	for a := range l.armed.running {

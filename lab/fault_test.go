@@ -79,7 +79,8 @@ func BenchmarkFaults(b *testing.B) {
 	}
 	b.Run("none", measure)
 	for i := range 100 {
-		f := Fault{Match: Match{Verbs: []string{"get"}, Resources: []string{"configmaps", "deployments.apps"}, Names: []string{fmt.Sprint("other-", i)}}, Inject: Error(500)}
+		f := Fault{Match: Match{Verbs: []string{"get"}, Resources: []string{"configmaps", "deployments.apps"}}, Inject: Error(500)}
+		f.Match.Names = []string{fmt.Sprint("other-", i)}
 		if i%2 == 0 {
 			f.Match.Servers, f.Inject = []string{"second"}, Stale(time.Second)
 		}

@@ -76,7 +76,8 @@ func count(given ...bool) (n int) {
 }
 
 func checkInjection(i *v1alpha1.FaultInjection, at *field.Path) (errs field.ErrorList) {
-	if count(i.Error != nil, i.Delay != nil, i.Lose != "", i.Conflict != nil, i.Watch != nil, i.Compact != nil, i.Stale != nil, i.Lag != "") != 1 {
+	if count(i.Error != nil, i.Delay != nil, i.Lose != "", i.Conflict != nil, i.Watch != nil, i.Compact != nil,
+		i.Stale != nil, i.Lag != "") != 1 {
 		return field.ErrorList{field.Invalid(at, "", "exactly one of error, delay, lose, conflict, watch, compact, stale and lag must be set")}
 	}
 	duration := func(path *field.Path, text string, required bool) time.Duration {

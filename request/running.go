@@ -76,7 +76,8 @@ func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// CloseConnection closes the connection of a request without a word, as a process that dies. It does nothing if the connection is not known.
+// CloseConnection closes the connection of a request without a word, as a process that dies. It does nothing if the connection is
+// not known.
 func CloseConnection(ctx context.Context) {
 	c, ok := ctx.Value(connectionKey{}).(net.Conn)
 	if secured, isTLS := c.(interface{ NetConn() net.Conn }); isTLS {

@@ -29,12 +29,14 @@ func TestLag(t *testing.T) {
 	jane := kubernetes.NewForConfigOrDie(config)
 	grant := func(resource string) {
 		t.Helper()
-		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: resource}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: []string{"list"}}}}
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: resource},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: []string{"list"}}}}
 		if _, err := s.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: resource}, Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "jane"}},
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: resource}}
+		binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: resource},
+			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "jane"}},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: resource}}
 		if _, err := s.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +56,8 @@ func TestLag(t *testing.T) {
 	remove := s.inject(lab.Fault{Inject: lab.Lag(5 * time.Minute)})
 	grant("configmaps")
 	s.refuseConfigMaps("named-no")
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/secrets": resource.MustParse("0")}}}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/secrets": resource.MustParse("0")}}}
 	if _, err := s.client.CoreV1().ResourceQuotas("default").Create(t.Context(), quota, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +66,8 @@ func TestLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	createSecret := func(name string) error {
-		_, err := s.client.CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, err := s.client.CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{})
 		return err
 	}
 	served := func() error {
@@ -108,7 +112,8 @@ func TestLagOfOneResource(t *testing.T) {
 	s.inject(lab.Fault{Match: lab.Match{Resources: []string{"customresourcedefinitions.apiextensions.k8s.io"}}, Inject: lab.Lag(lag)})
 	s.refuseConfigMaps("named-no")
 	eventually.True(t, "a policy that does not lag", func() bool {
-		_, err := s.client.CoreV1().ConfigMaps("default").Create(t.Context(), configMapNamed("no"), metav1.CreateOptions{DryRun: []string{"All"}})
+		dry := metav1.CreateOptions{DryRun: []string{"All"}}
+		_, err := s.client.CoreV1().ConfigMaps("default").Create(t.Context(), configMapNamed("no"), dry)
 		return apierrors.IsInvalid(err)
 	})
 	definitions := apiextensions.NewForConfigOrDie(s.server.RESTConfig()).ApiextensionsV1().CustomResourceDefinitions()
@@ -132,16 +137,20 @@ func TestLagOfOneResource(t *testing.T) {
 func (s *faultServer) refuseConfigMaps(name string) {
 	s.t.Helper()
 	fail, all := admissionv1.Fail, admissionv1.AllScopes
-	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicySpec{FailurePolicy: &fail,
-		MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
-			Operations: []admissionv1.OperationType{"CREATE"}, Rule: admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}, Scope: &all}}}}},
-		Validations: []admissionv1.Validation{{Expression: "!object.metadata.name.startsWith('no')"}}}}
-	if _, err := s.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().Create(s.t.Context(), policy, metav1.CreateOptions{}); err != nil {
+	creates := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{"CREATE"},
+		Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}, Scope: &all}}}
+	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	policy.Spec.FailurePolicy = &fail
+	policy.Spec.MatchConstraints = &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{creates}}
+	policy.Spec.Validations = []admissionv1.Validation{{Expression: "!object.metadata.name.startsWith('no')"}}
+	policies := s.client.AdmissionregistrationV1()
+	if _, err := policies.ValidatingAdmissionPolicies().Create(s.t.Context(), policy, metav1.CreateOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name,
-		ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}}}
-	if _, err := s.client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(s.t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	binding.Spec.PolicyName, binding.Spec.ValidationActions = name, []admissionv1.ValidationAction{admissionv1.Deny}
+	if _, err := policies.ValidatingAdmissionPolicyBindings().Create(s.t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -149,8 +158,11 @@ func (s *faultServer) refuseConfigMaps(name string) {
 // widgets returns the definition of a custom kind.
 func widgets() *apiextensionsv1.CustomResourceDefinition {
 	preserves := true
-	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"}, Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-		Group: "example.com", Scope: apiextensionsv1.ClusterScoped, Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
-		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
-			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserves}}}}}}
+	schema := &apiextensionsv1.CustomResourceValidation{
+		OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserves}}
+	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Scope: apiextensionsv1.ClusterScoped,
+			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: schema}}}}
 }

@@ -63,7 +63,8 @@ func sendsNothing(t *testing.T, w watch.Interface) {
 // TestFaultsEndRunningWatches checks that a Fault ends a watch that is idle when it is created, as the real server would.
 func TestFaultsEndRunningWatches(t *testing.T) {
 	s := startFaultServer(t)
-	bystander, err := kubernetes.NewForConfigOrDie(s.server.RESTConfig()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
+	others := kubernetes.NewForConfigOrDie(s.server.RESTConfig()).CoreV1().ConfigMaps("default")
+	bystander, err := others.Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

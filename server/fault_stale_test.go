@@ -39,7 +39,8 @@ func TestStale(t *testing.T) {
 	}
 	get := func(version string) func() error {
 		return func() error {
-			return request().Name("new").VersionedParams(&metav1.GetOptions{ResourceVersion: version}, scheme.ParameterCodec).Do(t.Context()).Error()
+			o := &metav1.GetOptions{ResourceVersion: version}
+			return request().Name("new").VersionedParams(o, scheme.ParameterCodec).Do(t.Context()).Error()
 		}
 	}
 	list := func(o metav1.ListOptions) func() error {
@@ -51,6 +52,9 @@ func TestStale(t *testing.T) {
 			}
 			return err
 		}
+	}
+	at := func(state interface{ GetResourceVersion() string }, match metav1.ResourceVersionMatch) metav1.ListOptions {
+		return metav1.ListOptions{ResourceVersion: state.GetResourceVersion(), ResourceVersionMatch: match}
 	}
 	succeeds := func(err error) bool { return err == nil }
 	tooLarge := func(err error) bool {
@@ -68,9 +72,9 @@ func TestStale(t *testing.T) {
 		"list":                         {list(metav1.ListOptions{}), succeeds},
 		"list with a limit":            {list(metav1.ListOptions{Limit: 500}), succeeds},
 		"list at 0":                    {list(metav1.ListOptions{ResourceVersion: "0"}), apierrors.IsNotFound},
-		"list not older than the new":  {list(metav1.ListOptions{ResourceVersion: created.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}), tooLarge},
-		"list not older than the view": {list(metav1.ListOptions{ResourceVersion: old.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}), apierrors.IsNotFound},
-		"list exactly the new":         {list(metav1.ListOptions{ResourceVersion: created.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact}), succeeds},
+		"list not older than the new":  {list(at(created, metav1.ResourceVersionMatchNotOlderThan)), tooLarge},
+		"list not older than the view": {list(at(old, metav1.ResourceVersionMatchNotOlderThan)), apierrors.IsNotFound},
+		"list exactly the new":         {list(at(created, metav1.ResourceVersionMatchExact)), succeeds},
 	} {
 		wg.Go(func() { // those of the future wait some seconds
 			if err := c.do(); !c.want(err) {
@@ -104,7 +108,8 @@ func TestStale(t *testing.T) {
 		}()
 	}
 	sends := true
-	w, err := maps.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &sends, AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	w, err := maps.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &sends, AllowWatchBookmarks: true,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +125,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestTwoServers checks that a client behind a load balancer goes back in time between two addresses, of which one lags, and never at one of
-// them; and that the second asks for credentials as the first does.
+// TestTwoServers checks that a client behind a load balancer goes back in time between two addresses, of which one lags, and never at
+// one of them; and that the second asks for credentials as the first does.
 func TestTwoServers(t *testing.T) {
 	s := startFaultServer(t)
 	config := s.server.RESTConfig()

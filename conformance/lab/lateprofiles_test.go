@@ -61,7 +61,8 @@ func TestLateProfiles(t *testing.T) {
 	}
 	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 	w.do("POST "+roles, `{"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["list"]}]}`)
-	w.do("POST "+strings.TrimSuffix(roles, "s")+"bindings", `{"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"r"},`+
+	w.do("POST "+strings.TrimSuffix(roles, "s")+"bindings", `{"metadata":{"name":"r"},`+
+		`"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"r"},`+
 		`"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}]}`)
 	if a := w.call(call{as: "jane", do: "GET " + maps}); a.code != 403 {
 		t.Errorf("a role takes effect at once: %d", a.code)
