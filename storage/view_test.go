@@ -206,6 +206,7 @@ func TestViewOfReload(t *testing.T) {
 	if l := mustList(t, c, ListOptions{Read: Read{Match: Any, View: v}}); len(l.Items) != 0 {
 		t.Fatalf("the view has %v", listedKeys(l))
 	}
+	mustList(t, c, ListOptions{}) // waits for the cache
 	c.Reconfigure(configMaps())
 	mustCreate(t, c, "a/y", "1")
 	l := mustList(t, c, ListOptions{Read: Read{Match: Any, View: v}, Field: "node", Value: ""})
