@@ -146,12 +146,9 @@ func (l *Lab) faultState() *faultState {
 		return state
 	}
 	next := &faultState{of: now, generation: 1}
-	if state != nil {
-		next.generation = state.generation
-	}
 	var before []*armedFault
 	if state != nil {
-		before = state.list
+		next.generation, before = state.generation, state.list
 	}
 	for _, obj := range l.objectsOf(l.faults) {
 		f, err := faultOf(obj)
@@ -166,8 +163,8 @@ func (l *Lab) faultState() *faultState {
 		return next
 	}
 	next.generation++
-	l.armed.state.Store(next)
 	l.applyLags(next.list)
+	l.armed.state.Store(next) // afterwards: who finds it relies on the lags
 	for _, f := range before {
 		if f.view != nil && !slices.Contains(next.list, f) {
 			f.view.End()
