@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // measureRestore measures how long it takes to go back to an earlier state as administrators do, without a rewind of the lab: stop
@@ -37,7 +34,11 @@ func measureRestore(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	snapshot := filepath.Join(dir, "snapshot.db")
-	if err := errors.Join(before.fill(ctx, s), saveSnapshot(ctx, before.etcd.url, snapshot)); err != nil {
+	err = before.fill(ctx, s)
+	if err == nil {
+		err = runSnapshot(ctx, s, "save", snapshot, "--etcd-servers", before.etcd.url)
+	}
+	if err != nil {
 		return errors.Join(err, before.stop())
 	}
 	began := time.Now()
@@ -45,8 +46,8 @@ func measureRestore(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	restored := filepath.Join(dir, "after")
-	if out, err := exec.CommandContext(ctx, s.binary, "snapshot", "restore", snapshot, "--data-dir", restored).CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
+	if err := runSnapshot(ctx, s, "restore", snapshot, "--data-dir", restored); err != nil {
+		return err
 	}
 	after, err := newPair(ctx, dir, filepath.Join(restored, "etcd"), kubeAPIServer, etcd)
 	if err != nil {
@@ -62,6 +63,14 @@ func measureRestore(ctx context.Context, s *settings) (err error) {
 	}
 	fmt.Printf("back to a snapshot of %d ConfigMaps by stopping %s and etcd, restoring and starting them: %d ms (a rewind: BenchmarkRewind of ./server)\n",
 		s.objects, filepath.Base(kubeAPIServer[0]), took.Milliseconds())
+	return nil
+}
+
+// runSnapshot runs a command of snapshot.
+func runSnapshot(ctx context.Context, s *settings, args ...string) error {
+	if out, err := exec.CommandContext(ctx, s.binary, append([]string{"snapshot"}, args...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("snapshot %s: %w: %s", args[0], err, out)
+	}
 	return nil
 }
 
@@ -91,24 +100,4 @@ func (p pair) fill(ctx context.Context, s *settings) error {
 	}
 	work.Wait()
 	return errors.Join(errs...)
-}
-
-// saveSnapshot writes a snapshot of an etcd to a file.
-func saveSnapshot(ctx context.Context, endpoint, file string) error {
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	content, err := c.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, content)
-	return errors.Join(err, out.Close())
 }
