@@ -89,6 +89,9 @@ func (p pair) stop() error { return errors.Join(p.server.stop(), p.etcd.stop()) 
 
 // fill creates the ConfigMaps.
 func (p pair) fill(ctx context.Context, s *settings) error {
+	if err := prepare(ctx, p.server); err != nil {
+		return err
+	}
 	var work sync.WaitGroup
 	errs := make([]error, max(s.workers, 1))
 	for w := range errs {
