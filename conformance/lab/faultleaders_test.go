@@ -47,7 +47,7 @@ func TestLeaderElection(t *testing.T) {
 
 // election counts the leaders.
 type election struct {
-	t              *testing.T
+	t              testing.TB
 	leaders, terms atomic.Int64
 }
 
