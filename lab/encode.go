@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/internal/quickjson"
@@ -214,7 +215,11 @@ func (w *writer) steps(d *description) {
 		w.b = append(w.b, '"')
 		w.step(s.Start.Sub(d.received), s.Took)
 		facts := facts{w: w}
-		for _, a := range s.Attributes {
+		var attributes []attribute.KeyValue
+		if s.Depth > 0 { // the spec has those of the request
+			attributes = s.Attributes()
+		}
+		for _, a := range attributes {
 			if key := string(a.Key); !isRepeated(key) {
 				facts.add(key, cut(a.Value.Emit(), maxAgent))
 			}

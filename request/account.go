@@ -55,7 +55,6 @@ type Account struct {
 	mu      sync.Mutex
 	span    *Span // of the verb
 	states  []ObjectState
-	scratch []byte // in which states are encoded before they are compared
 	refusal Refusal
 	status  *metav1.Status // in a response whose audit event has none
 	// attempts counts the attempts of the write of an object of the kind written, which begin after the first sent states. kind
@@ -197,6 +196,12 @@ type WatchCounts struct {
 	Ended string
 }
 
+// scratches are buffers in which states are encoded before they are compared.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxScratch is the size up to which a buffer is used again, in bytes.
+const maxScratch = 64 << 10
+
 // NewState adds a state that by made, unless it equals the one before it. The function encode appends the encoding of the
 // object, and decode returns the JSON of such an encoding. The kind identifies the kind of the object: states of another kind than
 // that of the write, which a layer writes meanwhile, are left out.
@@ -209,18 +214,23 @@ func (a *Account) NewState(kind any, by string, encode func([]byte) ([]byte, err
 	if a.attempts > 0 && kind != a.written {
 		return
 	}
-	var err error
-	if a.scratch, err = encode(a.scratch[:0]); err != nil {
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	encoded, err := encode((*scratch)[:0])
+	if err != nil {
 		return
+	}
+	if cap(encoded) <= maxScratch {
+		*scratch = encoded
 	}
 	if kind != a.kind { // the body was of another kind: an eviction, a scale
 		by = ""
 	}
-	if n := len(a.states); n > 0 && by != "" && bytes.Equal(a.states[n-1].Data, a.scratch) {
+	if n := len(a.states); n > 0 && by != "" && bytes.Equal(a.states[n-1].Data, encoded) {
 		return
 	}
 	a.kind = kind
-	data := bytes.Clone(a.scratch)
+	data := bytes.Clone(encoded)
 	a.states = append(a.states, ObjectState{By: by, Data: data, JSON: func() ([]byte, error) { return decode(data) }})
 }
 
@@ -242,7 +252,7 @@ func (a *Account) DropStates() {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.states, a.scratch, a.patch.Data = nil, nil, nil
+	a.states, a.patch.Data = nil, nil
 }
 
 // BeginAttempt is called when an attempt of a write of an object of a kind begins. A further attempt drops the states of the one
@@ -363,7 +373,16 @@ type SpanStep struct {
 	Name       string
 	Start      time.Time
 	Took       time.Duration // 0 for an event, and for a span that has not ended
-	Attributes []attribute.KeyValue
+	attributes []attribute.KeyValue
+	span       *Span // whose attributes are those of the step; nil for an event
+}
+
+// Attributes returns what the step found out.
+func (s *SpanStep) Attributes() []attribute.KeyValue {
+	if s.span != nil {
+		return s.span.attributes()
+	}
+	return s.attributes
 }
 
 // Steps calls f with the span and all steps in it, each before the steps inside it.
@@ -376,7 +395,7 @@ func (s *Span) Steps(f func(*SpanStep)) {
 func (s *Span) visit(depth int, f func(*SpanStep)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	step := SpanStep{Depth: depth, Name: s.name, Start: s.start, Took: s.took, Attributes: s.attributes()}
+	step := SpanStep{Depth: depth, Name: s.name, Start: s.start, Took: s.took, span: s}
 	f(&step)
 	for i := range s.steps {
 		inner := &s.steps[i]
@@ -384,7 +403,7 @@ func (s *Span) visit(depth int, f func(*SpanStep)) {
 			inner.span.visit(depth+1, f)
 			continue
 		}
-		step = SpanStep{Depth: depth + 1, Name: inner.name, Start: inner.at, Took: inner.took, Attributes: inner.attributes}
+		step = SpanStep{Depth: depth + 1, Name: inner.name, Start: inner.at, Took: inner.took, attributes: inner.attributes}
 		f(&step)
 	}
 }

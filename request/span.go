@@ -86,9 +86,15 @@ func CurrentSpan(ctx context.Context) *Span {
 	return s
 }
 
+// usualSteps is the number of steps for which an outermost span has room: most writes have as many.
+const usualSteps = 16
+
 func (s *Span) add(step spanStep) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.steps == nil && s.parent == nil {
+		s.steps = make([]spanStep, 0, usualSteps)
+	}
 	s.steps = append(s.steps, step)
 }
 
