@@ -134,10 +134,28 @@ type ObjectState struct {
 	// By is what made the state from the one before it, such as the name of an admission plugin. It is empty for a state from
 	// which the next one is compared but which was not made from the one before it.
 	By string
-	// Data is an encoding by which states are compared, and JSON decodes it. Both are of the same version of the kind as those of
-	// the state before, unless By is empty.
-	Data []byte
-	JSON func() ([]byte, error)
+	// Data is an encoding by which states are compared, and Decode returns the JSON of it. Both are of the same version of the kind as
+	// those of the state before, unless By is empty.
+	Data   []byte
+	Decode func(data []byte) ([]byte, error)
+	// kind decodes Data if Decode is nil.
+	kind StateKind
+}
+
+// JSON returns the JSON of the state.
+func (s *ObjectState) JSON() ([]byte, error) {
+	if s.Decode != nil {
+		return s.Decode(s.Data)
+	}
+	return s.kind.DecodeState(s.Data)
+}
+
+// StateKind encodes the states of objects of a kind.
+type StateKind interface {
+	// AppendState appends an encoding of an object.
+	AppendState(b []byte, obj any) ([]byte, error)
+	// DecodeState returns the JSON of an encoding.
+	DecodeState(data []byte) ([]byte, error)
 }
 
 // Authors of changes that are no plugins (ObjectState.By).
@@ -202,10 +220,9 @@ var scratches = sync.Pool{New: func() any { return new([]byte) }}
 // maxScratch is the size up to which a buffer is used again, in bytes.
 const maxScratch = 64 << 10
 
-// NewState adds a state that by made, unless it equals the one before it. The function encode appends the encoding of the
-// object, and decode returns the JSON of such an encoding. The kind identifies the kind of the object: states of another kind than
-// that of the write, which a layer writes meanwhile, are left out.
-func (a *Account) NewState(kind any, by string, encode func([]byte) ([]byte, error), decode func([]byte) ([]byte, error)) {
+// NewState adds the state of an object, which by made, unless it equals the state before. States of another kind than that of
+// the write, which a layer writes meanwhile, are left out.
+func (a *Account) NewState(kind StateKind, by string, obj any) {
 	if a == nil {
 		return
 	}
@@ -216,7 +233,7 @@ func (a *Account) NewState(kind any, by string, encode func([]byte) ([]byte, err
 	}
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
-	encoded, err := encode((*scratch)[:0])
+	encoded, err := kind.AppendState((*scratch)[:0], obj)
 	if err != nil {
 		return
 	}
@@ -230,8 +247,7 @@ func (a *Account) NewState(kind any, by string, encode func([]byte) ([]byte, err
 		return
 	}
 	a.kind = kind
-	data := bytes.Clone(encoded)
-	a.states = append(a.states, ObjectState{By: by, Data: data, JSON: func() ([]byte, error) { return decode(data) }})
+	a.states = append(a.states, ObjectState{By: by, Data: bytes.Clone(encoded), kind: kind})
 }
 
 // SentState adds a state of the body of a request, which is of a kind.

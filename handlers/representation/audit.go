@@ -137,11 +137,11 @@ func appendMembers(b []byte, object jsonscan.Value, appendValue func(b []byte, k
 
 // RecordBody adds the body of a request, and the object of the hub type that was decoded from it, to the account of the request.
 func (c *Codec) RecordBody(account *request.Account, contentType string, data []byte, obj api.Object) {
-	account.SentState(c.resource, request.ObjectState{Data: data, JSON: func() ([]byte, error) { return c.bodyJSON(contentType, data) }})
+	account.SentState(c.resource, request.ObjectState{Data: data, Decode: func(data []byte) ([]byte, error) { return c.bodyJSON(contentType, data) }})
 	by := request.ChangedByDecoding
 	if c.version.FromHub != nil || c.resource.Storage.ConvertFromStored != nil {
 		text, err := c.AuditJSON(obj, false) // in the version of the body
-		account.SentState(c.resource, request.ObjectState{By: by, Data: text, JSON: func() ([]byte, error) { return text, err }})
+		account.SentState(c.resource, request.ObjectState{By: by, Data: text, Decode: func(text []byte) ([]byte, error) { return text, err }})
 		by = ""
 	}
 	c.resource.RecordState(account, by, obj)
