@@ -80,7 +80,7 @@ func (o *options) chaos() *cobra.Command {
 the flags name, until "kubectl lab calm". What the server itself sees late, as in busy-cluster, it
 sees late for all clients. The same seed and the same requests have the same requests hit.
 --dry-run with -o yaml prints the Faults, to change them and apply them.`,
-		Example: `  kubectl lab chaos --profile flaky-network --user-agent 'my-operator*'
+		Example: `  kubectl lab chaos --profile flaky-network --agent 'my-operator*'
   kubectl lab chaos --profile slow-cluster --dry-run -o yaml
   kubectl lab calm`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -113,7 +113,7 @@ sees late for all clients. The same seed and the same requests have the same req
 	flags.StringVar(&profile, "profile", "flaky-network", "What happens: "+strings.Join(profiles(), ", ")+".")
 	flags.Int64Var(&seed, "seed", 1, "Seed of what is random.")
 	flags.StringSliceVar(&match.Users, "user", nil, "Users whose requests are hit. An entry may end in a star. If none, all.")
-	flags.StringSliceVar(&match.UserAgents, "user-agent", nil, "User-Agents whose requests are hit. An entry may end in a star. If none, all.")
+	flags.StringSliceVar(&match.UserAgents, "agent", nil, "User-Agents whose requests are hit. An entry may end in a star. If none, all.")
 	flags.StringSliceVarP(&match.Namespaces, "namespace", "n", nil, "Namespaces of the objects. If none, all, and objects without a namespace.")
 	flags.BoolVar(&dryRun, "dry-run", false, "Show the Faults, and create none.")
 	o.addOutput(cmd)

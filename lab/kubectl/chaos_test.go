@@ -14,7 +14,7 @@ import (
 func TestChaos(t *testing.T) {
 	f := newFake(t)
 	for _, profile := range profiles() {
-		got := f.run("chaos", "--profile", profile, "--dry-run", "-o", "yaml", "--seed", "40", "--user-agent", "op*")
+		got := f.run("chaos", "--profile", profile, "--dry-run", "-o", "yaml", "--seed", "40", "--agent", "op*")
 		ofClients := strings.Count(got.stdout, "kind: Fault\n") - strings.Count(got.stdout, " lag: ") // which happens to the server
 		if got.code != 0 || !strings.Contains(got.stdout, "kind: FaultList") || strings.Count(got.stdout, "- op*\n") != ofClients {
 			t.Errorf("%s: %+v", profile, got)

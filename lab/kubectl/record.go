@@ -48,14 +48,14 @@ file: each has a placeholder, the same for the same value. Requests for objects 
 may not get are left out. What goes to pods (exec, logs, port-forward) is not recorded.`,
 		Example: `  kubectl lab record -- kubectl apply -f manifests/
   kubectl lab record -o session.jsonl --har session.har -- go test ./e2e
-  kubectl lab record -o operator.jsonl --user-agent 'my-operator*'`,
+  kubectl lab record -o operator.jsonl --agent 'my-operator*'`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.runRecord(cmd.Context(), &f, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "output", "o", "recording.jsonl", "File to write the recording to. It is replaced.")
 	flags.StringVar(&f.har, "har", "", "File to write the recording to as an HTTP archive, which the tools of browsers read. If empty, none.")
 	flags.StringSliceVar(&f.spec.Match.Users, "user", nil, "Users whose requests are recorded. An entry may end in a star. If none, all.")
-	flags.StringSliceVar(&f.spec.Match.UserAgents, "user-agent", nil,
+	flags.StringSliceVar(&f.spec.Match.UserAgents, "agent", nil,
 		"User-Agents whose requests are recorded. An entry may end in a star. If none, all.")
 	flags.StringSliceVar(&f.spec.Match.Verbs, "verb", nil, "Verbs that are recorded, such as get or watch. If none, all.")
 	flags.StringSliceVar(&f.spec.Match.Resources, "resource", nil,

@@ -35,7 +35,7 @@ func newRecorder(t *testing.T) *fake {
 func TestRecord(t *testing.T) {
 	f := newRecorder(t)
 	file := filepath.Join(t.TempDir(), "r.jsonl")
-	got := f.run("record", "-o", file, "--user-agent", "a*", "--max-requests", "1", "--", "sh", "-c", "grep server: $KUBECONFIG; test -n \"$KUBECACHEDIR\"; exit 5")
+	got := f.run("record", "-o", file, "--agent", "a*", "--max-requests", "1", "--", "sh", "-c", "grep server: $KUBECONFIG; test -n \"$KUBECACHEDIR\"; exit 5")
 	if got.code != 5 || !strings.Contains(got.stdout, f.URL+v1alpha1.RecordingAddress+"record-x") {
 		t.Errorf("%+v", got)
 	}
