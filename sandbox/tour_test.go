@@ -230,14 +230,15 @@ func missingLine(want []string, output string) string {
 
 // TestMissingLine checks the comparison of the tour.
 func TestMissingLine(t *testing.T) {
-	const output = "NAME                   READY   AGE\nweb-5d59d67564-x7x4z   1/1     3s\nweb-5d59d67564-9zqxv   0/1     2m3s\n"
+	const output = "NAME                   READY   AGE\nweb-5d59d67564-x7x4z   1/1     3s\nweb-5d59d67564-9zqxv   0/1     2m3s\ndata pvc-6dbdb2f8-0f46-4bf8-87df-790460bd63a7\n"
 	for want, missing := range map[string]bool{
-		"NAME READY AGE":                         false,
-		"web-7c5ddbdf54-2xkqn 1/1 9m":            false,
-		"...\nweb-7c5ddbdf54-2xkqn 0/1 9m":       false,
-		"web-7c5ddbdf54-2xkqn 2/1 9m":            true,
-		"web-7c5ddbdf54-2xkqn 1/1 9m\nNAME ...":  true,
-		"NAME ...\nweb-7c5ddbdf54-2xkqn 0/1 ...": false,
+		"NAME READY AGE":                                false,
+		"web-7c5ddbdf54-2xkqn 1/1 9m":                   false,
+		"...\nweb-7c5ddbdf54-2xkqn 0/1 9m":              false,
+		"web-7c5ddbdf54-2xkqn 2/1 9m":                   true,
+		"web-7c5ddbdf54-2xkqn 1/1 9m\nNAME ...":         true,
+		"NAME ...\nweb-7c5ddbdf54-2xkqn 0/1 ...":        false,
+		"data pvc-bdda7c90-506a-4ea2-9ca9-06769786b997": false, // whose beginning is no generated name, but that of the other uid could be
 	} {
 		if got := missingLine(strings.Split(want, "\n"), output); (got != "") != missing {
 			t.Errorf("%q: missing %q", want, got)

@@ -183,9 +183,10 @@ type Volatile struct {
 
 // usual are the volatile parts of all pages, and ofPages those of the pages of this package, which are replaced before.
 var (
+	// uids come before all others: a part of a uid looks like a generated name now and then.
+	uids  = []Volatile{{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"}}
 	usual = []Volatile{
 		{regexp.MustCompile(`\b\d+\.\d+\.\d+\.\d+\b`), "IP"},
-		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
 		{regexp.MustCompile(`\b(\d+[smhd])+\b`), "AGE"},
 		{regexp.MustCompile(`\s+`), " "},
 	}
@@ -206,7 +207,7 @@ var (
 
 // steady returns a line without its volatile parts.
 func steady(line string, more []Volatile) string {
-	for _, list := range [][]Volatile{more, usual} {
+	for _, list := range [][]Volatile{uids, more, usual} {
 		for _, v := range list {
 			line = v.Pattern.ReplaceAllString(line, v.Text)
 		}
