@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/safefile"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -36,7 +36,7 @@ func removeAbandonedDirs(temp string, now time.Time, log *slog.Logger) {
 	dirs, _ := filepath.Glob(filepath.Join(temp, ephemeralPrefix+"*"))
 	for _, dir := range dirs {
 		info, err := os.Lstat(filepath.Join(dir, storage.LockName))
-		if err != nil || !ownDir(dir) || now.Sub(info.ModTime()) < minAge {
+		if err != nil || !safefile.IsOwnDir(dir) || now.Sub(info.ModTime()) < minAge {
 			continue
 		}
 		lock, err := storage.LockDir(dir)
@@ -44,19 +44,9 @@ func removeAbandonedDirs(temp string, now time.Time, log *slog.Logger) {
 			continue
 		}
 		log.Info("removing the data of a server that was killed", "dir", dir)
+		_ = lock.Close() // nothing was written; Windows does not remove an open file
 		if err := os.RemoveAll(dir); err != nil {
 			log.Warn("cannot remove the data of a server that was killed", "dir", dir, "error", err)
 		}
-		_ = lock.Close() // nothing was written
 	}
-}
-
-// ownDir reports whether path is a directory, and not a link to one, of the process's user.
-func ownDir(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() {
-		return false
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid()
 }

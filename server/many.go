@@ -150,7 +150,7 @@ func (m *Many) listen() error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(o.Serving.BindAddress, o.Serving.Port)
+	listener, err := listen(o.Serving.BindAddress, o.Serving.Port, nil)
 	if err != nil {
 		return o.listenError(err)
 	}

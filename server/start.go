@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -15,8 +16,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
@@ -214,7 +213,7 @@ func (p *builder) openDataDir() (err error) {
 
 // dataDirError adds an advice to an error of making the data directory.
 func dataDirError(err error) error {
-	for _, unwritable := range []error{syscall.EACCES, syscall.EPERM, syscall.EROFS, syscall.ENOTDIR, syscall.ENOENT} {
+	for _, unwritable := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.EROFS, syscall.ENOTDIR} {
 		if errors.Is(err, unwritable) {
 			return fmt.Errorf("--data-dir: %w; name a directory that can be written, or use --ephemeral to keep nothing", err)
 		}
@@ -226,7 +225,7 @@ func dataDirError(err error) error {
 // port.
 func (s *Server) openListeners() (err error) {
 	s.memory = transport.ListenMemory()
-	if s.secure, err = listen(s.o.Serving.BindAddress, s.o.Serving.Port, sharing(&s.o)...); err != nil {
+	if s.secure, err = listen(s.o.Serving.BindAddress, s.o.Serving.Port, sharing(&s.o)); err != nil {
 		return s.o.listenError(err)
 	}
 	if s.o.Lab.Enabled && s.o.Lab.SecondPort != 0 {
@@ -237,7 +236,7 @@ func (s *Server) openListeners() (err error) {
 	if s.o.Serving.InsecurePort == 0 {
 		return nil
 	}
-	if s.insecure, err = listen("127.0.0.1", max(s.o.Serving.InsecurePort, 0)); err != nil {
+	if s.insecure, err = listen("127.0.0.1", max(s.o.Serving.InsecurePort, 0), nil); err != nil {
 		return portError("insecure-port", s.o.Serving.InsecurePort,
 			"; use another one, or --insecure-port -1 for a free one", err)
 	}
@@ -245,22 +244,13 @@ func (s *Server) openListeners() (err error) {
 	return nil
 }
 
-// sharing returns the socket options by which the secure port is shared.
-func sharing(o *Options) []int {
-	var options []int
-	if o.Serving.ShareAddress {
-		options = append(options, unix.SO_REUSEADDR)
-	}
-	if o.Serving.SharePort {
-		options = append(options, unix.SO_REUSEPORT)
-	}
-	return options
-}
+// control changes a socket before it is bound, see net.ListenConfig.
+type control func(network, address string, conn syscall.RawConn) error
 
 // listenError adds to an error of opening the secure port the flag that can repair it.
 func (o *Options) listenError(err error) error {
 	switch {
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
+	case errors.Is(err, errNoSuchAddress):
 		return fmt.Errorf("--bind-address %s: %w; use an address of this machine, or 0.0.0.0 for all of them",
 			o.Serving.BindAddress, err)
 	case o.NoDataDir: // kube-apiserver has no free port
@@ -271,26 +261,15 @@ func (o *Options) listenError(err error) error {
 
 // portError adds to an error of opening a port its flag and, if another port may do, an advice.
 func portError(flag string, port int, advice string, err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EACCES) {
+	if !errors.Is(err, errAddressInUse) && !errors.Is(err, errPortForbidden) {
 		advice = ""
 	}
 	return fmt.Errorf("--%s %d: %w%s", flag, port, err, advice)
 }
 
-// listen opens a port with the enabled socket options.
-func listen(host string, port int, options ...int) (net.Listener, error) {
-	var config net.ListenConfig
-	if len(options) > 0 {
-		config.Control = func(_, _ string, conn syscall.RawConn) error {
-			var errs []error
-			err := conn.Control(func(fd uintptr) {
-				for _, option := range options {
-					errs = append(errs, unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, option, 1))
-				}
-			})
-			return errors.Join(append(errs, err)...)
-		}
-	}
+// listen opens a port.
+func listen(host string, port int, c control) (net.Listener, error) {
+	config := net.ListenConfig{Control: c}
 	return config.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 }
 

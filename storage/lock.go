@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // LockName is the name of the file that LockDir locks.
@@ -14,11 +13,11 @@ const LockName = "lock"
 // LockDir locks a directory for this process, until the returned file is closed or the process
 // ends, in whatever way.
 func LockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_CREATE|os.O_RDWR|noFollow, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("locking the directory: %w", err)
 	}
-	if err := flock(f, dir); err != nil {
+	if err := lockFile(f, dir); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -45,12 +44,13 @@ func checkDatabaseLock(dir string) error {
 	if err != nil {
 		return fmt.Errorf("opening the database: %w", err)
 	}
-	return errors.Join(flock(f, dir), f.Close())
+	return errors.Join(lockFile(f, dir), f.Close())
 }
 
-func flock(f *os.File, dir string) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+// lockFile locks an open file, which is in dir, for this process.
+func lockFile(f *os.File, dir string) error {
+	err := tryLock(f)
+	if errors.Is(err, errLocked) {
 		return fmt.Errorf("%s is in use by another server", dir)
 	}
 	if err != nil {

@@ -5,16 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
 )
 
-// parentWatch ends this process when its parent ends. envtest stops the programs that it started,
-// but not if the test is killed, and nobody else would.
+// parentWatch ends a program when its parent ends. envtest stops the programs that it started,
+// but not if the test is killed, and nobody else would. A nil parentWatch never does.
 type parentWatch struct {
-	parent   int
+	parent   parent
 	dirs     []string // made by envtest for this process
 	orphaned atomic.Bool
 }
@@ -26,19 +24,19 @@ func watchParent(args []string) *parentWatch {
 	if err != nil || !envtest.EndsWithParent(filepath.Dir(own)) {
 		return nil
 	}
-	w := &parentWatch{parent: os.Getppid(), dirs: testDirs(args)}
-	go w.untilOrphaned()
-	return w
+	return &parentWatch{parent: findParent(), dirs: testDirs(args)}
 }
 
-// untilOrphaned sends this process SIGTERM when it gets another parent. It runs as long as the
-// process.
-func (w *parentWatch) untilOrphaned() {
-	for os.Getppid() == w.parent {
-		time.Sleep(100 * time.Millisecond)
+// onEnd calls stop when the parent ends. It waits as long as the process runs.
+func (w *parentWatch) onEnd(stop func()) {
+	if w == nil {
+		return
 	}
-	w.orphaned.Store(true)
-	_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // it may end already
+	go func() {
+		w.parent.wait()
+		w.orphaned.Store(true)
+		stop()
+	}()
 }
 
 // removeDirs removes what the parent would have removed if it had not ended first.

@@ -22,15 +22,19 @@ func (c *commands) envtest() *cobra.Command {
 		Long: `envtest writes the programs kube-apiserver, etcd and kubectl, which
 envtest of controller-runtime starts, into a directory, and prints the directory. The
 first two are this server. kubectl runs the one in PATH. With the directory in PATH,
-kubectl also has the plugin "kubectl lab".`,
-		Example: `  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)`,
+kubectl also has the plugin "kubectl lab". With --controllers, deleted namespaces end and the
+objects of deleted owners are deleted.`,
+		Example: `  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)
+  export KUBEBUILDER_ASSETS=$(miniapiserver envtest --controllers namespace-controller,garbage-collector-controller)`,
 	}
 	binDir := cmd.Flags().String("bin-dir", "",
 		"Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
 	wanted := cmd.Flags().String("version", served,
 		"Release of Kubernetes that kube-apiserver has, such as 1.35 or 1.35.4, and as which \"setup-envtest use -i\" finds the programs. One of 1.34 to 1.37; an older one than that of this build is emulated as by --faithful-emulation.")
+	controllers := cmd.Flags().String("controllers", "",
+		"Controllers of kube-controller-manager that run in kube-apiserver, in the form of --controllers of the server, such as '*' for all. If empty, none, as in other programs for envtest. The programs are in a directory of their own in the user's cache, unless there is --bin-dir.")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		dir, err := writePrograms(*binDir, *wanted, served)
+		dir, err := writePrograms(*binDir, *wanted, served, *controllers)
 		if err == nil {
 			_, err = fmt.Fprintln(c.stdout, dir)
 		}
@@ -40,10 +44,13 @@ kubectl also has the plugin "kubectl lab".`,
 }
 
 // writePrograms writes the programs for envtest and returns their directory.
-func writePrograms(binDir, wanted, served string) (string, error) {
+func writePrograms(binDir, wanted, served, controllers string) (string, error) {
 	release, err := releaseOf(wanted, served)
 	if err != nil {
 		return "", err
+	}
+	if err := server.NewKubeAPIServerCommandLine().SetControllers(controllers); err != nil {
+		return "", fmt.Errorf("--controllers: %w", err)
 	}
 	if binDir == "" {
 		cache, err := os.UserCacheDir()
@@ -51,6 +58,9 @@ func writePrograms(binDir, wanted, served string) (string, error) {
 			return "", fmt.Errorf("%w; name a directory with --bin-dir", err)
 		}
 		binDir = filepath.Join(cache, "miniapiserver", "envtest")
+		if controllers != "" {
+			binDir += "-" + strings.NewReplacer("*", "all", ",", "+").Replace(controllers)
+		}
 	}
 	if binDir, err = filepath.Abs(binDir); err != nil {
 		return "", err
@@ -60,7 +70,7 @@ func writePrograms(binDir, wanted, served string) (string, error) {
 		return "", err
 	}
 	dir := envtest.Dir(binDir, release, runtime.GOOS, runtime.GOARCH)
-	return dir, envtest.Write(dir, own, release)
+	return dir, envtest.Write(dir, own, release, controllers)
 }
 
 // releaseOf returns the release that a version such as 1.35 or v1.35.4 means. Without a patch

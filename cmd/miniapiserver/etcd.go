@@ -13,9 +13,11 @@ import (
 
 // runEtcd runs etcd until a signal and returns its exit status.
 func runEtcd(args []string, stdout, stderr io.Writer) int {
-	defer watchParent(args).removeDirs()
+	watch := watchParent(args)
+	defer watch.removeDirs()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	watch.onEnd(stop)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := member.Run(ctx, args, stdout, tuneMemory); err != nil {
 		fmt.Fprintf(stderr, "%s: %s\n", asEtcd, oneLine(err))

@@ -13,8 +13,8 @@ import (
 )
 
 // controllersVariable is the environment variable with the controllers that run beside
-// kube-apiserver, in the form of --controllers. None run if it is not set, since they
-// belong to kube-controller-manager.
+// kube-apiserver, in the form of --controllers. Without it, those run that "miniapiserver envtest" was
+// called with, and else none, since they belong to kube-controller-manager.
 const controllersVariable = "MINIAPISERVER_CONTROLLERS"
 
 // labVariable is the environment variable that turns on the lab of kube-apiserver, in the form of --lab.
@@ -22,17 +22,15 @@ const labVariable = "MINIAPISERVER_LAB"
 
 // runKubeAPIServer runs kube-apiserver and returns its exit status.
 func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
-	defer watchParent(args).removeDirs()
-	p := &program{name: asKubeAPIServer, began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewKubeAPIServerCommandLine()}
-	if err := p.flags.SetControllers(os.Getenv(controllersVariable)); err != nil {
-		return p.fail(fmt.Errorf("%s: %w", controllersVariable, err))
+	p := &program{name: asKubeAPIServer, began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewKubeAPIServerCommandLine(),
+		parent: watchParent(args)}
+	defer p.parent.removeDirs()
+	if err := p.readProgramFiles(); err != nil {
+		return p.fail(err)
 	}
-	if own, err := os.Executable(); err == nil {
-		dir := filepath.Dir(own)
-		if release := envtest.Release(dir); release != "" {
-			if err := p.flags.SetRelease(release); err != nil {
-				return p.fail(fmt.Errorf("the programs in %s are for Kubernetes %s: %w", dir, release, err))
-			}
+	if text := os.Getenv(controllersVariable); text != "" {
+		if err := p.flags.SetControllers(text); err != nil {
+			return p.fail(fmt.Errorf("%s: %w", controllersVariable, err))
 		}
 	}
 	o, err := parseFlags(p.flags, args)
@@ -51,4 +49,23 @@ func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	return p.serve(o, func(*server.Server) {})
+}
+
+// readProgramFiles takes the release of Kubernetes and the controllers from the files that "miniapiserver envtest" has
+// written beside this program. No controllers run without them.
+func (p *program) readProgramFiles() error {
+	own, err := os.Executable()
+	if err != nil {
+		return p.flags.SetControllers("")
+	}
+	dir := filepath.Dir(own)
+	if err := p.flags.SetControllers(envtest.Controllers(dir)); err != nil {
+		return fmt.Errorf("the controllers of the programs in %s: %w", dir, err)
+	}
+	if release := envtest.Release(dir); release != "" {
+		if err := p.flags.SetRelease(release); err != nil {
+			return fmt.Errorf("the programs in %s are for Kubernetes %s: %w", dir, release, err)
+		}
+	}
+	return nil
 }

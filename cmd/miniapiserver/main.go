@@ -42,7 +42,7 @@ func main() {
 // runAs runs the command whose name is that of the program or the first argument. The plugin of kubectl comes first: in the
 // directory that envtest uses, it is a script that calls kube-apiserver with the name of the plugin.
 func runAs(args []string, stdout, stderr io.Writer) int {
-	name, args := filepath.Base(args[0]), args[1:]
+	name, args := strings.TrimSuffix(filepath.Base(args[0]), ".exe"), args[1:]
 	if len(args) > 0 && (args[0] == kubectl.Name || args[0] == kubectl.CompletionName) {
 		name, args = args[0], args[1:]
 	}
@@ -80,7 +80,8 @@ type program struct {
 	began          time.Time
 	stdout, stderr io.Writer
 	flags          *server.CommandLine
-	lifetime       io.Reader // the server stops at its end; nil for a server that only a signal stops
+	lifetime       io.Reader    // the server stops at its end; nil for a server that only a signal stops
+	parent         *parentWatch // the server stops with its parent
 }
 
 // serve runs a server until a signal, calls ready when it is ready, and returns the exit
@@ -97,6 +98,7 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 	defer cancel()
 	var running atomic.Pointer[server.Server]
 	go untilSignal(cancel, &running)
+	p.parent.onEnd(cancel)
 	if p.lifetime != nil {
 		go untilEnd(p.lifetime, cancel)
 	}

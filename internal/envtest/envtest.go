@@ -2,8 +2,8 @@
 // starts: kube-apiserver and etcd, which are both this server, and kubectl, which runs
 // the one of the user. The scripts kubectl-lab and kubectl_complete-lab are the plugin "kubectl lab", which is this
 // server as well; a script is small in an archive, which has no links. A file beside them has the servers end with the process that
-// started them, since a test that is killed stops nothing. Another file has the release of
-// Kubernetes that kube-apiserver has, since test suites pass no flag for it. The command
+// started them, since a test that is killed stops nothing. Other files have the release of
+// Kubernetes that kube-apiserver has, and the controllers that run in it, since test suites pass no flags for them. The command
 // miniapiserver writes them into a directory, and internal/dist into archives.
 //
 // Names of directories and archives are those of the program setup-envtest, which finds
@@ -28,22 +28,36 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
-//go:embed kubectl.sh
-var kubectl []byte
+// The scripts of a system: kubectl runs the one in PATH, and plugin calls kube-apiserver beside it as the plugin of kubectl
+// that the script's own name is.
+var (
+	//go:embed kubectl.sh
+	kubectlUnix []byte
+	//go:embed plugin.sh
+	pluginUnix []byte
+	//go:embed kubectl.cmd
+	kubectlWindows []byte
+	//go:embed plugin.cmd
+	pluginWindows []byte
+)
 
-// plugin calls kube-apiserver beside it as the plugin of kubectl that the script's own name is.
-//
-//go:embed plugin.sh
-var plugin []byte
-
-// serverNames are the names under which the server is called.
+// serverNames are the names under which the server is called, without the suffix of programs.
 var serverNames = []string{"kube-apiserver", "etcd"}
 
-// scripts are the programs that are not the server.
-var scripts = []struct {
+// script is a program that is not the server.
+type script struct {
 	name string
 	text []byte
-}{{kubectlName, kubectl}, {"kubectl-lab", plugin}, {"kubectl_complete-lab", plugin}}
+}
+
+// scripts returns the scripts for a system.
+func scripts(goos string) []script {
+	suffix, kubectl, plugin := "", kubectlUnix, pluginUnix
+	if goos == "windows" {
+		suffix, kubectl, plugin = ".cmd", kubectlWindows, pluginWindows
+	}
+	return []script{{kubectlName + suffix, kubectl}, {"kubectl-lab" + suffix, plugin}, {"kubectl_complete-lab" + suffix, plugin}}
+}
 
 const (
 	kubectlName = "kubectl"
@@ -55,7 +69,18 @@ const (
 
 	// releaseName is the name of a file with the release of Kubernetes that kube-apiserver has.
 	releaseName = "kubernetes-release"
+
+	// controllersName is the name of a file with the controllers that run in kube-apiserver.
+	controllersName = "controllers"
 )
+
+// ProgramName returns the name of the file of a program: etcd.exe for etcd on Windows.
+func ProgramName(name, goos string) string {
+	if goos == "windows" {
+		return name + ".exe"
+	}
+	return name
+}
 
 // Version returns the number in a version of Kubernetes: 1.37.2 for v1.37.2+miniapiserver.
 func Version(gitVersion string) string {
@@ -82,24 +107,34 @@ func Dir(binDir, version, goos, goarch string) string {
 
 // Write writes the programs into dir, which it creates. It returns an error if another user could replace
 // the programs. server is the path of the server's
-// executable, and release the release of Kubernetes that it is to have, such as 1.35.4. Programs
-// that run already, from an earlier Write, are not disturbed.
-func Write(dir, server, release string) error {
+// executable, release the release of Kubernetes that it is to have, such as 1.35.4, and controllers what is to run in
+// it, in the form of --controllers, or "" for none. Programs that run already, from an earlier Write, are not disturbed.
+func Write(dir, server, release, controllers string) error {
 	if err := safefile.MakeDir(dir, 0o755); err != nil {
 		return err
 	}
 	for _, name := range serverNames {
-		if err := linkOrCopy(server, filepath.Join(dir, name)); err != nil {
+		if err := linkOrCopy(server, filepath.Join(dir, ProgramName(name, runtime.GOOS))); err != nil {
 			return err
 		}
 	}
-	for _, s := range scripts {
+	for _, s := range scripts(runtime.GOOS) {
 		if err := update(filepath.Join(dir, s.name), s.text); err != nil {
 			return err
 		}
 	}
 	return errors.Join(update(filepath.Join(dir, markName), []byte(mark)),
-		update(filepath.Join(dir, releaseName), []byte(release+"\n")))
+		update(filepath.Join(dir, releaseName), []byte(release+"\n")),
+		update(filepath.Join(dir, controllersName), []byte(controllers+"\n")))
+}
+
+// Controllers returns the controllers that Write was called with for dir, or "".
+func Controllers(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, controllersName))
+	if err != nil || !EndsWithParent(dir) {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // Release returns the release of Kubernetes that kube-apiserver in dir has: the one in the file that
@@ -186,16 +221,16 @@ func writeFile(file string, content io.Reader) error {
 }
 
 // WriteArchive writes a compressed tar archive of the programs. It has only regular files,
-// because setup-envtest takes no others, and the same bytes for the same executable.
-func WriteArchive(w io.Writer, server string) error {
+// because setup-envtest takes no others, and the same bytes for the same executable, which is for the system goos.
+func WriteArchive(w io.Writer, server, goos string) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
 	for _, name := range serverNames {
-		if err := addFile(archive, name, server); err != nil {
+		if err := addFile(archive, ProgramName(name, goos), server); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	for _, s := range scripts {
+	for _, s := range scripts(goos) {
 		if err := add(archive, s.name, int64(len(s.text)), bytes.NewReader(s.text)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

@@ -33,7 +33,7 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		program(t, server, content)
-		if err := Write(dir, server, "1.35.4"); err != nil {
+		if err := Write(dir, server, "1.35.4", "*"); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range serverNames {
@@ -43,8 +43,8 @@ func TestWrite(t *testing.T) {
 			}
 		}
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 7 || !EndsWithParent(dir) || Release(dir) != "1.35.4" {
-			t.Errorf("%v, %v, want five programs, the mark and the release", entries, err)
+		if err != nil || len(entries) != 8 || !EndsWithParent(dir) || Release(dir) != "1.35.4" || Controllers(dir) != "*" {
+			t.Errorf("%v, %v, want five programs, the mark, the release and the controllers", entries, err)
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err != nil || info.Mode()&0o111 == 0 {
@@ -52,7 +52,7 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	}
-	if err := Write(dir, filepath.Join(dir, "none"), "1.35.4"); err == nil {
+	if err := Write(dir, filepath.Join(dir, "none"), "1.35.4", ""); err == nil {
 		t.Error("no error for a server that does not exist")
 	}
 }
@@ -65,7 +65,7 @@ func TestKubectl(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := program(t, filepath.Join(t.TempDir(), "server"), "x")
-	if err := Write(dir, server, "1.35.4"); err != nil {
+	if err := Write(dir, server, "1.35.4", "*"); err != nil {
 		t.Fatal(err)
 	}
 	run := func(path string) string {
@@ -87,7 +87,7 @@ func TestKubectl(t *testing.T) {
 func TestPlugin(t *testing.T) {
 	dir, elsewhere := filepath.Join(t.TempDir(), "with space"), t.TempDir()
 	server := program(t, filepath.Join(t.TempDir(), "server"), "#!/bin/sh\necho \"${0##*/} $1 $2\"\n")
-	if err := Write(dir, server, "1.35.4"); err != nil {
+	if err := Write(dir, server, "1.35.4", "*"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"kubectl-lab", "kubectl_complete-lab"} {
@@ -104,25 +104,40 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestWriteArchive checks the names, kinds and modes of the files in an archive.
+// TestWriteArchive checks the names, kinds and modes of the files in the archives of two systems.
 func TestWriteArchive(t *testing.T) {
 	server := program(t, filepath.Join(t.TempDir(), "server"), "content")
-	var archive, again bytes.Buffer
-	if err := errors.Join(WriteArchive(&archive, server), WriteArchive(&again, server)); err != nil {
-		t.Fatal(err)
+	for goos, want := range map[string][]string{
+		"linux":   {"kube-apiserver", "etcd", "kubectl", "kubectl-lab", "kubectl_complete-lab", "ends-with-parent"},
+		"windows": {"kube-apiserver.exe", "etcd.exe", "kubectl.cmd", "kubectl-lab.cmd", "kubectl_complete-lab.cmd", "ends-with-parent"},
+	} {
+		var archive, again bytes.Buffer
+		if err := errors.Join(WriteArchive(&archive, server, goos), WriteArchive(&again, server, goos)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(archive.Bytes(), again.Bytes()) {
+			t.Error("two archives of the same server differ")
+		}
+		if names := programsIn(t, &archive); !slices.Equal(names, want) {
+			t.Errorf("%v, want %v", names, want)
+		}
 	}
-	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
-		t.Error("two archives of the same server differ")
+	if got := ArchiveName(Version("v1.36.6+miniapiserver"), "linux", "arm64"); got != "envtest-v1.36.6-linux-arm64.tar.gz" {
+		t.Error(got)
 	}
-	uncompressed, err := gzip.NewReader(&archive)
+}
+
+// programsIn returns the names of the files in an archive, which must all be executable.
+func programsIn(t *testing.T, archive io.Reader) (names []string) {
+	t.Helper()
+	uncompressed, err := gzip.NewReader(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
 	for files := tar.NewReader(uncompressed); ; {
 		h, err := files.Next()
 		if errors.Is(err, io.EOF) {
-			break
+			return names
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -131,12 +146,6 @@ func TestWriteArchive(t *testing.T) {
 			t.Errorf("%s: type %c, mode %o", h.Name, h.Typeflag, h.Mode)
 		}
 		names = append(names, filepath.Base(h.Name))
-	}
-	if want := []string{"kube-apiserver", "etcd", "kubectl", "kubectl-lab", "kubectl_complete-lab", "ends-with-parent"}; !slices.Equal(names, want) {
-		t.Errorf("%v, want %v", names, want)
-	}
-	if got := ArchiveName(Version("v1.36.6+miniapiserver"), "linux", "arm64"); got != "envtest-v1.36.6-linux-arm64.tar.gz" {
-		t.Error(got)
 	}
 }
 

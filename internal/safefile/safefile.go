@@ -33,6 +33,9 @@ func CreateTemp(path, pattern string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := makePrivate(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
 	return &File{f, path}, nil
 }
 
@@ -101,7 +104,7 @@ func Write(path string, data []byte, mode os.FileMode, durable bool) error {
 // sameContent reports whether path is a regular file, of this user, with a content and a mode, which it
 // sets if it is another.
 func sameContent(path string, data []byte, mode os.FileMode) bool {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := openItself(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -120,7 +123,8 @@ func sameContent(path string, data []byte, mode os.FileMode) bool {
 // OpenAppend opens a regular file for appending, or creates one for its owner alone. It refuses links,
 // pipes and devices, and files that another user owns or may write.
 func OpenAppend(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	_, missing := os.Lstat(path)
+	f, err := openItself(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	switch {
 	case errors.Is(err, syscall.ELOOP):
 		return nil, fmt.Errorf("%s is a symbolic link: name the file itself", path)
@@ -130,6 +134,9 @@ func OpenAppend(path string) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
+	if err == nil && missing != nil {
+		err = makePrivate(path)
+	}
 	if err == nil {
 		err = checkRegular(path, info)
 	}
@@ -141,7 +148,7 @@ func OpenAppend(path string) (*os.File, error) {
 
 // Open opens a regular file for reading. It refuses links, pipes and devices.
 func Open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := openItself(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -171,45 +178,20 @@ func CheckFile(path string) error {
 // MakeDir creates a directory, and the missing ones above it, unless it exists. It returns an error if
 // another user owns the directory or may write in it.
 func MakeDir(path string, mode os.FileMode) error {
+	_, missing := os.Stat(path)
 	if err := os.MkdirAll(path, mode); err != nil {
 		return err
+	}
+	if missing != nil && mode&0o077 == 0 {
+		if err := makePrivate(path); err != nil {
+			return err
+		}
 	}
 	return CheckFile(path)
 }
 
-// checkOwner returns an error unless this user or root owns a file or a directory, and nobody else may
-// write it.
-func checkOwner(path string, info os.FileInfo) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	othersWrite := os.FileMode(0o022)
-	if isPrivateGroup(stat.Gid) {
-		othersWrite = 0o002
-	}
-	if user := os.Geteuid(); int(stat.Uid) != user && stat.Uid != 0 {
-		return fmt.Errorf("%s belongs to user %d (mode %04o), and this process runs as user %d: use one of your own, or change its owner",
-			path, stat.Uid, info.Mode().Perm(), user)
-	}
-	if info.Mode().Perm()&othersWrite != 0 {
-		return fmt.Errorf("%s has mode %04o (owner %d), so that other users may write it: use another one, or chmod go-w",
-			path, info.Mode().Perm(), stat.Uid)
-	}
-	return nil
-}
-
-// isPrivateGroup reports whether a group has this user as its only member by the convention that it has
-// the user's number. With such groups a umask often lets new directories be writable by the group.
-func isPrivateGroup(group uint32) bool {
-	user := os.Geteuid()
-	return user != 0 && int(group) == user && os.Getegid() == user
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+// IsOwnDir reports whether path is a directory, and not a link to one, that the process's user owns.
+func IsOwnDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir() && isOwn(path, info)
 }

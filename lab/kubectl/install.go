@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ your home directory.`,
 			}
 			path := filepath.SplitList(o.getenv("PATH"))
 			if dir == "" {
-				if dir, err = ownDirectory(path, o.getenv("HOME")); err != nil {
+				if dir, err = ownDirectory(path, cmp.Or(o.getenv("HOME"), o.getenv("USERPROFILE"))); err != nil {
 					return err
 				}
 			}
@@ -51,8 +52,9 @@ your home directory.`,
 
 // ownDirectory returns the first directory of PATH that is in the home directory of the user.
 func ownDirectory(path []string, home string) (string, error) {
+	const separator = string(filepath.Separator)
 	for _, dir := range path {
-		if home == "" || !strings.HasPrefix(dir, strings.TrimSuffix(home, "/")+"/") {
+		if home == "" || !strings.HasPrefix(dir, strings.TrimSuffix(home, separator)+separator) {
 			continue
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -62,12 +64,12 @@ func ownDirectory(path []string, home string) (string, error) {
 	return "", errors.New("no directory of PATH is in your home directory; name one with --dir, such as --dir /usr/local/bin")
 }
 
-// makeLinks makes the links to a program. It replaces links, and nothing else.
+// makeLinks makes the links to a program. It replaces symbolic links, and nothing else.
 func makeLinks(dir, program string) error {
 	for _, name := range []string{Name, CompletionName} {
-		link := filepath.Join(dir, name)
-		if link == program {
-			continue // called by that name, in that directory
+		link := filepath.Join(dir, name+programSuffix)
+		if isSameFile(link, program) {
+			continue // called by that name, in that directory, or linked already
 		}
 		info, err := os.Lstat(link)
 		switch {
@@ -80,9 +82,22 @@ func makeLinks(dir, program string) error {
 		case !errors.Is(err, os.ErrNotExist):
 			return err
 		}
-		if err := os.Symlink(program, link); err != nil {
+		if err := makeLink(program, link); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isSameFile reports whether a path is that of a program or, on Windows, a link to it that is made already.
+func isSameFile(link, program string) bool {
+	if link == program {
+		return true
+	}
+	old, err := os.Lstat(link)
+	if err != nil {
+		return false
+	}
+	own, err := os.Stat(program)
+	return err == nil && os.SameFile(old, own)
 }

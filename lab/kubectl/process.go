@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -44,7 +43,7 @@ func (o *options) startFork(ctx context.Context, args ...string) (*forkProcess, 
 		append([]string{"--ephemeral", "--lab", "--output=json", "--stdin-lifetime"}, args...)...)}
 	f.process.Args[0] = "miniapiserver" // whatever the name of the file is
 	f.process.Env, f.process.Stderr, f.process.WaitDelay = o.environ(), &f.stderr, endTime
-	f.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the command that uses it
+	f.process.SysProcAttr = ownGroup() // Ctrl-C is for the command that uses it
 	if f.stdin, err = f.process.StdinPipe(); err != nil {
 		return nil, err
 	}
