@@ -46,7 +46,8 @@ DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/downl
 DIST_PGO ?= auto
 
 .PHONY: dist
-dist: ## Build dist/: the server, the archives for setup-envtest and the packages for other languages, for Linux and macOS.
+dist: ## Make a release in dist/: archives, .deb, .rpm, container image, envtest archives, packages for other languages.
+	rm -rf dist
 	$(GO) run ./internal/dist dist $(DIST_URL) $(DIST_PGO)
 
 .PHONY: image
@@ -151,6 +152,7 @@ check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated fi
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags install,packages ./internal/dist/...
+	cd internal/dist/linux && $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/layering
 

@@ -1,10 +1,18 @@
-// Command dist builds the archives of a release into a directory: for each platform the
-// server, and the programs of package envtest; their checksums in SHA512SUMS; and
-// envtest-releases.yaml, the index from which setup-envtest downloads archives. The index has all
-// releases of Kubernetes that the server can emulate: the archive is the same for all, and the
-// server finds its release in the name of the directory that setup-envtest makes. The directory
-// packages has the packages for other languages, see package packages; making them needs npm,
-// javac with the jars of JUnit 5 as Debian installs them, and cargo.
+// Command dist makes a release in a directory, reproducibly: the same checkout and toolchain give the same bytes.
+//
+//   - programs has the server for each platform.
+//   - miniapiserver-OS-ARCH.tar.gz (.zip for Windows) has it with its man page and completions, and
+//     miniapiserver-OS-ARCH.cdx.json is its bill of materials.
+//   - The files that internal/dist/linux makes: packages for Debian and Red Hat, and the container image.
+//   - envtest-*.tar.gz has the programs of package envtest, and envtest-releases.yaml is the index from which setup-envtest
+//     downloads them. The index has all releases of Kubernetes that the server can emulate: the archive is the same for all,
+//     and the server finds its release in the name of the directory that setup-envtest makes.
+//   - packages has the packages for other languages, see package packages; making them needs npm, javac with the jars of
+//     JUnit 5 as Debian installs them, and cargo.
+//   - miniapiserver.rb is the formula of Homebrew.
+//   - SHA512SUMS has the checksums of all of them.
+//
+// Usage:
 //
 //	go run ./internal/dist DIR URL PGO
 //
@@ -15,6 +23,7 @@ package main
 import (
 	"context"
 	"crypto/sha512"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +33,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/miniapiserver/miniapiserver/internal/dist/archive"
 	"github.com/miniapiserver/miniapiserver/internal/dist/packages"
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
 	"github.com/miniapiserver/miniapiserver/internal/kubeversion"
 	"github.com/miniapiserver/miniapiserver/server"
 )
-
-var platforms = [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
 func main() {
 	if len(os.Args) != 4 {
@@ -43,57 +51,123 @@ func main() {
 	}
 }
 
+// release is what is made.
+type release struct {
+	dir        string
+	version    string // of the server, without a v
+	kubernetes string // version that it serves
+	programs   []program
+	pages      []archive.Entry // that go along with each program
+}
+
 func run(dir, url, pgo string) error {
+	if old, err := os.ReadDir(dir); err == nil && len(old) > 0 {
+		return fmt.Errorf("%s has files, which may be of another release: remove it first", dir)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	version := envtest.Version(server.Version().GitVersion)
-	var servers, files []string
-	for _, p := range platforms {
-		name := "miniapiserver-" + p[0] + "-" + p[1]
-		if err := build(filepath.Join(dir, name), p[0], p[1], pgo); err != nil {
-			return fmt.Errorf("building for %s/%s: %w", p[0], p[1], err)
-		}
-		archive := envtest.ArchiveName(version, p[0], p[1])
-		if err := pack(filepath.Join(dir, archive), filepath.Join(dir, name)); err != nil {
+	r := &release{dir: dir, kubernetes: envtest.Version(server.Version().GitVersion), programs: platforms}
+	for _, make := range []func() error{
+		func() error { return r.build(pgo) },
+		r.pack,
+		func() error { return linuxPackages(r) },
+		func() error {
+			return packages.Build(context.Background(), "packaging", filepath.Join(dir, "packages"), r.files()...)
+		},
+		func() error { return writeFormula(filepath.Join(dir, "miniapiserver.rb"), url, r) },
+		func() error { return r.sum(url) },
+	} {
+		if err := make(); err != nil {
 			return err
 		}
-		servers, files = append(servers, filepath.Join(dir, name)), append(files, name, archive)
 	}
-	if err := packages.Build(context.Background(), "packaging", filepath.Join(dir, "packages"), servers...); err != nil {
+	return nil
+}
+
+// files returns the paths of the programs.
+func (r *release) files() (files []string) {
+	for _, p := range r.programs {
+		files = append(files, p.file(r.dir))
+	}
+	return files
+}
+
+// build builds the programs.
+func (r *release) build(pgo string) (err error) {
+	patched := filepath.Join(r.dir, "patched")
+	goMod, err := patchModules(patched)
+	if err != nil {
 		return err
 	}
-	made, err := fs.Glob(os.DirFS(dir), "packages/*/*")
+	defer func() { err = errors.Join(err, os.RemoveAll(patched)) }()
+	for _, p := range r.programs {
+		if err := p.build(r.dir, goMod, pgo); err != nil {
+			return err
+		}
+	}
+	info, err := buildinfo.ReadFile(r.files()[0])
+	if err == nil {
+		r.version = packages.Version(info)
+	}
+	return err
+}
+
+// pack makes the archives and the bills of materials.
+func (r *release) pack() (err error) {
+	if r.pages, err = pages(r.dir); err != nil {
+		return err
+	}
+	for _, p := range r.programs {
+		if err := p.pack(r); err != nil {
+			return err
+		}
+		if err := writeBOM(filepath.Join(r.dir, p.name()+".cdx.json"), p.file(r.dir)); err != nil {
+			return fmt.Errorf("the bill of materials of %s: %w", p.name(), err)
+		}
+	}
+	return nil
+}
+
+// linuxPackages runs the module internal/dist/linux, whose libraries are not among the server's dependencies.
+func linuxPackages(r *release) error {
+	dir, err := filepath.Abs(r.dir)
+	if err != nil {
+		return err
+	}
+	man := filepath.Join(dir, "programs", "miniapiserver.1")
+	if err := os.WriteFile(man, []byte(r.pages[0].Text), 0o644); err != nil {
+		return err
+	}
+	c := exec.Command("go", "run", ".", "-dir", dir, "-version", r.version)
+	c.Dir, c.Stdout, c.Stderr = filepath.Join("internal", "dist", "linux"), os.Stderr, os.Stderr
+	return errors.Join(c.Run(), os.Remove(man))
+}
+
+// sum writes the checksums of all files, and the index of setup-envtest.
+func (r *release) sum(url string) error {
+	made, err := fs.Glob(os.DirFS(r.dir), "*")
+	if err != nil {
+		return err
+	}
+	more, err := fs.Glob(os.DirFS(r.dir), "packages/*/*")
 	if err != nil {
 		return err
 	}
 	var sums strings.Builder
 	hashes := map[string]string{} // by file
-	for _, file := range append(files, made...) {
-		if hashes[file], err = checksum(filepath.Join(dir, file)); err != nil {
+	for _, file := range append(made, more...) {
+		if info, err := os.Stat(filepath.Join(r.dir, file)); err != nil || info.IsDir() {
+			continue
+		}
+		if hashes[file], err = checksum(filepath.Join(r.dir, file)); err != nil {
 			return err
 		}
 		sums.WriteString(hashes[file] + "  " + file + "\n")
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
-		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index(version, url, hashes)), 0o644))
-}
-
-// build builds the server for a platform.
-func build(to, goos, goarch, pgo string) error {
-	c := exec.Command("go", "build", "-pgo="+pgo, "-trimpath", "-ldflags", "-s -w", "-o", to, "./cmd/miniapiserver")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
-	c.Stdout, c.Stderr = os.Stderr, os.Stderr
-	return c.Run()
-}
-
-func pack(to, program string) error {
-	f, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	return errors.Join(envtest.WriteArchive(f, program), f.Close())
+		os.WriteFile(filepath.Join(r.dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
+		os.WriteFile(filepath.Join(r.dir, "envtest-releases.yaml"), []byte(index(r.kubernetes, url, hashes)), 0o644))
 }
 
 func checksum(file string) (string, error) {
@@ -120,9 +194,9 @@ func index(version, url string, hashes map[string]string) string {
 	for _, release := range releases {
 		b.WriteString("  v" + release + ":\n")
 		for _, p := range platforms {
-			archive := envtest.ArchiveName(version, p[0], p[1])
+			archive := envtest.ArchiveName(version, p.goos, p.goarch)
 			fmt.Fprintf(&b, "    %s:\n      hash: %s\n      selfLink: %s/%s\n",
-				envtest.ArchiveName(release, p[0], p[1]), hashes[archive], url, archive)
+				envtest.ArchiveName(release, p.goos, p.goarch), hashes[archive], url, archive)
 		}
 	}
 	return b.String()

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/dist/archive"
 )
 
 // javaDir is where Debian installs jars, and junitAPI what the extension is compiled against.
@@ -40,9 +42,9 @@ func (b *builder) jars(ctx context.Context, to string) error {
 			return err
 		}
 		dir := javaPackage + p.goos + "-" + p.goarch + "/"
-		if err := b.jar(base+"-"+p.goos+"-"+p.goarch+".jar", []entry{
-			{name: dir + p.name(), file: p.file, mode: 0o755},
-			{name: dir + "sha256", text: fmt.Sprintf("%x", sha256.Sum256(content)), mode: 0o644},
+		if err := b.jar(base+"-"+p.goos+"-"+p.goarch+".jar", []archive.Entry{
+			{Name: dir + p.name(), File: p.file, Mode: 0o755},
+			{Name: dir + "sha256", Text: fmt.Sprintf("%x", sha256.Sum256(content)), Mode: 0o644},
 		}); err != nil {
 			return err
 		}
@@ -65,11 +67,11 @@ func (b *builder) jars(ctx context.Context, to string) error {
 }
 
 // jar writes a jar, which is an archive that begins with a manifest.
-func (b *builder) jar(to string, entries []entry) error {
+func (b *builder) jar(to string, entries []archive.Entry) error {
 	manifest := "Manifest-Version: 1.0\r\nImplementation-Title: miniapiserver\r\nImplementation-Version: " + string(b.version) +
 		"\r\nAutomatic-Module-Name: io.github.miniapiserver\r\n\r\n"
-	return writeZip(to, append([]entry{
-		{name: "META-INF/MANIFEST.MF", text: manifest, mode: 0o644},
-		{name: "META-INF/LICENSE", file: b.license(), mode: 0o644},
+	return archive.WriteZip(to, append([]archive.Entry{
+		{Name: "META-INF/MANIFEST.MF", Text: manifest, Mode: 0o644},
+		{Name: "META-INF/LICENSE", File: b.license(), Mode: 0o644},
 	}, entries...))
 }

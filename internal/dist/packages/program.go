@@ -59,6 +59,9 @@ var platforms = map[string]struct{ npmOS, npmCPU, wheel string }{
 // version is the version of the packages, as npm, Maven and cargo write it: 0.1.0 or 0.1.0-rc.1.
 type version string
 
+// Version returns the version of a server as the packages have it: 0.1.0 or 0.1.0-rc.1.
+func Version(info *buildinfo.BuildInfo) string { return string(versionOf(info.Main.Version)) }
+
 // versionOf returns the version of packages for a version of the Go module. A build outside of a release has none.
 func versionOf(module string) version {
 	number, ok := strings.CutPrefix(module, "v")

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/dist/archive"
 )
 
 // wheels makes a wheel for each program. A wheel is an archive with three files about itself, so it needs no tool.
@@ -32,19 +34,19 @@ func (b *builder) wheels(_ context.Context, to string) error {
 	info := "miniapiserver-" + version + ".dist-info/"
 	for _, p := range b.programs {
 		tag := platforms[p.platform()].wheel
-		entries := append([]entry{}, modules...)
+		entries := append([]archive.Entry{}, modules...)
 		entries = append(entries,
-			entry{name: "miniapiserver/bin/" + p.name(), file: p.file, mode: 0o755},
-			entry{name: info + "METADATA", text: strings.Replace(string(metadata), "@VERSION@", version, 1) + string(readme), mode: 0o644},
-			entry{name: info + "WHEEL", text: wheelInfo(tag), mode: 0o644},
-			entry{name: info + "entry_points.txt", text: entryPoints, mode: 0o644},
-			entry{name: info + "LICENSE", file: b.license(), mode: 0o644})
+			archive.Entry{Name: "miniapiserver/bin/" + p.name(), File: p.file, Mode: 0o755},
+			archive.Entry{Name: info + "METADATA", Text: strings.Replace(string(metadata), "@VERSION@", version, 1) + string(readme), Mode: 0o644},
+			archive.Entry{Name: info + "WHEEL", Text: wheelInfo(tag), Mode: 0o644},
+			archive.Entry{Name: info + "entry_points.txt", Text: entryPoints, Mode: 0o644},
+			archive.Entry{Name: info + "LICENSE", File: b.license(), Mode: 0o644})
 		record, err := recordOf(entries, info+"RECORD")
 		if err != nil {
 			return err
 		}
 		name := "miniapiserver-" + version + "-py3-none-" + tag + ".whl"
-		if err := writeZip(filepath.Join(to, name), append(entries, record)); err != nil {
+		if err := archive.WriteZip(filepath.Join(to, name), append(entries, record)); err != nil {
 			return err
 		}
 	}
@@ -70,16 +72,16 @@ func wheelInfo(tag string) string {
 }
 
 // recordOf returns the list of the files of a wheel with their checksums.
-func recordOf(entries []entry, name string) (entry, error) {
+func recordOf(entries []archive.Entry, name string) (archive.Entry, error) {
 	var b strings.Builder
 	for _, e := range entries {
-		content, err := e.read()
+		content, err := e.Read()
 		if err != nil {
-			return entry{}, err
+			return archive.Entry{}, err
 		}
 		sum := sha256.Sum256(content)
-		fmt.Fprintf(&b, "%s,sha256=%s,%d\n", e.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(content))
+		fmt.Fprintf(&b, "%s,sha256=%s,%d\n", e.Name, base64.RawURLEncoding.EncodeToString(sum[:]), len(content))
 	}
 	b.WriteString(name + ",,\n")
-	return entry{name: name, text: b.String(), mode: 0o644}, nil
+	return archive.Entry{Name: name, Text: b.String(), Mode: 0o644}, nil
 }
