@@ -45,10 +45,13 @@ DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/downl
 # DIST_PGO=off builds without the profile, for a trial.
 DIST_PGO ?= auto
 
+# DIST_PLATFORMS="linux/amd64 darwin/arm64" makes a trial for some platforms, to which this machine's must belong.
+DIST_PLATFORMS ?=
+
 .PHONY: dist
 dist: ## Make a release in dist/: archives, .deb, .rpm, container image, envtest archives, packages for other languages.
 	rm -rf dist
-	$(GO) run ./internal/dist dist $(DIST_URL) $(DIST_PGO)
+	$(GO) run ./internal/dist dist $(DIST_URL) $(DIST_PGO) $(DIST_PLATFORMS)
 
 .PHONY: image
 image: ## Build a container image with the server alone. Needs Docker.

@@ -39,11 +39,11 @@ func main() {
 	os.Exit(runAs(os.Args, os.Stdout, os.Stderr))
 }
 
-// runAs runs the command whose name is that of the program or the first argument. The plugin of kubectl comes first: in the
-// directory that envtest uses, it is a script that calls kube-apiserver with the name of the plugin.
+// runAs runs the command whose name is that of the program or the first argument. The plugin of kubectl and etcd come first: in the
+// directories that envtest uses, scripts call kube-apiserver with their names.
 func runAs(args []string, stdout, stderr io.Writer) int {
 	name, args := strings.TrimSuffix(filepath.Base(args[0]), ".exe"), args[1:]
-	if len(args) > 0 && (args[0] == kubectl.Name || args[0] == kubectl.CompletionName) {
+	if len(args) > 0 && (args[0] == kubectl.Name || args[0] == kubectl.CompletionName || name == asKubeAPIServer && args[0] == asEtcd) {
 		name, args = args[0], args[1:]
 	}
 	switch name {

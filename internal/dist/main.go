@@ -14,10 +14,10 @@
 //
 // Usage:
 //
-//	go run ./internal/dist DIR URL PGO
+//	go run ./internal/dist DIR URL PGO [OS/ARCH...]
 //
 // URL is where the archives will be. PGO is that of go build: auto, or off for a server that
-// is slower and built in half the time.
+// is slower and built in half the time. Without platforms it makes all; that of this machine must be among them.
 package main
 
 import (
@@ -41,11 +41,11 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: dist DIR URL auto|off")
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: dist DIR URL auto|off [OS/ARCH...]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], strings.TrimSuffix(os.Args[2], "/"), os.Args[3]); err != nil {
+	if err := run(os.Args[1], strings.TrimSuffix(os.Args[2], "/"), os.Args[3], os.Args[4:]); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
 		os.Exit(1)
 	}
@@ -60,14 +60,17 @@ type release struct {
 	pages      []archive.Entry // that go along with each program
 }
 
-func run(dir, url, pgo string) error {
+func run(dir, url, pgo string, only []string) error {
 	if old, err := os.ReadDir(dir); err == nil && len(old) > 0 {
 		return fmt.Errorf("%s has files, which may be of another release: remove it first", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	r := &release{dir: dir, kubernetes: envtest.Version(server.Version().GitVersion), programs: platforms}
+	r := &release{dir: dir, kubernetes: envtest.Version(server.Version().GitVersion), programs: chosen(only)}
+	if len(r.programs) == 0 {
+		return fmt.Errorf("%v has no platform of a release", only)
+	}
 	for _, make := range []func() error{
 		func() error { return r.build(pgo) },
 		r.pack,
@@ -167,7 +170,7 @@ func (r *release) sum(url string) error {
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(r.dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
-		os.WriteFile(filepath.Join(r.dir, "envtest-releases.yaml"), []byte(index(r.kubernetes, url, hashes)), 0o644))
+		os.WriteFile(filepath.Join(r.dir, "envtest-releases.yaml"), []byte(r.index(url, hashes)), 0o644))
 }
 
 func checksum(file string) (string, error) {
@@ -183,9 +186,9 @@ func checksum(file string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// index returns the index of setup-envtest for the archives of a version, whose hashes are given.
-func index(version, url string, hashes map[string]string) string {
-	releases := []string{version}
+// index returns the index of setup-envtest for the archives, whose hashes are given.
+func (r *release) index(url string, hashes map[string]string) string {
+	releases := []string{r.kubernetes}
 	for m := kubeversion.Oldest(); m.Before(kubeversion.Binary()); m.Minor++ {
 		releases = append(releases, m.String()+".0")
 	}
@@ -193,8 +196,8 @@ func index(version, url string, hashes map[string]string) string {
 	b.WriteString("releases:\n")
 	for _, release := range releases {
 		b.WriteString("  v" + release + ":\n")
-		for _, p := range platforms {
-			archive := envtest.ArchiveName(version, p.goos, p.goarch)
+		for _, p := range r.programs {
+			archive := envtest.ArchiveName(r.kubernetes, p.goos, p.goarch)
 			fmt.Fprintf(&b, "    %s:\n      hash: %s\n      selfLink: %s/%s\n",
 				envtest.ArchiveName(release, p.goos, p.goarch), hashes[archive], url, archive)
 		}

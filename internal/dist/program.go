@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/miniapiserver/miniapiserver/internal/dist/archive"
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
@@ -20,6 +21,16 @@ type program struct{ goos, goarch string }
 // platforms are the platforms of a release.
 var platforms = []program{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+// chosen returns the platforms of a list such as linux/amd64, or all for an empty one.
+func chosen(list []string) (programs []program) {
+	for _, p := range platforms {
+		if len(list) == 0 || slices.Contains(list, p.goos+"/"+p.goarch) {
+			programs = append(programs, p)
+		}
+	}
+	return programs
 }
 
 // name is the common part of the names of the files for a platform.
@@ -46,7 +57,8 @@ func (p program) archiveSum(dir string) (string, error) {
 
 // build builds the server.
 func (p program) build(dir, goMod, pgo string) error {
-	c := exec.Command("go", "build", "-modfile="+goMod, "-pgo="+pgo, "-trimpath", "-ldflags", "-s -w", "-o", p.file(dir), "./cmd/miniapiserver")
+	c := exec.Command("go", "build", "-modfile="+goMod, "-pgo="+pgo, "-trimpath", "-ldflags", "-s -w",
+		"-o", p.file(dir), "./cmd/miniapiserver")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.goos, "GOARCH="+p.goarch)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
 	if err := c.Run(); err != nil {

@@ -18,7 +18,8 @@ var patches = []patch{
 	// The pages /debug/requests and /debug/events of etcd are templates. etcd has them for its own gRPC requests with
 	// --enable-pprof; the API server has traces by --tracing-config-file.
 	{"golang.org/x/net", "trace/events.go", "err := eventsTmpl().Execute(w, data)", `_, err := io.WriteString(w, "left out of this build\n")`},
-	{"golang.org/x/net", "trace/trace.go", `err := pageTmpl().ExecuteTemplate(w, "Page", data)`, `_, err := io.WriteString(w, "left out of this build\n")`},
+	{"golang.org/x/net", "trace/trace.go", `err := pageTmpl().ExecuteTemplate(w, "Page", data)`,
+		`_, err := io.WriteString(w, "left out of this build\n")`},
 	{"golang.org/x/net", "trace/histogram.go", "err := distTmpl().Execute(buf, h.newData())", "err := error(nil)"},
 
 	// etcd compares its data before and after a transaction if ETCD_VERIFY is set, which its own tests do. The message has

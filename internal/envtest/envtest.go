@@ -28,13 +28,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
-// The scripts of a system: kubectl runs the one in PATH, and plugin calls kube-apiserver beside it as the plugin of kubectl
-// that the script's own name is.
+// The scripts of a system: kubectl runs the one in PATH, plugin calls kube-apiserver beside it as the plugin of kubectl
+// that the script's own name is, and etcd calls it as etcd.
 var (
 	//go:embed kubectl.sh
 	kubectlUnix []byte
 	//go:embed plugin.sh
 	pluginUnix []byte
+	//go:embed etcd.sh
+	etcdUnix []byte
 	//go:embed kubectl.cmd
 	kubectlWindows []byte
 	//go:embed plugin.cmd
@@ -42,7 +44,7 @@ var (
 )
 
 // serverNames are the names under which the server is called, without the suffix of programs.
-var serverNames = []string{"kube-apiserver", "etcd"}
+var serverNames = []string{serverName, etcdName}
 
 // script is a program that is not the server.
 type script struct {
@@ -60,6 +62,8 @@ func scripts(goos string) []script {
 }
 
 const (
+	serverName  = "kube-apiserver"
+	etcdName    = "etcd"
 	kubectlName = "kubectl"
 
 	// markName is the name of a file that marks a directory whose servers end with the process that
@@ -220,17 +224,22 @@ func writeFile(file string, content io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// WriteArchive writes a compressed tar archive of the programs. It has only regular files,
-// because setup-envtest takes no others, and the same bytes for the same executable, which is for the system goos.
+// WriteArchive writes a compressed tar archive of the programs, with the server only once where a script can call it. It
+// has only regular files, because setup-envtest takes no others, and the same bytes for the same executable, which is for
+// the system goos.
 func WriteArchive(w io.Writer, server, goos string) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
-	for _, name := range serverNames {
+	scripts, servers := scripts(goos), serverNames
+	if goos != "windows" { // where a script cannot become another program, as exec does
+		scripts, servers = append(scripts, script{etcdName, etcdUnix}), []string{serverName}
+	}
+	for _, name := range servers {
 		if err := addFile(archive, ProgramName(name, goos), server); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	for _, s := range scripts(goos) {
+	for _, s := range scripts {
 		if err := add(archive, s.name, int64(len(s.text)), bytes.NewReader(s.text)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}

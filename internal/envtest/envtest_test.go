@@ -108,7 +108,7 @@ func TestPlugin(t *testing.T) {
 func TestWriteArchive(t *testing.T) {
 	server := program(t, filepath.Join(t.TempDir(), "server"), "content")
 	for goos, want := range map[string][]string{
-		"linux":   {"kube-apiserver", "etcd", "kubectl", "kubectl-lab", "kubectl_complete-lab", "ends-with-parent"},
+		"linux":   {"kube-apiserver", "kubectl", "kubectl-lab", "kubectl_complete-lab", "etcd", "ends-with-parent"},
 		"windows": {"kube-apiserver.exe", "etcd.exe", "kubectl.cmd", "kubectl-lab.cmd", "kubectl_complete-lab.cmd", "ends-with-parent"},
 	} {
 		var archive, again bytes.Buffer

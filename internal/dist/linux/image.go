@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -31,7 +32,7 @@ func (r release) image() error {
 	}
 	defer os.RemoveAll(dir)
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, arch := range arches {
+	for _, arch := range r.arches() {
 		image, err := r.imageFor(arch)
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func (r release) imageFor(arch string) (v1.Image, error) {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-		tarball.WithMediaType(types.OCILayer))
+		tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.BestCompression))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,8 @@ func (r release) layer(arch string) ([]byte, error) {
 		{"miniapiserver", 0o755, 0, program},
 		{"tmp/", 0o1777, 0, nil},
 	} {
-		header := &tar.Header{Name: f.name, Typeflag: tar.TypeReg, Mode: f.mode, Uid: f.owner, Gid: f.owner, Size: int64(len(f.content)), ModTime: buildTime}
+		header := &tar.Header{Name: f.name, Typeflag: tar.TypeReg, Mode: f.mode, Uid: f.owner, Gid: f.owner,
+			Size: int64(len(f.content)), ModTime: buildTime}
 		if f.content == nil {
 			header.Typeflag = tar.TypeDir
 		}

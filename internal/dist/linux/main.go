@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,8 +21,15 @@ var buildTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 // release is the release that is made.
 type release struct{ dir, version string }
 
-// arches are the architectures, by the names of Go.
-var arches = []string{"amd64", "arm64"}
+// arches returns the architectures of the programs, by the names of Go.
+func (r release) arches() (arches []string) {
+	const prefix = "miniapiserver-linux-"
+	files, _ := filepath.Glob(filepath.Join(r.dir, "programs", prefix+"*")) // the pattern is well formed
+	for _, file := range files {
+		arches = append(arches, strings.TrimPrefix(filepath.Base(file), prefix))
+	}
+	return arches
+}
 
 func (r release) program(arch string) string {
 	return filepath.Join(r.dir, "programs", "miniapiserver-linux-"+arch)

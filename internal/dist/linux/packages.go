@@ -27,7 +27,7 @@ func (r release) packages() error {
 		return err
 	}
 	defer os.Remove(unit)
-	for _, arch := range arches {
+	for _, arch := range r.arches() {
 		for _, format := range []packager{deb.Default, rpm.DefaultRPM} {
 			if err := r.makePackage(format, arch, unit); err != nil {
 				return fmt.Errorf("the package for %s: %w", arch, err)
