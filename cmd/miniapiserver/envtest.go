@@ -25,7 +25,7 @@ first two are this server. kubectl runs the one in PATH. With the directory in P
 kubectl also has the plugin "kubectl lab". With --controllers, deleted namespaces end and the
 objects of deleted owners are deleted.`,
 		Example: `  export KUBEBUILDER_ASSETS=$(miniapiserver envtest)
-  export KUBEBUILDER_ASSETS=$(miniapiserver envtest --controllers namespace-controller,garbage-collector-controller)`,
+  export KUBEBUILDER_ASSETS=$(miniapiserver envtest --controllers namespace,garbagecollector)`,
 	}
 	binDir := cmd.Flags().String("bin-dir", "",
 		"Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")

@@ -8,7 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
+	"github.com/miniapiserver/miniapiserver/internal/eventually"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -29,6 +34,8 @@ func TestEnvtestPrograms(t *testing.T) {
 		{[]string{"--version", "1.37"}, "cache/miniapiserver/envtest/k8s", served},
 		{[]string{"--version", "v1.34"}, "cache/miniapiserver/envtest/k8s", "1.34.0"},
 		{[]string{"--version", "1.35.4"}, "cache/miniapiserver/envtest/k8s", "1.35.4"},
+		{[]string{"--controllers", "*,-namespace"}, "cache/miniapiserver/envtest-all+-namespace/k8s", served},
+		{[]string{"--controllers", "*", "--bin-dir", filepath.Join(temp, "bin")}, "bin/k8s", served},
 	} {
 		p := command(t, append([]string{"envtest"}, tt.args...)...)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+filepath.Join(temp, "cache"), "HOME="+temp)
@@ -56,6 +63,7 @@ func TestEnvtestPrograms(t *testing.T) {
 // TestEnvtestErrors checks that an error is one line that names the flag.
 func TestEnvtestErrors(t *testing.T) {
 	for args, want := range map[string]string{
+		"--controllers x":       `--controllers: "x" is none of bootstrap-signer-controller, `,
 		"--version 1.20.0":      "--version: emulation version 1.20 is not between 1.34 and 1.37",
 		"--version 1.38":        "--version: emulation version 1.38 is not between 1.34 and 1.37",
 		"--version latest":      `--version: "latest" is not a version such as 1.37.`,
@@ -75,4 +83,44 @@ func TestEnvtestErrors(t *testing.T) {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
+}
+
+// TestEnvtestControllers checks that the kube-apiserver of --controllers ends namespaces and deletes the objects of deleted
+// owners.
+func TestEnvtestControllers(t *testing.T) {
+	write := command(t, "envtest", "--bin-dir", t.TempDir(), "--controllers", "namespace,garbagecollector")
+	assets, err := write.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, write.stderr.String())
+	}
+	_, etcd := startEtcd(t)
+	_, client, _ := startKubeAPIServerOf(t, filepath.Join(strings.TrimSpace(string(assets)), asKubeAPIServer), etcd)
+	ctx, namespaces, maps := t.Context(), client.CoreV1().Namespaces(), client.CoreV1().ConfigMaps("shop")
+	if _, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	owner, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}
+	for _, o := range []metav1.ObjectMeta{{Name: "owned", OwnerReferences: []metav1.OwnerReference{reference}}, {Name: "other"}} {
+		if _, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: o}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := maps.Delete(ctx, owner.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(t, "the object of the deleted owner is deleted", func() bool {
+		_, err := maps.Get(ctx, "owned", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	if err := namespaces.Delete(ctx, "shop", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(t, "the namespace is deleted", func() bool {
+		_, err := namespaces.Get(ctx, "shop", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }

@@ -108,6 +108,12 @@ func startEtcd(t *testing.T) (*process, string) {
 // process, a client and its directory of certificates.
 func startKubeAPIServer(t *testing.T, etcd string, more ...string) (*process, *kubernetes.Clientset, string) {
 	t.Helper()
+	return startKubeAPIServerOf(t, os.Args[0], etcd, more...)
+}
+
+// startKubeAPIServerOf does the same with the file of a program.
+func startKubeAPIServerOf(t *testing.T, program, etcd string, more ...string) (*process, *kubernetes.Clientset, string) {
+	t.Helper()
 	dir := t.TempDir()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -135,6 +141,7 @@ func startKubeAPIServer(t *testing.T, etcd string, more ...string) (*process, *k
 		"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file=" + tokens,
 	}, more...)
 	p := commandAs(t, "kube-apiserver", args...)
+	p.Path = program
 	launch(t, p)
 	waitFor(t, p, url+"/readyz")
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: url, BearerToken: "secret",
