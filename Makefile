@@ -134,13 +134,20 @@ test-controller-runtime: ## Run controller-runtime's own tests on this server, t
 test-install: ## Install the server by "go install" from this checkout as a release. Compiles everything.
 	$(GO) test -count=1 -v -timeout 60m -tags install -run TestInstall ./internal/dist
 
+# The revision whose server make test-upgrade starts in turns with this one: the last release.
+OLD_SERVER ?= $(shell git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null)
+
+.PHONY: test-upgrade
+test-upgrade: ## Start the server of OLD_SERVER (the last release) and this one in turns on the same data.
+	$(GO) test -count=1 -v -timeout 60m -tags install -run TestUpgrade ./internal/dist -old '$(OLD_SERVER)'
+
 .PHONY: race
 race: export CGO_ENABLED := 1
 race: ## Run the tests under the race detector.
 	$(GO) test -race ./...
 
 .PHONY: nightly
-nightly: race faults growth fuzz test-controller-runtime test-skew test-sandbox ## Run what takes too long for every change: race detector, faults, growth, fuzz tests, controller-runtime, older kubectls, the sandbox.
+nightly: race faults growth fuzz test-controller-runtime test-skew test-upgrade test-sandbox ## Run what takes too long for every change: race detector, faults, growth, fuzz tests, controller-runtime, older kubectls, upgrades, the sandbox.
 
 .PHONY: faults
 faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).

@@ -22,7 +22,7 @@ import (
 
 const (
 	modulePath = "github.com/miniapiserver/miniapiserver"
-	release    = "v0.99.0"
+	newRelease = "v0.99.0"
 
 	// maxModuleSize is a limit for the compressed module, far below the 500 MB of Go. A file
 	// that exceeds it does not belong into the repository.
@@ -52,7 +52,7 @@ func TestInstall(t *testing.T) {
 
 	server := filepath.Join(bin, "miniapiserver")
 	version, err := exec.CommandContext(t.Context(), server, "--version").Output()
-	if want := "miniapiserver " + release + ", Kubernetes v1."; err != nil || !strings.HasPrefix(string(version), want) || !strings.HasSuffix(string(version), "+miniapiserver."+release+"\n") {
+	if want := "miniapiserver " + newRelease + ", Kubernetes v1."; err != nil || !strings.HasPrefix(string(version), want) || !strings.HasSuffix(string(version), "+miniapiserver."+newRelease+"\n") {
 		t.Errorf("--version prints %q, %v", version, err)
 	}
 	info, err := buildinfo.ReadFile(server)
@@ -121,7 +121,7 @@ func moduleZip(t *testing.T, root string) []byte {
 	w := zip.NewWriter(&archive)
 	for _, file := range files {
 		if !isBelow(file, nested) {
-			copyInto(t, w, modulePath+"@"+release+"/"+file, filepath.Join(root, filepath.FromSlash(file)))
+			copyInto(t, w, modulePath+"@"+newRelease+"/"+file, filepath.Join(root, filepath.FromSlash(file)))
 		}
 	}
 	if err := w.Close(); err != nil {
@@ -172,9 +172,9 @@ func moduleProxy(t *testing.T, module []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := fmt.Sprintf(`{"Version":%q}`, release)
+	info := fmt.Sprintf(`{"Version":%q}`, newRelease)
 	answers := map[string][]byte{
-		"list": []byte(release + "\n"), release + ".info": []byte(info), release + ".mod": goMod, release + ".zip": module,
+		"list": []byte(newRelease + "\n"), newRelease + ".info": []byte(info), newRelease + ".mod": goMod, newRelease + ".zip": module,
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := strings.CutPrefix(r.URL.Path, "/"+modulePath+"/@v/")
