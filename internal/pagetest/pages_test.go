@@ -27,12 +27,14 @@ func TestPages(t *testing.T) {
 		t.Skip("builds the server and kubectl")
 	}
 	pages := []string{"README.md", "CONTRIBUTING.md"}
-	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(docs) == 0 {
-		t.Fatal(docs, err)
-	}
-	for _, page := range docs {
-		pages = append(pages, "docs/"+filepath.Base(page))
+	for _, dir := range []string{"docs", "docs/switching"} {
+		docs, err := filepath.Glob(filepath.Join(root, dir, "*.md"))
+		if err != nil || len(docs) == 0 {
+			t.Fatal(docs, err)
+		}
+		for _, page := range docs {
+			pages = append(pages, dir+"/"+filepath.Base(page))
+		}
 	}
 	for name := range notRun {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
@@ -47,7 +49,7 @@ func TestPages(t *testing.T) {
 		if notRun[name] != "" {
 			continue
 		}
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
+		t.Run(strings.TrimSuffix(name, ".md"), func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(root, name))
 			if err != nil {
 				t.Fatal(err)
