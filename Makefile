@@ -237,6 +237,19 @@ fuzz: ## Run each fuzz test for FUZZTIME (default 30s).
 generate: ## Remake generated files.
 	$(GO) generate ./...
 
+# The modules of Kubernetes and the constants that name its release.
+KUBERNETES_FILES = $$(git ls-files '*go.mod') internal/kubeversion/kubeversion.go Makefile
+
+.PHONY: update-kubernetes
+update-kubernetes: ## Set the modules of Kubernetes to a patch release, and remake what is generated from them: VERSION=1.37.3.
+	@[[ "$(VERSION)" =~ ^1\.[0-9]+\.[0-9]+$$ ]] || { echo "VERSION is not a version such as 1.37.3"; exit 2; }
+	@old=$$(sed -nE 's/^const BinaryVersion = "v1\.([0-9.]+)"/\1/p' internal/kubeversion/kubeversion.go); new="$(VERSION)"; new=$${new#1.}; \
+	[[ "$${old%.*}" == "$${new%.*}" ]] || { echo "docs/new-kubernetes-version.md says what another minor version needs"; exit 2; }; \
+	sed -i.old -E "s/(k8s\.io\/[a-z-]+ )v0\.$${old//./\\.}( |\$$)/\1v0.$$new\2/; s/\bv1\.$${old//./\\.}\b/v1.$$new/" $(KUBERNETES_FILES); \
+	for f in $(KUBERNETES_FILES); do rm "$$f.old"; done
+	@for mod in $$(git ls-files '*go.mod'); do grep -q k8s.io/ $$mod || continue; echo "$$mod"; (cd $$(dirname $$mod) && $(GO) mod tidy) || exit 1; done
+	$(MAKE) generate
+
 .PHONY: verify-generate
 verify-generate: ## Fail if generated files are not up to date.
 	@before=$$(git status --porcelain; git diff | sha256sum); $(GO) generate ./... && \

@@ -42,7 +42,7 @@ Called as kube-apiserver, or as ` + "`miniapiserver kube-apiserver`" + `, the co
 it listens on all interfaces, needs --etcd-servers, --service-account-issuer and --service-account-signing-key-file, writes
 nothing but apiserver.crt and apiserver.key in --cert-dir, and only if they are missing and --tls-cert-file is empty.
 Controllers of kube-controller-manager do not run, unless the environment variable MINIAPISERVER_CONTROLLERS is set, in the
-form of --controllers, as in MINIAPISERVER_CONTROLLERS='*'. Called as etcd, or as ` + "`miniapiserver etcd`" + `, it is etcd: see
+form of --controllers, as in MINIAPISERVER_CONTROLLERS='*', or the program is that of ` + "`miniapiserver envtest --controllers`" + `. Called as etcd, or as ` + "`miniapiserver etcd`" + `, it is etcd: see
 ` + "`miniapiserver etcd --help`" + `.
 
 | flag | here | note |
