@@ -30,7 +30,7 @@ const (
 )
 
 // TestInstall checks that "go install" of a release works with an empty module cache, with
-// the profile, and that the server then reports the release. A module proxy on this machine
+// the profile, and that the server then reports the release; so do "go run" and "go tool". A module proxy on this machine
 // has the files of this checkout as the release; other modules come from the user's cache,
 // or else from the user's proxy.
 func TestInstall(t *testing.T) {
@@ -41,18 +41,24 @@ func TestInstall(t *testing.T) {
 	}
 	proxy := moduleProxy(t, module)
 	bin := t.TempDir()
-	install := exec.CommandContext(t.Context(), "go", "install", modulePath+"/cmd/miniapiserver@latest")
-	install.Dir = bin // outside of any module
-	install.Env = append(os.Environ(), "GOBIN="+bin, "GOMODCACHE="+t.TempDir(), "GOSUMDB=off", "GOWORK=off",
+	environment := append(os.Environ(), "GOBIN="+bin, "GOMODCACHE="+t.TempDir(), "GOSUMDB=off", "GOWORK=off",
 		"GOFLAGS=-modcacherw -trimpath -gcflags=all=-dwarf=false", // as make release, whose packages the build cache has
 		"GOPROXY="+proxy+",file://"+filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download")+","+goEnv(t, "GOPROXY"))
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	run := func(dir string, args ...string) string {
+		c := exec.CommandContext(t.Context(), "go", args...)
+		c.Dir, c.Env = dir, environment
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %v: %v: %s", args, err, out)
+		}
+		return string(out)
 	}
+	run(bin, "install", modulePath+"/cmd/miniapiserver@latest") // outside of any module
 
 	server := filepath.Join(bin, "miniapiserver")
 	version, err := exec.CommandContext(t.Context(), server, "--version").Output()
-	if want := "miniapiserver " + newRelease + ", Kubernetes v1."; err != nil || !strings.HasPrefix(string(version), want) || !strings.HasSuffix(string(version), "+miniapiserver."+newRelease+"\n") {
+	if want := "miniapiserver " + newRelease + ", Kubernetes v1."; err != nil || !strings.HasPrefix(string(version), want) ||
+		!strings.HasSuffix(string(version), "+miniapiserver."+newRelease+"\n") {
 		t.Errorf("--version prints %q, %v", version, err)
 	}
 	info, err := buildinfo.ReadFile(server)
@@ -68,24 +74,35 @@ func TestInstall(t *testing.T) {
 	if path.Base(profile) != "default.pgo" {
 		t.Errorf("built with the profile %q", profile)
 	}
-	run := exec.CommandContext(t.Context(), server, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime")
-	stdin, err := run.StdinPipe()
+	started := exec.CommandContext(t.Context(), server, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime")
+	stdin, err := started.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, err := run.StdoutPipe()
+	stdout, err := started.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Start(); err != nil {
+	if err := started.Start(); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, `{"url":"https://127.0.0.1:`) {
 		t.Errorf("the server printed %q, %v", line, err)
 	}
-	if err := errors.Join(stdin.Close(), run.Wait()); err != nil {
+	if err := errors.Join(stdin.Close(), started.Wait()); err != nil {
 		t.Error(err)
+	}
+
+	// The same without an installation, and as a tool of a module.
+	if got := run(bin, "run", modulePath+"/cmd/miniapiserver@latest", "version"); !strings.HasSuffix(got, string(version)) {
+		t.Errorf("go run prints %q", got)
+	}
+	suite := t.TempDir()
+	run(suite, "mod", "init", "example.com/suite")
+	run(suite, "get", "-tool", modulePath+"/cmd/miniapiserver@latest")
+	if got := run(suite, "tool", "miniapiserver", "version"); !strings.HasSuffix(got, string(version)) {
+		t.Errorf("go tool prints %q", got)
 	}
 }
 

@@ -40,7 +40,8 @@ func TestUpgrade(t *testing.T) {
 		for _, kind := range storedKinds {
 			s.request(http.MethodPost, kind.path, fmt.Sprintf(kind.object, turn))
 			var list struct{ Items []json.RawMessage }
-			if err := json.Unmarshal(s.request(http.MethodGet, kind.path+"?labelSelector=turn", ""), &list); err != nil || len(list.Items) != turn+1 {
+			err := json.Unmarshal(s.request(http.MethodGet, kind.path+"?labelSelector=turn", ""), &list)
+			if err != nil || len(list.Items) != turn+1 {
 				t.Errorf("turn %d: %d objects in %s, %v", turn, len(list.Items), kind.path, err)
 			}
 		}
@@ -56,7 +57,8 @@ const thingDefinition = `{"metadata": {"name": "things.example.com"}, "spec": {"
 var storedKinds = []struct{ path, object string }{
 	{"/api/v1/namespaces/default/secrets", `{"metadata": {"name": "x%d", "labels": {"turn": ""}}, "stringData": {"a": "b"}}`},
 	{"/apis/apps/v1/namespaces/default/deployments", `{"metadata": {"name": "x%d", "labels": {"turn": ""}}, "spec": {
-		"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "b"}]}}}}`},
+		"selector": {"matchLabels": {"a": "b"}}, "template": {
+			"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "a", "image": "b"}]}}}}`},
 	{"/apis/example.com/v1/namespaces/default/things",
 		`{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x%d", "labels": {"turn": ""}}}`},
 }
@@ -106,7 +108,8 @@ type running struct {
 // startOn starts a server on a data directory.
 func startOn(t *testing.T, program, dir string) *running {
 	t.Helper()
-	s := &running{t: t, process: exec.CommandContext(t.Context(), program, "--data-dir", dir, "--secure-port=0", "--output=json", "--stdin-lifetime")}
+	s := &running{t: t, process: exec.CommandContext(t.Context(), program,
+		"--data-dir", dir, "--secure-port=0", "--output=json", "--stdin-lifetime")}
 	s.process.Stderr = &s.diagnostic
 	var err error
 	if s.stdin, err = s.process.StdinPipe(); err != nil {
