@@ -229,7 +229,7 @@ func (s *Server) openListeners() (err error) {
 		return s.o.listenError(err)
 	}
 	if s.o.Lab.Enabled && s.o.Lab.SecondPort != 0 {
-		if s.second, err = listen(s.o.Serving.BindAddress, max(s.o.Lab.SecondPort, 0)); err != nil {
+		if s.second, err = listen(s.o.Serving.BindAddress, max(s.o.Lab.SecondPort, 0), nil); err != nil {
 			return portError("lab-second-port", s.o.Lab.SecondPort, "; use another one, or --lab-second-port -1 for a free one", err)
 		}
 	}

@@ -40,7 +40,7 @@ func TestSetupEnvtest(t *testing.T) {
 
 	// The archive has no release: the server finds it in the directory that setup-envtest makes.
 	var archive bytes.Buffer
-	if err := envtest.WriteArchive(&archive, binary, runtime.GOOS); err != nil {
+	if err := envtest.WriteArchive(&archive, binary, runtime.GOOS, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, release := range []string{"1.37.99", "1.35.3"} {

@@ -55,10 +55,22 @@ func (p program) archiveSum(dir string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// build builds the server.
+// launcher returns the path of the program that is etcd in the archive of package envtest, on Windows.
+func (p program) launcher(dir string) string {
+	return filepath.Join(dir, "programs", "etcdlauncher-"+p.goos+"-"+p.goarch+".exe")
+}
+
+// build builds the server and, for Windows, the launcher of etcd.
 func (p program) build(dir, goMod, pgo string) error {
-	c := exec.Command("go", "build", "-modfile="+goMod, "-pgo="+pgo, "-trimpath", "-ldflags", "-s -w",
-		"-o", p.file(dir), "./cmd/miniapiserver")
+	if err := p.goBuild(p.file(dir), "./cmd/miniapiserver", "-modfile="+goMod, "-pgo="+pgo); err != nil || p.goos != "windows" {
+		return err
+	}
+	return p.goBuild(p.launcher(dir), "./internal/envtest/etcdlauncher", "-pgo=off")
+}
+
+// goBuild builds a program of the module for the platform.
+func (p program) goBuild(to, source string, flags ...string) error {
+	c := exec.Command("go", append(append([]string{"build"}, flags...), "-trimpath", "-ldflags", "-s -w", "-o", to, source)...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.goos, "GOARCH="+p.goarch)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
 	if err := c.Run(); err != nil {
@@ -84,7 +96,7 @@ func (p program) pack(r *release) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(envtest.WriteArchive(f, p.file(r.dir), p.goos), f.Close())
+	return cmp.Or(envtest.WriteArchive(f, p.file(r.dir), p.goos, p.launcher(r.dir)), f.Close())
 }
 
 // pages returns the man page and the completions of shells, which a program for this machine prints.

@@ -224,20 +224,20 @@ func writeFile(file string, content io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// WriteArchive writes a compressed tar archive of the programs, with the server only once where a script can call it. It
+// WriteArchive writes a compressed tar archive of the programs, with the server only once. It
 // has only regular files, because setup-envtest takes no others, and the same bytes for the same executable, which is for
-// the system goos.
-func WriteArchive(w io.Writer, server, goos string) error {
+// the system goos. launcher is the executable of package etcdlauncher, which Windows needs in place of a script.
+func WriteArchive(w io.Writer, server, goos, launcher string) error {
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
-	scripts, servers := scripts(goos), serverNames
-	if goos != "windows" { // where a script cannot become another program, as exec does
-		scripts, servers = append(scripts, script{etcdName, etcdUnix}), []string{serverName}
+	if err := addFile(archive, ProgramName(serverName, goos), server); err != nil {
+		return fmt.Errorf("%s: %w", serverName, err)
 	}
-	for _, name := range servers {
-		if err := addFile(archive, ProgramName(name, goos), server); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	scripts := scripts(goos)
+	if goos != "windows" {
+		scripts = append(scripts, script{etcdName, etcdUnix})
+	} else if err := addFile(archive, ProgramName(etcdName, goos), launcher); err != nil {
+		return fmt.Errorf("%s: %w", etcdName, err)
 	}
 	for _, s := range scripts {
 		if err := add(archive, s.name, int64(len(s.text)), bytes.NewReader(s.text)); err != nil {

@@ -112,7 +112,7 @@ func TestWriteArchive(t *testing.T) {
 		"windows": {"kube-apiserver.exe", "etcd.exe", "kubectl.cmd", "kubectl-lab.cmd", "kubectl_complete-lab.cmd", "ends-with-parent"},
 	} {
 		var archive, again bytes.Buffer
-		if err := errors.Join(WriteArchive(&archive, server, goos), WriteArchive(&again, server, goos)); err != nil {
+		if err := errors.Join(WriteArchive(&archive, server, goos, server), WriteArchive(&again, server, goos, server)); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(archive.Bytes(), again.Bytes()) {

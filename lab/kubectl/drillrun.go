@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,13 +93,13 @@ func (d *drill) runCommandOnce(parent context.Context) (*drillRun, error) {
 	}
 	c.Stderr = c.Stdout
 	// The command has a process group, so that nothing of it is left after its time.
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGINT) }
+	c.SysProcAttr = ownGroup()
+	c.Cancel = func() error { return interruptGroup(c.Process.Pid) }
 	began := d.now()
 	err := c.Run()
 	run.Seconds = d.now().Sub(began).Seconds()
 	if ctx.Err() != nil && c.Process != nil {
-		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // what is left of it, if anything
+		_ = killGroup(c.Process.Pid) // what is left of it, if anything
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it succeeded, and a process that it left has its output
