@@ -228,7 +228,10 @@ func writeFile(file string, content io.Reader) error {
 // has only regular files, because setup-envtest takes no others, and the same bytes for the same executable, which is for
 // the system goos. launcher is the executable of package etcdlauncher, which Windows needs in place of a script.
 func WriteArchive(w io.Writer, server, goos, launcher string) error {
-	compressed := gzip.NewWriter(w)
+	compressed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
 	archive := tar.NewWriter(compressed)
 	if err := addFile(archive, ProgramName(serverName, goos), server); err != nil {
 		return fmt.Errorf("%s: %w", serverName, err)
