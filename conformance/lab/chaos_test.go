@@ -32,7 +32,7 @@ func TestChaos(t *testing.T) {
 		return stdout.String()
 	}
 	for _, profile := range []string{"flaky-network", "slow-cluster", "restarting-apiserver", "other-writers"} {
-		made := strings.Fields(lab("chaos", "--profile", profile, "--user-agent", "victim*", "--seed", "7"))
+		made := strings.Fields(lab("chaos", "--profile", profile, "--agent", "victim*", "--seed", "7"))
 		if len(made) == 0 {
 			t.Fatalf("%s: no faults", profile)
 		}

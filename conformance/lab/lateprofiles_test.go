@@ -30,7 +30,7 @@ func TestLateProfiles(t *testing.T) {
 	}
 	const maps = "/api/v1/namespaces/default/configmaps"
 
-	made := strings.Fields(lab("chaos", "--profile", "stale-caches", "--user-agent", "tester/*"))
+	made := strings.Fields(lab("chaos", "--profile", "stale-caches", "--agent", "tester/*"))
 	w.do("POST "+maps, `{"metadata":{"name":"fresh"}}`)
 	if a := w.call(call{server: w.s.SecondURL, do: "GET " + maps + "/fresh?resourceVersion=0"}); a.code != 404 {
 		t.Errorf("the second server is not behind: %d", a.code)
@@ -55,7 +55,7 @@ func TestLateProfiles(t *testing.T) {
 		}
 	}
 
-	made = strings.Fields(lab("chaos", "--profile", "busy-cluster", "--user-agent", "tester/*"))
+	made = strings.Fields(lab("chaos", "--profile", "busy-cluster", "--agent", "tester/*"))
 	if len(made) == 0 {
 		t.Fatal("no faults")
 	}
