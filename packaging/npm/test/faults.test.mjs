@@ -56,8 +56,8 @@ test('an error has the Status and the headers of its code', async () => {
 });
 
 test('connections break', async () => {
-  // A lost request had no effect, a lost answer had.
-  for (const [lose, happens] of Object.entries({ Request: false, Response: true })) {
+  // A lost request, alone or with its connection, had no effect; a lost answer had.
+  for (const [lose, happens] of Object.entries({ Request: false, Response: true, Connection: false })) {
     const name = `lost-${lose.toLowerCase()}`;
     await withFault({ inject: { lose }, when: { times: 1 } }, async () => {
       const err = await failure(create(name));
@@ -74,6 +74,35 @@ test('another writer comes between a read and a write', async () => {
     const err = await failure(core.replaceNamespacedConfigMap({ namespace, name: 'a', body }));
     assert.equal(JSON.parse(err.body).reason, 'Conflict');
   });
+});
+
+test('a read that may be old is old', async () => {
+  await withFault({ inject: { stale: { age: '5m' } } }, async () => {
+    await create('new');
+    const names = async (options) => (await core.listNamespacedConfigMap({ namespace, ...options })).items.map((one) => one.metadata.name);
+    assert.ok(!(await names({ resourceVersion: '0' })).includes('new'));
+    assert.ok((await names({})).includes('new'));
+  });
+});
+
+test('roles take effect later', async () => {
+  const rbac = config.makeApiClient(k8s.RbacAuthorizationV1Api);
+  const reviews = config.makeApiClient(k8s.AuthorizationV1Api);
+  const apiGroup = 'rbac.authorization.k8s.io';
+  const resourceAttributes = { namespace, verb: 'get', resource: 'pods' };
+  const may = async (user) => (await reviews.createSubjectAccessReview({ body: { spec: { user, resourceAttributes } } })).status.allowed;
+  const fault = await server.lab.inject({ match: { resources: [`rolebindings.${apiGroup}`] }, inject: { lag: '5m' } });
+  let users = 0;
+  const late = () => `late-${users}`;
+  await until('a binding has no effect', async () => {
+    users++;
+    await rbac.createNamespacedRoleBinding({ namespace, body: { metadata: { name: late() },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' }, subjects: [{ apiGroup, kind: 'User', name: late() }] } });
+    await delay(200);
+    return !(await may(late()));
+  });
+  await fault.remove();
+  await until('the binding has an effect', () => may(late()));
 });
 
 test('requests wait', async () => {

@@ -70,7 +70,7 @@ def test_tries_again_after_the_time_of_the_server(usual, injected, code):
     assert time.monotonic() - began >= 1
 
 
-@pytest.mark.parametrize("lose, happens", [("Request", False), ("Response", True)])
+@pytest.mark.parametrize("lose, happens", [("Request", False), ("Response", True), ("Connection", False)])
 def test_lost_connections(usual, once, injected, lose, happens):
     with injected({"lose": lose}, times=1):
         with pytest.raises(urllib3.exceptions.ProtocolError):
@@ -82,6 +82,49 @@ def test_lost_connections(usual, once, injected, lose, happens):
 def test_reads_are_tried_again(usual, injected):
     with injected({"lose": "Request"}, times=2, verbs=["get"]):
         usual.read_namespaced_config_map("a", NAMESPACE)
+
+
+def test_old_reads(usual, injected):
+    with injected({"stale": {"age": "5m"}}):
+        usual.create_namespaced_config_map(NAMESPACE, new("new"))
+
+        def names(**options):
+            return [one.metadata.name for one in usual.list_namespaced_config_map(NAMESPACE, **options).items]
+
+        assert "new" not in names(resource_version="0")
+        assert "new" in names()
+
+
+def test_late_roles(usual, faults):
+    rbac = client.RbacAuthorizationV1Api(usual.api_client)
+    reviews = client.AuthorizationV1Api(usual.api_client)
+    group = "rbac.authorization.k8s.io"
+
+    def may(user):
+        what = {"namespace": NAMESPACE, "verb": "get", "resource": "pods"}
+        return reviews.create_subject_access_review({"spec": {"user": user, "resourceAttributes": what}}).status.allowed
+
+    def eventually(holds):
+        end = time.monotonic() + 30
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    users = []
+
+    def bound_without_effect():
+        users.append(f"late-{len(users)}")
+        rbac.create_namespaced_role_binding(NAMESPACE, {
+            **new(users[-1]), "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "view"},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": users[-1]}],
+        })
+        time.sleep(0.2)
+        return not may(users[-1])
+
+    fault = faults.inject({"lag": "5m"}, match={"resources": [f"rolebindings.{group}"]})
+    eventually(bound_without_effect)
+    fault.remove()
+    eventually(lambda: may(users[-1]))
 
 
 def test_conflict(usual, injected):
