@@ -108,6 +108,7 @@ func (a *applyOperation) prepare() error {
 	a.fields = a.m.written(a.fields, a.v, a.w)
 	a.owned, _ = minus(a.fields, neverOwned)
 	a.others = map[*view]map[string]any{}
+	a.w.order(a.os)
 	a.os, err = a.m.reconcile(a.os, a.v, a.convertLive)
 	return err
 }
@@ -211,6 +212,7 @@ func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self
 		return a.difference(v, merged)
 	}}
 	var conflicts conflicts
+	a.w.order(os)
 	for i := range os {
 		if os[i].isSame(self) {
 			continue

@@ -20,7 +20,7 @@ type conflict struct {
 type conflicts []conflict
 
 // Error implements error.
-func (c conflicts) Error() string { return c.status().Error() }
+func (c conflicts) Error() string { return c.status(nil).Error() }
 
 // without returns the conflicts except for the allowed fields.
 func (c conflicts) without(allowed Set) conflicts {
@@ -33,22 +33,22 @@ func (c conflicts) without(allowed Set) conflicts {
 	return out
 }
 
-// status returns the error response.
-func (c conflicts) status() *apierrors.StatusError {
+// status returns the error response. As in kube-apiserver, shuffle changes the order of the causes by owner, but not that in the message.
+func (c conflicts) status(shuffle func(n int, swap func(i, j int))) *apierrors.StatusError {
 	coldsort.Func(c, func(a, b conflict) int { return strings.Compare(a.owner.id(), b.owner.id()) })
 	var causes []metav1.StatusCause
 	var lines []string
 	for i := range c {
-		owner := c[i].owner.String()
-		lines = append(lines, "conflicts with "+owner+":")
+		lines = append(lines, "conflicts with "+c[i].owner.String()+":")
+		c[i].fields.each(nil, func(path []element) { lines = append(lines, "- "+pathString(path)) })
+	}
+	if shuffle != nil {
+		shuffle(len(c), func(i, j int) { c[i], c[j] = c[j], c[i] })
+	}
+	for i := range c {
+		message := "conflict with " + c[i].owner.String()
 		c[i].fields.each(nil, func(path []element) {
-			at := pathString(path)
-			causes = append(causes, metav1.StatusCause{
-				Type:    metav1.CauseTypeFieldManagerConflict,
-				Message: "conflict with " + owner,
-				Field:   at,
-			})
-			lines = append(lines, "- "+at)
+			causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Message: message, Field: pathString(path)})
 		})
 	}
 	message := fmt.Sprintf("Apply failed with %d conflicts: %s", len(causes), strings.Join(lines, "\n"))

@@ -186,6 +186,9 @@ func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]generator) {
 	if subresources := writable(res); rapid.IntRange(0, 4).Draw(t, "part") == 0 && len(subresources) > 0 {
 		w.Subresource = rapid.SampledFrom(subresources).Draw(t, "subresource")
 	}
+	if seed := rapid.Uint64Range(0, 3).Draw(t, "order"); seed > 0 {
+		w.Shuffle = shuffleOf(seed)
+	}
 	fields := looks(version)
 	patch := b.draw(t, fields, version)
 	if rapid.Bool().Draw(t, "apply") {

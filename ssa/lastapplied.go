@@ -33,7 +33,7 @@ func (a *applyOperation) migrate(err error) (api.Object, owners, error) {
 			}
 		}
 	}
-	return nil, nil, found.status()
+	return nil, nil, found.status(a.w.Shuffle)
 }
 
 // lastApplied returns the unchanged fields of kubectl's last client-side apply; ok is false if the

@@ -57,6 +57,8 @@ type Write struct {
 	Force bool
 	// Now is the time of the write.
 	Now time.Time
+	// Shuffle puts n things in a random order, as rand.Rand.Shuffle does; nil keeps their order. See Write.order.
+	Shuffle func(n int, swap func(i, j int))
 }
 
 // New returns a Manager of res. Schemas are looked up on first use.

@@ -101,6 +101,18 @@ func (os owners) withoutEmpty() owners {
 	return slices.DeleteFunc(os, func(o owner) bool { return len(o.fields) == 0 })
 }
 
+// order puts owners in the order in which a write goes through them. kube-apiserver has them in a map, so that the versions of other owners
+// have a random order in the requests that a conversion webhook gets. The result of the write does not depend on it.
+func (w *Write) order(os owners) {
+	if w.Shuffle != nil {
+		os.shuffle(w.Shuffle)
+	}
+}
+
+func (os owners) shuffle(shuffle func(n int, swap func(i, j int))) {
+	shuffle(len(os), func(i, j int) { os[i], os[j] = os[j], os[i] })
+}
+
 // decodeOwners decodes managedFields. Of several entries of one owner the last one counts.
 func decodeOwners(entries []metav1.ManagedFieldsEntry, cache *setCache) (owners, error) {
 	os := make(owners, 0, len(entries)+1)

@@ -118,6 +118,7 @@ func (p *pruning) restoreOwned(os owners) error {
 		return err
 	}
 	done := map[*view]bool{first: true}
+	p.a.w.order(os)
 	for i := range os {
 		v := os[i].view
 		if done[v] || !isConvertible(first, v) {

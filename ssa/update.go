@@ -77,6 +77,7 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 	if err != nil {
 		return nil, err
 	}
+	w.order(os)
 	if os, err = m.reconcile(os, v, u.convertLive); err != nil {
 		return nil, errorf("failed to update ManagedFields (%s): %w", v.nameOf(obj), err)
 	}
@@ -161,6 +162,7 @@ func (os owners) addFields(o owner) owners {
 // removeAllChanged removes the changed fields from each owner, compared in the owner's version. It
 // drops owners in versions that are not compared and owners without remaining fields.
 func (d *differences) removeAllChanged(os owners) (owners, error) {
+	d.w.order(os)
 	for i := range os {
 		difference, isCompared, err := d.forOwner(&os[i])
 		if err != nil {
