@@ -83,7 +83,7 @@ func (h *Handler) inject(fault *request.Fault, w http.ResponseWriter, r *http.Re
 			return
 		}
 	}
-	scope.View = fault.View
+	scope.View, scope.Shuffle = fault.View, fault.Shuffle
 	next(w, r)
 }
 

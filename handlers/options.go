@@ -279,7 +279,7 @@ type writeOptions struct {
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
 	q := c.info.Query
 	if q == nil && !slices.Contains(applyTypes, patchType) {
-		return writeOptions{WriteOptions: registry.WriteOptions{Manager: ssa.ManagerName("", c.r.UserAgent())}}, nil
+		return writeOptions{WriteOptions: registry.WriteOptions{Manager: ssa.ManagerName("", c.r.UserAgent()), Shuffle: c.shuffle}}, nil
 	}
 	if q == nil {
 		q = url.Values{}
@@ -304,7 +304,7 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 	}
 	return writeOptions{
 		WriteOptions: registry.WriteOptions{DryRun: len(o.DryRun) > 0, Manager: ssa.ManagerName(o.FieldManager, c.r.UserAgent()),
-			FieldManager: o.FieldManager, FieldValidation: o.FieldValidation},
+			FieldManager: o.FieldManager, FieldValidation: o.FieldValidation, Shuffle: c.shuffle},
 		force: o.Force,
 	}, nil
 }

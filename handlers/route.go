@@ -37,8 +37,8 @@ type call struct {
 	uncached func(schema.GroupResource) bool
 	// broken is the fault of a watch; nil for an ordinary one.
 	broken *brokenWatch
-	// initialSent, if set, must be called when a watch has sent its initial events.
-	initialSent func()
+	// shuffle is request.Scope.Shuffle.
+	shuffle func(n int, swap func(i, j int))
 }
 
 // readBody reads the body of the request and observes its size.
@@ -134,7 +134,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		namespace = "" // in the path of a namespace, info has its name as the namespace
 	}
 	c := &call{
-		w: w, r: r, info: info, gates: h.Gates, uncached: h.Uncached, metrics: h.metrics,
+		w: w, r: r, info: info, gates: h.Gates, uncached: h.Uncached, metrics: h.metrics, shuffle: scope.Shuffle,
 		codec: h.codecs.Codec(res, v), offer: representation.OfferObject,
 		Target: registry.Target{
 			Resource: res, Version: v, Namespace: namespace, Name: info.PathName,

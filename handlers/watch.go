@@ -87,14 +87,15 @@ func (h *Handler) watch(c *call) error {
 		h.endedByFault(c, s, recordWatch(c.r.Context()))
 		return nil
 	}
+	var initialSent func()
 	if opts.InitialEventsEnd {
 		began := time.Now()
-		c.initialSent = func() {
+		initialSent = func() {
 			h.metrics.sizes.watchLists.WithLabelValues(c.info.Group, c.info.Version, c.info.Resource,
 				scopeLabel(c.info)).Observe(time.Since(began).Seconds())
 		}
 	}
-	h.follow(ctx, c, watcher, s)
+	h.follow(ctx, c, watcher, s, initialSent)
 	return nil
 }
 
@@ -122,8 +123,9 @@ func (h *Handler) serveNothing(c *call, s *representation.EventStream, timeout t
 	<-ctx.Done()
 }
 
-// follow sends the watcher's events to the client until the watch ends.
-func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *representation.EventStream) {
+// follow sends the watcher's events to the client until the watch ends. It calls initialSent, unless it is nil, when the initial events are
+// sent.
+func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *representation.EventStream, initialSent func()) {
 	var pace pace
 	defer pace.stop()
 	counts := recordWatch(c.r.Context())
@@ -133,9 +135,9 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			initialEventsSent()
 			initialEventsSent = nil
 		}
-		if c.initialSent != nil && watcher.InitialSent() {
-			c.initialSent()
-			c.initialSent = nil
+		if initialSent != nil && watcher.InitialSent() {
+			initialSent()
+			initialSent = nil
 		}
 		events, err := watcher.Next(ctx)
 		if err != nil {

@@ -30,13 +30,15 @@ const (
 type WriteOptions struct {
 	// DryRun runs all steps of the write, but stores nothing.
 	DryRun bool
+	// SkipAdmission is for writes within a write that admission has already admitted.
+	SkipAdmission bool
 	// Manager is the field manager that owns the written fields.
 	Manager string
 	// FieldManager and FieldValidation are the options as the client sent them, for
 	// admission.
 	FieldManager, FieldValidation string
-	// SkipAdmission is for writes within a write that admission has already admitted.
-	SkipAdmission bool
+	// Shuffle is ssa.Write.Shuffle; nil for nearly all writes.
+	Shuffle func(n int, swap func(i, j int))
 
 	// authorize authorizes a creation that is not the verb of the request. Nil means that
 	// the request was authorized for it.

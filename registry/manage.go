@@ -103,6 +103,7 @@ func (r *Registry) fieldManager(t Target, manager string) (*ssa.Manager, ssa.Wri
 // is nil for a new object. It runs on the object as the request changed it.
 func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOptions) {
 	m, w := r.fieldManager(t, o.Manager)
+	w.Shuffle = o.Shuffle
 	// An error does not prevent the write. The object keeps the managedFields of live, which would
 	// be lost if, for example, a conversion webhook were not available for a moment.
 	if m == nil || o.Manager == "" || m.Update(live, obj, w) != nil {
@@ -131,7 +132,7 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	if m == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
-	w.Force = o.Force
+	w.Force, w.Shuffle = o.Force, o.Shuffle
 	return r.Update(ctx, t, func(ctx context.Context, old api.Object) (api.Object, error) {
 		obj, err := m.Apply(old, patch, w)
 		if err != nil && !apierrors.IsBadRequest(err) { // else the patch itself is wrong

@@ -34,6 +34,8 @@ type Fault struct {
 	Watch *WatchFault
 	// View is the late view from which reads are answered; nil for none.
 	View View
+	// Shuffle puts things in a random order; see Scope.Shuffle.
+	Shuffle func(n int, swap func(i, j int))
 }
 
 // View is a late view of the store; see storage.View.

@@ -66,6 +66,9 @@ type Scope struct {
 	Running *Running
 	// View is the late view from which the lab has the request read; nil for none.
 	View View
+	// Shuffle puts n things in a random order, as rand.Rand.Shuffle does, where kube-apiserver has a random one; nil keeps their order. It is
+	// not safe for concurrent use.
+	Shuffle func(n int, swap func(i, j int))
 	// Durations has the durations of parts of the work.
 	Durations Durations
 	// InitialEventsSent, if set, must be called when a watch has sent its initial events.
