@@ -196,6 +196,8 @@ func (f *armedFault) matches(r *http.Request, s *request.Scope, resource string)
 		return false // it happens to the server, not to requests
 	case f.spec.Inject.Watch != nil && !info.Watch:
 		return false
+	case f.spec.Inject.Shuffle != nil && !slices.Contains(shuffledVerbs(), info.Verb):
+		return false
 	case f.spec.Inject.Conflict != nil && (info.Verb != api.VerbUpdate && info.Verb != api.VerbPatch || info.Name == ""):
 		return false
 	}
@@ -264,8 +266,12 @@ func (f *armedFault) random(from, to time.Duration) time.Duration {
 	if to <= from {
 		return from
 	}
-	r := rand.New(rand.NewPCG(uint64(f.spec.When.Seed), uint64(f.injected.Load())))
-	return from + time.Duration(r.Int64N(int64(to-from)+1))
+	return from + time.Duration(f.source().Int64N(int64(to-from)+1))
+}
+
+// source returns a source of random numbers, which follow from the seed of the Fault and the number of requests that it has hit.
+func (f *armedFault) source() *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(f.spec.When.Seed), uint64(f.injected.Load())))
 }
 
 // writeFaultCounts brings the status of Faults up to date.
@@ -320,6 +326,8 @@ func injectionText(i *v1alpha1.FaultInjection) string {
 		return "stale " + i.Stale.Age
 	case i.Lag != "":
 		return "lag " + i.Lag
+	case i.Shuffle != nil:
+		return "shuffle"
 	}
 	return ""
 }

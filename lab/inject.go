@@ -43,9 +43,14 @@ func verbsOf(i *v1alpha1.FaultInjection) []string {
 		return []string{api.VerbGet, api.VerbList, api.VerbWatch}
 	case i.Conflict != nil:
 		return []string{api.VerbUpdate, api.VerbPatch}
+	case i.Shuffle != nil:
+		return shuffledVerbs()
 	}
 	return nil
 }
+
+// shuffledVerbs returns the verbs that do something in a random order.
+func shuffledVerbs() []string { return []string{api.VerbCreate, api.VerbUpdate, api.VerbPatch} }
 
 // checkFault returns the errors in the spec of a Fault.
 func checkFault(s *v1alpha1.FaultSpec, at *field.Path) (errs field.ErrorList) {
@@ -77,8 +82,8 @@ func count(given ...bool) (n int) {
 
 func checkInjection(i *v1alpha1.FaultInjection, at *field.Path) (errs field.ErrorList) {
 	if count(i.Error != nil, i.Delay != nil, i.Lose != "", i.Conflict != nil, i.Watch != nil, i.Compact != nil,
-		i.Stale != nil, i.Lag != "") != 1 {
-		return field.ErrorList{field.Invalid(at, "", "exactly one of error, delay, lose, conflict, watch, compact, stale and lag must be set")}
+		i.Stale != nil, i.Lag != "", i.Shuffle != nil) != 1 {
+		return field.ErrorList{field.Invalid(at, "", "exactly one of error, delay, lose, conflict, watch, compact, stale, lag and shuffle must be set")}
 	}
 	duration := func(path *field.Path, text string, required bool) time.Duration {
 		if text == "" && !required {
@@ -165,6 +170,10 @@ func (l *Lab) injection(i *v1alpha1.FaultInjection) func(*armedFault, *request.S
 		}
 	case i.Stale != nil:
 		return func(f *armedFault, _ *request.Scope) *request.Fault { return &request.Fault{View: f.view} }
+	case i.Shuffle != nil:
+		return func(f *armedFault, _ *request.Scope) *request.Fault {
+			return &request.Fault{Shuffle: f.source().Shuffle}
+		}
 	case i.Lag != "":
 		return nil // no request matches; see applyLags
 	}

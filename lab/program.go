@@ -58,6 +58,10 @@ func Stale(age time.Duration) Injection {
 // Lag has the server see changes of definitions, policies, roles and others so much later.
 func Lag(d time.Duration) Injection { return Injection{Lag: d.String()} }
 
+// Shuffle has writes do in a random order what kube-apiserver does in a random order, such as to ask a conversion webhook for the versions of
+// other field managers.
+func Shuffle() Injection { return Injection{Shuffle: &v1alpha1.FaultShuffle{}} }
+
 // CloseWatch ends watches after a number of events.
 func CloseWatch(afterEvents int64) Injection {
 	return onWatch(v1alpha1.FaultWatch{Close: &v1alpha1.FaultClose{AfterEvents: afterEvents}})

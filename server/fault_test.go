@@ -253,6 +253,8 @@ func TestWrongFaults(t *testing.T) {
 		"{inject: {conflict: {}}, more: 1}":               "unknown field",
 		"inject: {watch: {freeze: 1s, delay: 1s}}":        "spec.inject.watch",
 		"inject: {stale: {age: 1s}, lag: 1s}":             "spec.inject",
+		"inject: {shuffle: {}, conflict: {}}":             "spec.inject",
+		"inject: {shuffle: {more: 1}}":                    "unknown field",
 		"inject: {stale: {}}":                             "spec.inject.stale.age",
 		"inject: {stale: {age: 10m}}":                     "spec.inject.stale.age",
 		"inject: {lag: 0s}":                               "spec.inject.lag",
@@ -263,6 +265,7 @@ func TestWrongFaults(t *testing.T) {
 		"{match: {verbs: [get, create]}, inject: {stale: {age: 1s}}}":      "spec.match.verbs[1]",
 		"{match: {verbs: [get]}, inject: {watch: {expire: {}}}}":           "spec.match.verbs[0]",
 		"{match: {verbs: [delete]}, inject: {conflict: {}}}":               "spec.match.verbs[0]",
+		"{match: {verbs: [patch, get]}, inject: {shuffle: {}}}":            "spec.match.verbs[1]",
 		"{match: {servers: [third]}, inject: {error: {code: 500}}}":        "spec.match.servers[0]",
 		"{match: {servers: [first]}, when: {skip: -1}, inject: {lag: 1s}}": "spec.when.skip",
 	} {

@@ -31,7 +31,7 @@ func TestChaos(t *testing.T) {
 		}
 		return stdout.String()
 	}
-	for _, profile := range []string{"flaky-network", "slow-cluster", "restarting-apiserver", "other-writers"} {
+	for _, profile := range []string{"flaky-network", "slow-cluster", "restarting-apiserver", "other-writers", "strict"} {
 		made := strings.Fields(lab("chaos", "--profile", profile, "--agent", "victim*", "--seed", "7"))
 		if len(made) == 0 {
 			t.Fatalf("%s: no faults", profile)

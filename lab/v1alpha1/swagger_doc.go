@@ -361,6 +361,7 @@ var map_FaultInjection = map[string]string{
 	"stale":    "Reads are answered from a state of the past, and events come late, as from another server whose cache is behind. Reads that must be consistent are not.",
 	"lag":      "The server sees changes so much later, such as 2s, at most 5m: definitions are served, policies and their parameters, roles, webhooks and quotas take effect later. Only match.resources may be set with it, which says of which resources; all if it is empty.",
 	"compact":  "Etcd is compacted before the request: continue tokens and watches of older states end with 410.",
+	"shuffle":  "What a write does in an order that is random in kube-apiserver happens in a random order, by the seed: a conversion webhook gets the requests for the versions of other field managers, and the conflicts of an apply have their causes, in another order each time.",
 }
 
 func (FaultInjection) SwaggerDoc() map[string]string {
@@ -388,6 +389,14 @@ var map_FaultNoBookmarks = map[string]string{
 
 func (FaultNoBookmarks) SwaggerDoc() map[string]string {
 	return map_FaultNoBookmarks
+}
+
+var map_FaultShuffle = map[string]string{
+	"": "FaultShuffle is a random order. It has no fields.",
+}
+
+func (FaultShuffle) SwaggerDoc() map[string]string {
+	return map_FaultShuffle
 }
 
 var map_FaultSpec = map[string]string{

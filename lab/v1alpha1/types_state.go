@@ -177,6 +177,9 @@ type FaultInjection struct {
 	Lag string `json:"lag,omitempty"`
 	// Etcd is compacted before the request: continue tokens and watches of older states end with 410.
 	Compact *FaultCompact `json:"compact,omitempty"`
+	// What a write does in an order that is random in kube-apiserver happens in a random order, by the seed: a conversion webhook gets the
+	// requests for the versions of other field managers, and the conflicts of an apply have their causes, in another order each time.
+	Shuffle *FaultShuffle `json:"shuffle,omitempty"`
 }
 
 // Values of FaultInjection.Lose.
@@ -210,6 +213,9 @@ type FaultConflict struct{}
 
 // FaultCompact is a compaction of etcd. It has no fields.
 type FaultCompact struct{}
+
+// FaultShuffle is a random order. It has no fields.
+type FaultShuffle struct{}
 
 // FaultStale says how old the states are.
 type FaultStale struct {

@@ -89,7 +89,8 @@ export interface FaultSpec {
     | { lose: 'Request' | 'Response' }
     | { conflict: {} }
     | { watch: { close: { afterEvents?: number } } | { freeze: string } | { delay: string } | { expire: {} } | { noBookmarks: {} } }
-    | { compact: {} };
+    | { compact: {} }
+    | { shuffle: {} };
 }
 
 export interface Fault {
