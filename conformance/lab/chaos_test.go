@@ -1,38 +1,22 @@
 package lab
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 )
 
 // TestChaos checks that every Fault of every profile is hit by a client that reads, writes and watches, that only that client is,
 // and that calm ends it.
 func TestChaos(t *testing.T) {
 	w := startLab(t)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, w.s.Kubeconfig(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lab := func(args ...string) string {
-		var stdout, stderr bytes.Buffer
-		if code := kubectl.Run(append([]string{"--kubeconfig", kubeconfig}, args...), &stdout, &stderr); code != 0 {
-			t.Fatalf("%v: %d, %s", args, code, stderr.String())
-		}
-		return stdout.String()
-	}
 	for _, profile := range []string{"flaky-network", "slow-cluster", "restarting-apiserver", "other-writers", "strict"} {
-		made := strings.Fields(lab("chaos", "--profile", profile, "--agent", "victim*", "--seed", "7"))
+		made := strings.Fields(w.labOK("chaos", "--profile", profile, "--agent", "victim*", "--seed", "7"))
 		if len(made) == 0 {
 			t.Fatalf("%s: no faults", profile)
 		}
@@ -44,7 +28,7 @@ func TestChaos(t *testing.T) {
 		if err := w.traffic("other/1", profile, 60); err != nil {
 			t.Errorf("%s: another client: %v", profile, err)
 		}
-		calmed := lab("calm")
+		calmed := w.labOK("calm")
 		for _, name := range made {
 			if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` deleted, after [1-9]\d* hits?$`).MatchString(calmed) {
 				t.Errorf("%s was not hit:\n%s", name, calmed)
@@ -54,7 +38,7 @@ func TestChaos(t *testing.T) {
 			t.Errorf("%s: after calm: %v", profile, err)
 		}
 	}
-	if out := lab("calm"); out != "" {
+	if out := w.labOK("calm"); out != "" {
 		t.Errorf("a second calm: %s", out)
 	}
 }

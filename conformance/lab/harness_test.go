@@ -22,6 +22,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/conformance/internal/hook"
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
+	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -310,4 +311,26 @@ func (w *world) expand(text string) string {
 		text = strings.ReplaceAll(text, "${hook:"+name+"}", config)
 	}
 	return text
+}
+
+// lab runs kubectl lab against the server, and returns its exit status and output.
+func (w *world) lab(args ...string) (code int, stdout, stderr string) {
+	w.t.Helper()
+	kubeconfig := filepath.Join(w.t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, w.s.Kubeconfig(), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code = kubectl.Run(append([]string{"--kubeconfig", kubeconfig}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// labOK runs a kubectl lab that must succeed, and returns its output.
+func (w *world) labOK(args ...string) string {
+	w.t.Helper()
+	code, stdout, stderr := w.lab(args...)
+	if code != 0 {
+		w.t.Fatalf("%v: %d, %s", args, code, stderr)
+	}
+	return stdout
 }

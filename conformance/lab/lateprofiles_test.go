@@ -1,15 +1,11 @@
 package lab
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
-	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -17,20 +13,9 @@ import (
 // them at once.
 func TestLateProfiles(t *testing.T) {
 	w := start(t, server.Options{Lab: server.Lab{Enabled: true, SecondPort: -1}})
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, w.s.Kubeconfig(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lab := func(args ...string) string {
-		var stdout, stderr bytes.Buffer
-		if code := kubectl.Run(append([]string{"--kubeconfig", kubeconfig}, args...), &stdout, &stderr); code != 0 {
-			t.Fatalf("%v: %d, %s", args, code, stderr.String())
-		}
-		return stdout.String()
-	}
 	const maps = "/api/v1/namespaces/default/configmaps"
 
-	made := strings.Fields(lab("chaos", "--profile", "stale-caches", "--agent", "tester/*"))
+	made := strings.Fields(w.labOK("chaos", "--profile", "stale-caches", "--agent", "tester/*"))
 	w.do("POST "+maps, `{"metadata":{"name":"fresh"}}`)
 	if a := w.call(call{server: w.s.SecondURL, do: "GET " + maps + "/fresh?resourceVersion=0"}); a.code != 404 {
 		t.Errorf("the second server is not behind: %d", a.code)
@@ -48,14 +33,14 @@ func TestLateProfiles(t *testing.T) {
 	eventually.True(t, "the second server has caught up", func() bool {
 		return w.call(call{server: w.s.SecondURL, do: "GET " + maps + "/fresh?resourceVersion=0"}).code == 200
 	})
-	calmed := lab("calm")
+	calmed := w.labOK("calm")
 	for _, name := range made {
 		if !regexp.MustCompile(`(?m)^` + name + ` deleted, after [1-9]\d* hits?$`).MatchString(calmed) {
 			t.Errorf("%s was not hit:\n%s", name, calmed)
 		}
 	}
 
-	made = strings.Fields(lab("chaos", "--profile", "busy-cluster", "--agent", "tester/*"))
+	made = strings.Fields(w.labOK("chaos", "--profile", "busy-cluster", "--agent", "tester/*"))
 	if len(made) == 0 {
 		t.Fatal("no faults")
 	}
@@ -72,6 +57,6 @@ func TestLateProfiles(t *testing.T) {
 	if a := w.call(call{as: "jane", do: "GET " + maps}); a.code != 200 {
 		t.Errorf("the end of a role takes effect at once: %d", a.code)
 	}
-	lab("calm")
+	w.labOK("calm")
 	eventually.True(t, "the end of the role after calm", func() bool { return w.call(call{as: "jane", do: "GET " + maps}).code == 403 })
 }

@@ -25,7 +25,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
 	"github.com/miniapiserver/miniapiserver/lab/conversation"
-	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 	"github.com/miniapiserver/miniapiserver/lab/v1alpha1"
 )
 
@@ -73,18 +72,6 @@ func (w *world) recorded(name string) (string, []conversation.Step) {
 		w.t.Fatal(err)
 	}
 	return file, steps
-}
-
-// lab runs kubectl lab against the server, and returns its exit status and output.
-func (w *world) lab(args ...string) (code int, stdout, stderr string) {
-	w.t.Helper()
-	kubeconfig := filepath.Join(w.t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, w.s.Kubeconfig(), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	var out, errs bytes.Buffer
-	code = kubectl.Run(append([]string{"--kubeconfig", kubeconfig}, args...), &out, &errs)
-	return code, out.String(), errs.String()
 }
 
 // replaysAlike checks that a recording gets the same answers from a new server, in both paces.

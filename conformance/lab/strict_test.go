@@ -1,21 +1,17 @@
 package lab
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
-	"github.com/miniapiserver/miniapiserver/lab/kubectl"
 )
 
 // conversions is a conversion webhook that records what it is asked for: the version and the names in spec of each object.
@@ -67,17 +63,6 @@ func (c *conversions) take() string {
 // that follows from the seed of the profile strict, that some of the objects are partial, and that the results are the same.
 func TestStrict(t *testing.T) {
 	w := startLab(t)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, w.s.Kubeconfig(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	lab := func(args ...string) string {
-		var stdout, stderr bytes.Buffer
-		if code := kubectl.Run(append([]string{"--kubeconfig", kubeconfig}, args...), &stdout, &stderr); code != 0 {
-			t.Fatalf("%v: %d, %s", args, code, stderr.String())
-		}
-		return stdout.String()
-	}
 	hook := &conversions{}
 	server := httptest.NewTLSServer(http.HandlerFunc(hook.serve))
 	defer server.Close()
@@ -102,7 +87,7 @@ func TestStrict(t *testing.T) {
 	}
 	// run returns the orders that some writes with a seed have, and their results. They are dry runs, so that each has the same state.
 	run := func(seed int) (asked, causes, results string) {
-		lab("chaos", "--profile", "strict", "--agent", "tester/*", "--seed", fmt.Sprint(seed))
+		w.labOK("chaos", "--profile", "strict", "--agent", "tester/*", "--seed", fmt.Sprint(seed))
 		hook.take()
 		for range 3 {
 			done := apply(1, "dryRun=All&fieldManager=owner-2", `{"kept-2":"x"}`)
@@ -123,7 +108,7 @@ func TestStrict(t *testing.T) {
 		if a := w.call(call{do: "GET /apis/example.com/v1/namespaces/default/parts/p"}); a.header.Get("Lab-Fault") != "" {
 			t.Error("a read is hit")
 		}
-		if calmed := lab("calm"); calmed != "strict-in-any-order deleted, after 6 hits\n" {
+		if calmed := w.labOK("calm"); calmed != "strict-in-any-order deleted, after 6 hits\n" {
 			t.Errorf("calm: %s", calmed)
 		}
 		return hook.take(), causes, results
