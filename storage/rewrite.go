@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/miniapiserver/miniapiserver/internal/safefile"
 )
 
-// ErrOtherWriter means that another server changed a key while Rewrite made it what it was. The part that was written stays.
+// ErrOtherWriter means that another server changed a key while Rewrite made it what it was.
 var ErrOtherWriter = errors.New("another server writes to the same etcd")
 
 // ErrRewritten means that a Rewrite came between BeforeRewrite and the write.
@@ -50,13 +43,43 @@ type Rewrite struct {
 // HoldWrites makes the writes of all collections wait until release is called. It returns the state of all collections, which
 // includes every write before.
 func (s *Store) HoldWrites(ctx context.Context) (now *Mark, release func(), err error) {
-	s.writes.Lock()
+	if err := s.lockWrites(ctx, s.writes.Lock, s.writes.Unlock); err != nil {
+		return nil, nil, writeError(err)
+	}
 	now, err = s.Mark(ctx)
 	if err != nil {
 		s.writes.Unlock()
 		return nil, nil, err
 	}
-	return now, s.writes.Unlock, nil
+	return now, s.releaseWrites, nil
+}
+
+// lockWrites calls lock for s.writes when no Rewrite is left to be undone.
+func (s *Store) lockWrites(ctx context.Context, lock, unlock func()) error {
+	for {
+		lock()
+		failed := s.failedRewrite
+		if failed == nil {
+			return nil
+		}
+		unlock()
+		select {
+		case <-failed.undone:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.ctx.Done():
+			return ErrClosed
+		}
+	}
+}
+
+// releaseWrites lets writes continue, once a Rewrite that failed is undone.
+func (s *Store) releaseWrites() {
+	failed := s.failedRewrite
+	s.writes.Unlock()
+	if failed != nil {
+		s.spawn(func() { s.retryUndo(failed) })
+	}
 }
 
 // rewriteBytes is the size of the values of a transaction of Rewrite, in bytes; etcd refuses larger requests.
@@ -66,7 +89,7 @@ const rewriteBytes = 1 << 20
 // not exist. The caller holds the writes, from before the differences were found. The steps are written one after the other, each in
 // as few transactions as possible. Watches see ordinary events. It returns when the caches have them.
 //
-// If the process ends in the middle, the next start of an embedded etcd undoes what was written, by the file undoFile.
+// If it fails, what it wrote is undone before writes continue. If the process ends in the middle, the next start undoes it.
 func (s *Store) Rewrite(ctx context.Context, steps []Rewrite) (int64, error) {
 	var batches []rewriteBatch
 	for _, step := range steps {
@@ -76,27 +99,34 @@ func (s *Store) Rewrite(ctx context.Context, steps []Rewrite) (int64, error) {
 		}
 		batches = append(batches, more...)
 	}
-	rev := s.applied.rev.Load()
+	before := s.applied.rev.Load()
 	defer s.rewrites.Add(1) // when the caches have the earlier state: what was read before is outdated
-	if len(batches) > 1 {
-		if err := s.beginUndo(rev); err != nil {
+	if len(batches) > 1 {   // a single transaction is never half written
+		if err := s.markUndo(ctx, before, batches); err != nil {
 			return 0, err
 		}
 	}
+	rev := before
 	for i := range batches {
+		if i > 0 {
+			batches[i].guards = append(batches[i].guards, s.undoIsAt(batches[0].rev))
+		}
 		resp, err := s.client.Txn(ctx).If(batches[i].guards...).Then(batches[i].ops...).Commit()
-		switch {
-		case err != nil:
-			return 0, writeError(err)
-		case !resp.Succeeded:
+		if err == nil && resp.Succeeded {
+			rev, batches[i].rev = resp.Header.Revision, resp.Header.Revision
+			continue
+		}
+		written := batches[:i]
+		if err != nil {
+			written = batches[:i+1] // its outcome may be unknown
+		}
+		if len(batches) > 1 && len(written) > 0 {
+			s.failedRewrite = &failedRewrite{before, keysOf(written), make(chan struct{})}
+		}
+		if err == nil {
 			return 0, ErrOtherWriter
 		}
-		rev = resp.Header.Revision
-	}
-	if len(batches) > 1 {
-		if err := s.endUndo(); err != nil {
-			return 0, err
-		}
+		return 0, writeError(err)
 	}
 	return rev, s.caughtUp(ctx, rev)
 }
@@ -106,13 +136,15 @@ type rewriteBatch struct {
 	guards []clientv3.Cmp
 	ops    []clientv3.Op
 	bytes  int
+	rev    int64 // once it is written
 }
 
 // rewriteBatches returns the transactions of a step.
 func (s *Store) rewriteBatches(ctx context.Context, step Rewrite) ([]rewriteBatch, error) {
 	var out []rewriteBatch
+	// A batch leaves room for undoKey, which is one of etcd's maximum number of operations.
 	add := func(size int, guard []clientv3.Cmp, op clientv3.Op) {
-		if n := len(out); n == 0 || len(out[n-1].ops) == MaxBatch || out[n-1].bytes+size > rewriteBytes {
+		if n := len(out); n == 0 || len(out[n-1].ops) == MaxBatch-1 || out[n-1].bytes+size > rewriteBytes {
 			out = append(out, rewriteBatch{})
 		}
 		b := &out[len(out)-1]
@@ -147,88 +179,4 @@ func (s *Store) rewriteBatches(ctx context.Context, step Rewrite) ([]rewriteBatc
 		add(len(key)+len(w.stored), guard, clientv3.OpPut(key, string(w.stored), clientv3.WithLease(w.lease)))
 	}
 	return out, nil
-}
-
-// undoFile is the file in the data directory of an embedded etcd with the revision to which the next start goes back. It exists
-// while Rewrite writes several transactions.
-const undoFile = "undo-rewrite"
-
-func (s *Store) undoPath() string {
-	if s.embedded == nil || s.opts.Ephemeral {
-		return ""
-	}
-	return filepath.Join(s.opts.Dir, undoFile)
-}
-
-func (s *Store) beginUndo(rev int64) error {
-	path := s.undoPath()
-	if path == "" {
-		return nil
-	}
-	return safefile.Write(path, []byte(strconv.FormatInt(rev, 10)), 0o600, true)
-}
-
-func (s *Store) endUndo() error {
-	path := s.undoPath()
-	if path == "" {
-		return nil
-	}
-	return os.Remove(path)
-}
-
-// undoRewrite undoes what a Rewrite wrote before the process ended in the middle of it.
-func (s *Store) undoRewrite(ctx context.Context) error {
-	path := s.undoPath()
-	if path == "" {
-		return nil
-	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	rev, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	if err != nil {
-		return fmt.Errorf("%s: %w; remove the file to keep the present state", path, err)
-	}
-	if err := s.restoreRevision(ctx, rev); err != nil {
-		return fmt.Errorf("undoing a rewind that was interrupted: %w; remove %s to keep the present state", err, path)
-	}
-	s.log.Warn("undid a rewind that was interrupted", "revision", rev)
-	return os.Remove(path)
-}
-
-// restoreRevision makes all keys below the prefix what they were at a revision.
-func (s *Store) restoreRevision(ctx context.Context, rev int64) error {
-	now := map[string]*mvccpb.KeyValue{}
-	if _, err := s.scan(ctx, s.opts.Prefix+"/", 0, false, func(kv *mvccpb.KeyValue) { now[string(kv.Key)] = kv }); err != nil {
-		return err
-	}
-	var ops []clientv3.Op
-	if _, err := s.scan(ctx, s.opts.Prefix+"/", rev, false, func(kv *mvccpb.KeyValue) {
-		key := string(kv.Key)
-		if is := now[key]; kv.Lease == 0 && (is == nil || is.ModRevision != kv.ModRevision) { // a lease may have ended
-			ops = append(ops, clientv3.OpPut(key, string(kv.Value)))
-		}
-		delete(now, key)
-	}); err != nil {
-		return err
-	}
-	for key := range now {
-		ops = append(ops, clientv3.OpDelete(key))
-	}
-	for len(ops) > 0 {
-		n, size := 0, 0
-		for n < len(ops) && n < MaxBatch && (n == 0 || size+len(ops[n].ValueBytes()) <= rewriteBytes) {
-			size += len(ops[n].ValueBytes())
-			n++
-		}
-		if _, err := s.client.Txn(ctx).Then(ops[:n]...).Commit(); err != nil {
-			return writeError(err)
-		}
-		ops = ops[n:]
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"strconv"
 	"testing"
 
@@ -132,9 +131,19 @@ func TestRewriteHistories(t *testing.T) {
 	})
 }
 
-// TestUndoRewrite checks that a start undoes a rewrite in the middle of which the process ended, and only such a one.
-func TestUndoRewrite(t *testing.T) {
-	dir := t.TempDir()
+// undoValue returns the revision to which a Rewrite would be undone; empty if there is none.
+func undoValue(t testing.TB, s *Store) string {
+	t.Helper()
+	value, _, err := s.readUndo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// startBeforeRewrite returns a store with a mark of 300 objects, all of which are deleted.
+func startBeforeRewrite(t *testing.T, dir string) (*Store, *Collection, *Mark) {
+	t.Helper()
 	s, c := startStore(t, Options{Dir: dir})
 	for n := range 300 {
 		mustCreate(t, c, fmt.Sprintf("a/%03d", n), "1")
@@ -144,13 +153,20 @@ func TestUndoRewrite(t *testing.T) {
 		mustDelete(t, c, i)
 	}
 	mustCreate(t, c, "a/later", "1")
+	return s, c, m
+}
+
+// TestUndoInterruptedRewrite checks that a start undoes a rewrite in the middle of which the process ended, and only such a one.
+func TestUndoInterruptedRewrite(t *testing.T) {
+	dir := t.TempDir()
+	s, c, m := startBeforeRewrite(t, dir)
 	rewindTo(t, s, m)
-	if _, err := os.Stat(s.undoPath()); !os.IsNotExist(err) {
-		t.Errorf("after a rewrite: %v", err)
+	if value := undoValue(t, s); value != "" {
+		t.Errorf("after a rewrite: %s", value)
 	}
 	before := contents(t, c)
 	// As if the process ended after the first of several transactions.
-	if err := s.beginUndo(s.applied.rev.Load()); err != nil {
+	if _, err := s.client.Put(t.Context(), s.opts.Prefix+undoKey, strconv.FormatInt(s.applied.rev.Load(), 10)); err != nil {
 		t.Fatal(err)
 	}
 	mustDelete(t, c, mustList(t, c, ListOptions{Key: "a/000"}).Items[0])
@@ -162,8 +178,41 @@ func TestUndoRewrite(t *testing.T) {
 	if got := contents(t, c); !maps.Equal(got, before) {
 		t.Errorf("%d objects after the start, want %d", len(got), len(before))
 	}
-	if _, err := os.Stat(s.undoPath()); !os.IsNotExist(err) {
-		t.Errorf("after the start: %v", err)
+	if value := undoValue(t, s); value != "" {
+		t.Errorf("after the start: %s", value)
+	}
+}
+
+// TestUndoFailedRewrite has another server change a key of the last transaction of a rewrite. What the rewrite wrote is undone before
+// the next write, the change of the other server stays, and a start undoes nothing.
+func TestUndoFailedRewrite(t *testing.T) {
+	dir := t.TempDir()
+	s, c, m := startBeforeRewrite(t, dir)
+	now, release, err := s.HoldWrites(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.client.Put(t.Context(), s.opts.Prefix+"/configmaps/a/299", "other"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Rewrite(t.Context(), []Rewrite{{Differences: m.Differences(now, nil)}})
+	if !errors.Is(err, ErrOtherWriter) {
+		t.Errorf("the rewrite: %v", err)
+	}
+	release()
+	mustCreate(t, c, "a/after", "1")
+	for range 2 {
+		keys := listedKeys(mustList(t, c, ListOptions{}))
+		if fmt.Sprint(keys) != "[a/299 a/after a/later]" {
+			t.Errorf("keys %v", keys)
+		}
+		if value := undoValue(t, s); value != "" {
+			t.Errorf("to undo: %s", value)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, c = startStore(t, Options{Dir: dir})
 	}
 }
 

@@ -33,8 +33,10 @@ type Store struct {
 	spawnMu sync.Mutex // guards ended, so that no goroutine is added to wg after Close
 	ended   bool
 
-	// writes is held for reading by each write of a collection, and for writing by HoldWrites.
+	// writes is held for reading by each write of a collection, and for writing by HoldWrites; see lockWrites.
 	writes sync.RWMutex
+	// failedRewrite is a Rewrite that is to be undone before writes continue. It changes while writes is held for writing.
+	failedRewrite *failedRewrite
 	// rewrites is the number of Rewrites. It changes while writes is held for writing.
 	rewrites atomic.Int64
 
@@ -133,7 +135,7 @@ func (s *Store) Start(ctx context.Context) error {
 	if !s.isConnected() {
 		return errNotConnected
 	}
-	if err := s.undoRewrite(ctx); err != nil {
+	if err := s.undoInterrupted(ctx); err != nil {
 		return err
 	}
 	if err := s.load(ctx); err != nil {

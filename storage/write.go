@@ -161,12 +161,13 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 		defer span.End()
 	}
 	start := time.Now()
-	c.store.writes.RLock()
-	rev, current, err := int64(0), (*mvccpb.KeyValue)(nil), ErrRewritten
-	if !c.store.IsRewritten(ctx) {
-		rev, current, err = transact(ctx, w)
+	rev, current, err := int64(0), (*mvccpb.KeyValue)(nil), c.store.lockWrites(ctx, c.store.writes.RLock, c.store.writes.RUnlock)
+	if err == nil {
+		if err = ErrRewritten; !c.store.IsRewritten(ctx) {
+			rev, current, err = transact(ctx, w)
+		}
+		c.store.writes.RUnlock()
 	}
-	c.store.writes.RUnlock()
 	c.observeEtcd(ctx, w.op, start, err)
 	if err != nil || rev == 0 {
 		c.handoff.finish(key, w, 0, nil)
