@@ -216,22 +216,7 @@ func (h *rewindHistory) compare(rt *rapid.T, want map[string]string) {
 func (h *rewindHistory) compareInformers() {
 	for r, store := range h.informers {
 		eventually.Succeeds(h, "the informer of "+r.Resource, func() error {
-			list, err := h.dynamic.Resource(r).List(h.Context(), metav1.ListOptions{})
-			if err != nil {
-				return err
-			}
-			want, got := map[string]string{}, map[string]string{}
-			for _, item := range list.Items {
-				want[item.GetNamespace()+"/"+item.GetName()] = string(item.GetUID()) + " " + item.GetResourceVersion()
-			}
-			for _, item := range store.List() {
-				u := item.(*unstructured.Unstructured)
-				got[u.GetNamespace()+"/"+u.GetName()] = string(u.GetUID()) + " " + u.GetResourceVersion()
-			}
-			if !maps.Equal(got, want) {
-				return fmt.Errorf("the informer has\n%v\nand a list\n%v", got, want)
-			}
-			return nil
+			return holdsList(h.Context(), h.dynamic, r, store)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/internal/eventually"
 	"github.com/miniapiserver/miniapiserver/lab/try"
@@ -19,8 +20,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestRewindUnderWriters goes back again and again while 20 clients create and change objects. A write that was acknowledged with
-// a resourceVersion after that of the last rewind is there, one before it is not, and none fails but for a conflict with a rewind.
+// TestRewindUnderWriters goes back again and again while 50 clients create, change and delete objects, and 20 informers of client-go
+// follow. A write that was acknowledged with a resourceVersion after that of the last rewind is there, one before it is not, and none
+// fails but for a conflict with a rewind. Each informer is notified of every change once, and ends with what a fresh list has.
 func TestRewindUnderWriters(t *testing.T) {
 	for name, o := range map[string]server.Options{"embedded": {}, "external": {Etcd: server.Etcd{Servers: []string{externalEtcd(t)}}}} {
 		t.Run(name, func(t *testing.T) {
@@ -32,124 +34,188 @@ func TestRewindUnderWriters(t *testing.T) {
 
 // acknowledged is a write that the server acknowledged.
 type acknowledged struct {
-	name, value string
+	path, value string
 	rev         int64
 }
 
-const configMapPath = "/api/v1/namespaces/default/configmaps"
+// writtenKind is a kind whose objects the writers write.
+type writtenKind struct{ apiVersion, kind, resource, path string }
 
-// writer creates ConfigMaps and changes the last one, until the context is done.
-func writer(ctx context.Context, w *world, n int, acks *atomic.Int64) ([]acknowledged, error) {
-	var all []acknowledged
+var writtenKinds = []writtenKind{
+	{"v1", "ConfigMap", "configmaps", "/api/v1/namespaces/default/configmaps"},
+	{"v1", "Secret", "secrets", "/api/v1/namespaces/default/secrets"},
+	{"rbac.authorization.k8s.io/v1", "Role", "roles", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"},
+	{"example.org/v1", "Robot", "robots", "/apis/example.org/v1/namespaces/default/robots"},
+}
+
+// creation returns the request that creates an object with a value.
+func (k writtenKind) creation(name, value string) call {
+	const body = `{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"labels":{"value":%q}}}`
+	return call{do: "POST " + k.path, body: fmt.Sprintf(body, k.apiVersion, k.kind, name, value)}
+}
+
+// writer writes objects of a kind.
+type writer struct {
+	*world
+	n    int
+	kind writtenKind
+	acks *atomic.Int64
+	// acknowledged are the acknowledged creations and changes.
+	acknowledged []acknowledged
+}
+
+// kept is the name of an object from before the checkpoint, which the writer deletes and rewinds restore.
+func (w *writer) kept() string { return fmt.Sprint("kept", w.n) }
+
+// run creates an object, changes it, and deletes the one from before the checkpoint, again and again until the context is done.
+func (w *writer) run(ctx context.Context) error {
 	name := ""
 	for i := 0; ctx.Err() == nil; i++ {
 		value := strconv.Itoa(i)
-		c := call{do: "PATCH " + configMapPath + "/" + name + " merge", body: `{"data":{"value":"` + value + `"}}`}
-		if i%3 == 0 {
-			name = fmt.Sprintf("w%d-%d", n, i)
-			c = call{do: "POST " + configMapPath, body: `{"metadata":{"name":"` + name + `"},"data":{"value":"` + value + `"}}`}
+		c := call{do: "PATCH " + w.kind.path + "/" + name + " merge", body: `{"metadata":{"labels":{"value":"` + value + `"}}}`}
+		switch i % 4 {
+		case 0:
+			name = fmt.Sprintf("w%d-%d", w.n, i)
+			c = w.kind.creation(name, value)
+		case 3:
+			c = call{do: "DELETE " + w.kind.path + "/" + w.kept()}
 		}
 		a, err := w.send(context.WithoutCancel(ctx), c) // its answer matters
 		if err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case a.code < 300:
-		case a.code == http.StatusNotFound && i%3 != 0, a.code == http.StatusConflict:
-			continue // a rewind came between
+		case a.code == http.StatusNotFound && i%4 != 0, a.code == http.StatusConflict:
+			continue // a rewind came between, or the object is deleted already
 		default:
-			return nil, fmt.Errorf("%s: %d %s", c.do, a.code, a.body)
+			return fmt.Errorf("%s: %d %s", c.do, a.code, a.body)
+		}
+		w.acks.Add(1)
+		if i%4 == 3 {
+			continue
 		}
 		var made struct{ Metadata metav1.ObjectMeta }
 		if err := json.Unmarshal(a.body, &made); err != nil {
-			return nil, err
+			return err
 		}
 		rev, err := strconv.ParseInt(made.Metadata.ResourceVersion, 10, 64)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		acks.Add(1)
-		all = append(all, acknowledged{name, value, rev})
+		w.acknowledged = append(w.acknowledged, acknowledged{w.kind.path + "/" + name, value, rev})
 	}
-	return all, nil
+	return nil
 }
 
 func underWriters(t *testing.T, w *world) {
-	w.do("POST "+configMapPath, `{"metadata":{"name":"before"}}`)
+	w.do("POST "+cluster[0].path, cluster[0].body)
+	var resources []schema.GroupVersionResource
+	for _, k := range writtenKinds {
+		w.until("the kind "+k.kind, k.path)
+		resources = append(resources, schema.FromAPIVersionAndKind(k.apiVersion, k.kind).GroupVersion().WithResource(k.resource))
+	}
+	const count, rewinds = 50, 5
+	var acks atomic.Int64
+	writers := make([]*writer, count)
+	for n := range writers {
+		wr := &writer{world: w, n: n, kind: writtenKinds[n%len(writtenKinds)], acks: &acks}
+		c := wr.kind.creation(wr.kept(), "kept")
+		w.do(c.do, c.body)
+		writers[n] = wr
+	}
 	w.do("POST "+group+"/checkpoints", `{"apiVersion":"lab.miniapiserver.io/v1alpha1","kind":"Checkpoint","metadata":{"name":"base"}}`)
-	const writers, rewinds = 20, 10
+	observers := w.startObservers(resources...)
+	if len(observers) != 20 {
+		t.Fatalf("%d informers", len(observers))
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var running sync.WaitGroup
-	var acks atomic.Int64
-	written, failures := make([][]acknowledged, writers), make([]error, writers)
-	for n := range writers {
-		running.Go(func() { written[n], failures[n] = writer(ctx, w, n, &acks) })
+	for _, wr := range writers {
+		running.Go(func() {
+			if err := wr.run(ctx); err != nil {
+				t.Errorf("writer %d: %v", wr.n, err)
+			}
+		})
 	}
-	enough := func(more int64) {
+	defer running.Wait()
+	defer stop()
+	enough := func() {
 		t.Helper()
-		want := acks.Load() + more
+		want := acks.Load() + 4*count
 		eventually.True(t, "writes go on", func() bool { return acks.Load() >= want })
 	}
-	last, removed := int64(0), int64(0)
+	last := int64(0)
 	for range rewinds {
-		enough(100)
-		began := time.Now()
-		var r v1alpha1.Rewind
-		const back = `{"apiVersion":"lab.miniapiserver.io/v1alpha1","kind":"Rewind","spec":{"checkpoint":"base"}}`
-		if err := json.Unmarshal(w.do("POST "+group+"/rewinds", back).body, &r); err != nil {
-			t.Fatal(err)
-		}
-		rev, err := strconv.ParseInt(r.Status.ResourceVersion, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		last, removed = rev, removed+r.Status.Removed
-		t.Logf("rewind of %d objects in %v", r.Status.Removed, time.Since(began))
+		enough()
+		last = w.rewindUnderWriters()
 	}
-	enough(100)
+	enough()
 	stop()
 	running.Wait()
+	w.checkAcknowledged(writers, last)
+	w.checkObservers(observers)
+}
+
+// rewindUnderWriters goes back to the checkpoint, and returns the revision of the last write.
+func (w *world) rewindUnderWriters() int64 {
+	w.t.Helper()
+	began := time.Now()
+	var r v1alpha1.Rewind
+	const back = `{"apiVersion":"lab.miniapiserver.io/v1alpha1","kind":"Rewind","spec":{"checkpoint":"base"}}`
+	if err := json.Unmarshal(w.do("POST "+group+"/rewinds", back).body, &r); err != nil {
+		w.t.Fatal(err)
+	}
+	rev, err := strconv.ParseInt(r.Status.ResourceVersion, 10, 64)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if r.Status.Removed == 0 || r.Status.Restored == 0 {
+		w.t.Errorf("the rewind removed %d objects and restored %d", r.Status.Removed, r.Status.Restored)
+	}
+	w.t.Logf("rewind: %d objects removed, %d restored, in %v", r.Status.Removed, r.Status.Restored, time.Since(began))
+	return rev
+}
+
+// checkAcknowledged checks that the objects are those that were acknowledged after the last rewind.
+func (w *world) checkAcknowledged(writers []*writer, last int64) {
+	w.t.Helper()
 	after, before := map[string]string{}, 0
-	for n := range written {
-		if failures[n] != nil {
-			t.Errorf("writer %d: %v", n, failures[n])
-		}
-		for _, a := range written[n] {
+	for _, wr := range writers {
+		for _, a := range wr.acknowledged {
 			if a.rev > last {
-				after[a.name] = a.value
+				after[a.path] = a.value
 			} else {
 				before++
 			}
 		}
 	}
-	var list struct {
-		Items []struct {
-			Metadata metav1.ObjectMeta
-			Data     map[string]string
+	if before == 0 || len(after) == 0 {
+		w.t.Errorf("%d writes before the last rewind, %d objects after it", before, len(after))
+	}
+	for _, k := range writtenKinds {
+		var list struct {
+			Items []struct{ Metadata metav1.ObjectMeta }
+		}
+		if err := json.Unmarshal(w.do("GET "+k.path, "").body, &list); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, item := range list.Items {
+			path, value := k.path+"/"+item.Metadata.Name, item.Metadata.Labels["value"]
+			if value == "" || value == "kept" {
+				continue
+			}
+			if want, found := after[path]; !found {
+				w.t.Errorf("%s was acknowledged before the last rewind, and is there", path)
+			} else if value != want {
+				w.t.Errorf("%s has the value %s, acknowledged was %s", path, value, want)
+			}
+			delete(after, path)
 		}
 	}
-	if err := json.Unmarshal(w.do("GET "+configMapPath, "").body, &list); err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range list.Items {
-		name := item.Metadata.Name
-		if name == "before" || name == "kube-root-ca.crt" {
-			continue
-		}
-		want, found := after[name]
-		if !found {
-			t.Errorf("%s was acknowledged before the last rewind, and is there", name)
-		} else if item.Data["value"] != want {
-			t.Errorf("%s has the value %s, acknowledged was %s", name, item.Data["value"], want)
-		}
-		delete(after, name)
-	}
-	for name := range after {
-		t.Errorf("%s was acknowledged after the last rewind, and is missing", name)
-	}
-	if before == 0 || removed == 0 {
-		t.Errorf("%d writes before the last rewind, %d objects removed", before, removed)
+	for path := range after {
+		w.t.Errorf("%s was acknowledged after the last rewind, and is missing", path)
 	}
 }
 
