@@ -106,6 +106,9 @@ func (o *order) visitCalls(d, next *declared, n ast.Node) {
 		for _, arg := range call.Args {
 			o.visitCalls(d, next, arg)
 			o.visitFunction(d, next, arg)
+			for _, element := range o.source.elements(arg) {
+				o.visitFunction(d, next, element)
+			}
 		}
 		o.visitFunction(d, next, call.Fun)
 		return false

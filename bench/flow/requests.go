@@ -26,26 +26,26 @@ const (
 )
 
 // requests returns the measured requests. The account of a request (package request), which a server with a lab keeps, is asked in
-// every layer; without a lab it is nil, and the stays in its file end at once.
+// every layer, and each cache whether a late view of it is wanted; without a lab both are nil, and the stays in their files end at once.
 func requests() []request {
 	return []request{
-		{"GET", 69, func(ctx context.Context, s *running, _ int) error {
+		{"GET", 72, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", 93, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", 97, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", 113, watchOne},
-		{"CREATE", 113, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", 116, watchOne},
+		{"CREATE", 167, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", 144, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", 191, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (other fields)", 159, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", 206, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 164, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 212, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}

@@ -28,6 +28,8 @@ type source struct {
 	packages map[string]*types.Package
 	files    map[string]*ast.File // by their path below root
 	info     types.Info
+	// lists are the elements of the lists that are variables of packages, such as the steps of a write.
+	lists map[types.Object][]ast.Expr
 }
 
 // listedPackage is a package in the output of "go list".
@@ -50,7 +52,8 @@ func newSource(ctx context.Context, root string) (*source, error) {
 	}
 	s := &source{
 		root: root, set: token.NewFileSet(), listed: map[string]*listedPackage{}, packages: map[string]*types.Package{}, files: map[string]*ast.File{},
-		info: types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}},
+		info:  types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}},
+		lists: map[types.Object][]ast.Expr{},
 	}
 	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
 		p := &listedPackage{}
@@ -97,7 +100,36 @@ func (s *source) Import(path string) (*types.Package, error) {
 	config := types.Config{Importer: s}
 	pkg, err := config.Check(path, s.set, files, &s.info)
 	s.packages[path] = pkg
+	for _, file := range files {
+		s.findLists(file)
+	}
 	return pkg, err
+}
+
+// findLists finds the lists among the variables of a file.
+func (s *source) findLists(file *ast.File) {
+	for _, decl := range file.Decls {
+		variables, ok := decl.(*ast.GenDecl)
+		if !ok || variables.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range variables.Specs {
+			v := spec.(*ast.ValueSpec)
+			for i, value := range v.Values {
+				if list, ok := value.(*ast.CompositeLit); ok && len(v.Values) == len(v.Names) {
+					s.lists[s.info.Defs[v.Names[i]]] = list.Elts
+				}
+			}
+		}
+	}
+}
+
+// elements returns the elements of the list that an identifier names; nil if it names none.
+func (s *source) elements(n ast.Expr) []ast.Expr {
+	if id, ok := n.(*ast.Ident); ok {
+		return s.lists[s.info.Uses[id]]
+	}
+	return nil
 }
 
 // declared is a function with its declaration.
