@@ -49,13 +49,16 @@ func (s *Store) putUndo(value string) clientv3.Op {
 	return clientv3.OpPut(s.opts.Prefix+undoKey, value)
 }
 
-// readUndo returns the value and the revision of undoKey.
+// readUndo returns the value and the revision of undoKey. Of an embedded etcd it reads the data, since a read that etcd has to confirm
+// fails for a moment after the start.
 func (s *Store) readUndo(ctx context.Context) (value string, rev int64, err error) {
-	resp, err := s.client.Get(ctx, s.opts.Prefix+undoKey)
-	if err != nil || len(resp.Kvs) == 0 {
-		return "", 0, s.readError(err)
-	}
-	return string(resp.Kvs[0].Value), resp.Kvs[0].ModRevision, nil
+	key := s.opts.Prefix + undoKey
+	_, err = s.scan(ctx, key, 0, false, func(kv *mvccpb.KeyValue) {
+		if string(kv.Key) == key {
+			value, rev = string(kv.Value), kv.ModRevision
+		}
+	})
+	return value, rev, err
 }
 
 // markUndo adds to the first of several transactions the revision to which they are undone, and to the last one that they are complete.
