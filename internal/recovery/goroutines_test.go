@@ -15,8 +15,11 @@ import (
 // each with the reason.
 var bare = map[string]string{
 	"cmd/miniapiserver/main.go untilSignal":            "waits for a signal",
-	"cmd/miniapiserver/endwithparent.go untilOrphaned": "waits for the end of the parent process",
+	"cmd/miniapiserver/endwithparent.go w.parent.wait": "waits for the end of the parent process",
 	"cmd/miniapiserver/main.go untilEnd":               "waits for the end of standard input",
+	"lab/conversation/replay.go run":                   "a client that replays",
+	"lab/conversation/timed.go s.sendTimed":            "a client that replays",
+	"lab/conversation/timed.go s.timeline.await":       "a client that replays",
 	"server/serve.go s.stopAfterFailure":               "the server has failed, and ends",
 	"server/stop.go idle.CloseUntil":                   "closes connections that nobody uses",
 	"server/stop.go server.Shutdown":                   "the server ends",
