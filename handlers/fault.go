@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -70,7 +71,11 @@ func (h *Handler) inject(fault *request.Fault, w http.ResponseWriter, r *http.Re
 	}
 	switch {
 	case fault.Error != nil:
-		h.responder.WriteError(w, r, fault.Error)
+		err := fault.Error
+		if fault.Before != nil {
+			err = cmp.Or(fault.Before(r.Context()), err)
+		}
+		h.responder.WriteError(w, r, err)
 		return
 	case loses:
 		if fault.LosesResponse && scope.Running == nil {

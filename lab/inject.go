@@ -147,7 +147,11 @@ func (l *Lab) injection(i *v1alpha1.FaultInjection) func(*armedFault, *request.S
 	switch {
 	case i.Error != nil:
 		return func(_ *armedFault, s *request.Scope) *request.Fault {
-			return &request.Fault{Error: errorOf(i.Error, s)}
+			f := &request.Fault{Error: errorOf(i.Error, s)}
+			if wait := timeOf(i.Error, s); wait > 0 {
+				f.Before = func(ctx context.Context) error { return sleep(ctx, wait) }
+			}
+			return f
 		}
 	case i.Delay != nil:
 		from, to := parsed(i.Delay.Min), parsed(i.Delay.Max)
@@ -194,6 +198,15 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// timeOf returns the time after which an error is sent. A request that says how long it waits gets a 504 when that time is over, as from
+// the server itself, whose own limit is the longest.
+func timeOf(e *v1alpha1.FaultError, s *request.Scope) time.Duration {
+	if e.Code != http.StatusGatewayTimeout {
+		return 0
+	}
+	return min(parsed(s.Info.Query.Get("timeout")), time.Minute)
 }
 
 // errorOf returns the error that the server itself sends with a code.

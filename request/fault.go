@@ -15,7 +15,7 @@ type Faults interface {
 	Attend(r *http.Request, s *Scope) (fault *Fault, leave func())
 }
 
-// Fault is what happens to a request on purpose. One of its fields besides Name and Since is set.
+// Fault is what happens to a request on purpose. One of its fields besides Name and Since is set, or Error and Before.
 type Fault struct {
 	// Name is shown to the client in the header Lab-Fault.
 	Name string

@@ -104,6 +104,14 @@ func TestFaults(t *testing.T) {
 	if _, err := s.get("a"); err != nil {
 		t.Errorf("without a fault: %v", err)
 	}
+	s.with("inject: {error: {code: 504}}", func() {
+		const limit = 300 * time.Millisecond
+		began := time.Now()
+		err := s.client.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/default/configmaps/a").Param("timeout", limit.String()).Do(t.Context()).Error()
+		if took := time.Since(began); !apierrors.IsTimeout(err) || took < limit {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
 	n := s.with("inject: {error: {code: 429, retryAfterSeconds: 1}}\nwhen: {times: 1}", func() {
 		if _, err := s.get("a"); err != nil {
 			t.Errorf("client-go does not try again: %v", err)

@@ -334,7 +334,7 @@ func (FaultDelay) SwaggerDoc() map[string]string {
 
 var map_FaultError = map[string]string{
 	"":                  "FaultError is an error.",
-	"code":              "HTTP status: 400 to 599.",
+	"code":              "HTTP status: 400 to 599. A request with the parameter timeout gets a 504 after that time, at most a minute.",
 	"message":           "Message instead of that of the server.",
 	"retryAfterSeconds": "Seconds after which the client may try again.",
 }

@@ -192,7 +192,7 @@ const (
 
 // FaultError is an error.
 type FaultError struct {
-	// HTTP status: 400 to 599.
+	// HTTP status: 400 to 599. A request with the parameter timeout gets a 504 after that time, at most a minute.
 	Code int32 `json:"code"`
 	// Message instead of that of the server.
 	Message string `json:"message,omitempty"`
