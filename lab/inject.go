@@ -203,7 +203,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // timeOf returns the time after which an error is sent. A request that says how long it waits gets a 504 when that time is over, as from
 // the server itself, whose own limit is the longest.
 func timeOf(e *v1alpha1.FaultError, s *request.Scope) time.Duration {
-	if e.Code != http.StatusGatewayTimeout {
+	if e.Code != http.StatusGatewayTimeout || s.Info.IsLongRunning() { // whose parameter says when it ends by itself
 		return 0
 	}
 	return min(parsed(s.Info.Query.Get("timeout")), time.Minute)
