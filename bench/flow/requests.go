@@ -36,7 +36,7 @@ func requests() []request {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
 		{"WATCH", 116, watchOne},
-		{"CREATE", 167, func(ctx context.Context, s *running, n int) error {
+		{"CREATE", 173, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
 		{"APPLY", 191, func(ctx context.Context, s *running, n int) error {
@@ -45,7 +45,7 @@ func requests() []request {
 		{"APPLY (other fields)", 206, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
 		}},
-		{"APPLY (Deployment)", 212, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", 218, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
