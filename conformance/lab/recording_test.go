@@ -149,7 +149,7 @@ func runController(ctx context.Context, config *rest.Config, contentType string)
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	for i := range 3 {
-		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("todo-", i)}, Data: map[string]string{"n": fmt.Sprint(i)}}
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("task-", i)}, Data: map[string]string{"n": fmt.Sprint(i)}}
 		if _, err := c.CoreV1().ConfigMaps("default").Create(ctx, cm, metav1.CreateOptions{}); err != nil {
 			return err
 		}
